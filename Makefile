@@ -1,0 +1,59 @@
+# `make run` compares models on real data, `make test` tests; both set themselves up from a bare clone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.?pp native/bind/*.?pp)
+
+.PHONY: run test test-all lint format bench build stubs clean check-tools
+
+run: $(VENV)/.built  ## compare three models on the bundled emotions data
+	$(BIN)/labelweave compare emotions --methods br,cc,pcc --folds 10
+
+test: $(VENV)/.dev  ## the fast suite
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/.dev  ## everything, slow tests too
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev  ## format, style, types, direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev  ## measure against scikit-learn and rewrite the table
+	$(BIN)/python -m benchmarks.logistic
+
+build: $(VENV)/.built
+
+stubs: $(VENV)/.built  ## regenerate the types of the compiled module
+	$(BIN)/python -m nanobind.stubgen -m labelweave._native -o src/labelweave/_native.pyi
+
+clean:
+	rm -rf $(VENV) build
+
+check-tools:
+	@command -v $(PYTHON) >/dev/null || { echo "labelweave needs Python 3.11 or newer: install python3 (Debian: apt-get install python3)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "labelweave needs Python 3.11 or newer; $(PYTHON) is older. Name another: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: install its venv module (Debian: apt-get install python3-venv)"; exit 1; }
+	@$(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' || { echo "The Python headers are missing (Debian: apt-get install python3-dev)"; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null || { echo "A C++17 compiler is missing: install one (Debian: apt-get install g++) or name it in CXX"; exit 1; }
+
+# Build tools live in the environment, so that rebuilding after an edit compiles only what changed.
+$(VENV)/.tools: | check-tools
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" ninja
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.tools $(NATIVE)
+	$(PIP) install --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.built
+	$(PIP) install --no-build-isolation --editable ".[dev]"
+	@touch $@

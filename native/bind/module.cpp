@@ -1,0 +1,11 @@
+// The extension module: it only registers what the topic files bind.
+#include "arrays.hpp"
+
+namespace labelweave::bind {
+void bind_random(nb::module_& m);
+}  // namespace labelweave::bind
+
+NB_MODULE(_native, m) {
+    m.doc() = "Compiled kernels of labelweave.";
+    labelweave::bind::bind_random(m);
+}

@@ -1,0 +1,58 @@
+// Scalar and SIMD mathematics shared by all kernels: stable logistic functions,
+// a vectorisable exponential, and random numbers keyed by position instead of drawn in turn.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+// One build serves every x86-64 CPU: mark a hot function LABELWEAVE_KERNEL and the loader picks
+// its AVX-512, AVX2 or baseline version. `flatten` inlines the helpers so that they are versioned too.
+#if defined(LABELWEAVE_HAS_CLONES)
+#define LABELWEAVE_KERNEL \
+    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
+#else
+#define LABELWEAVE_KERNEL __attribute__((flatten))
+#endif
+#define LABELWEAVE_INLINE inline __attribute__((always_inline))
+
+namespace labelweave {
+
+// log(1 + e^z) without overflow.
+LABELWEAVE_INLINE double log1pexp(double z) {
+    return (z > 0 ? z : 0.0) + std::log1p(std::exp(-std::fabs(z)));
+}
+
+// 1 / (1 + e^-z) without overflow.
+LABELWEAVE_INLINE double sigmoid(double z) {
+    const double e = std::exp(-std::fabs(z));
+    return (z >= 0 ? 1.0 : e) / (1.0 + e);
+}
+
+// log P(y | log-odds z) = y z - log(1 + e^z).
+LABELWEAVE_INLINE double bernoulli_log_prob(int y, double z) { return -log1pexp(y ? -z : z); }
+
+// Philox4x32-10 (Salmon et al., 2011): four random words from a counter and a key.
+inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::uint64_t key) {
+    auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
+    for (int round = 0; round < 10; ++round) {
+        const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * counter[0];
+        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * counter[2];
+        counter = {static_cast<std::uint32_t>(p1 >> 32) ^ counter[1] ^ k0, static_cast<std::uint32_t>(p1),
+                   static_cast<std::uint32_t>(p0 >> 32) ^ counter[3] ^ k1, static_cast<std::uint32_t>(p0)};
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return counter;
+}
+
+// A uniform number in (0, 1) that belongs to (seed, row, draw, label), whoever asks and when.
+inline double uniform(std::uint64_t seed, std::uint64_t row, std::uint32_t draw, std::uint32_t label) {
+    const auto words = philox({label, draw, static_cast<std::uint32_t>(row),
+                               static_cast<std::uint32_t>(row >> 32)}, seed);
+    const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 12;
+    return (static_cast<double>(bits) + 0.5) * 0x1p-52;
+}
+
+}  // namespace labelweave
