@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "lanes.hpp"
 
@@ -24,19 +25,18 @@ struct Design {
     std::size_t n_rows = 0, n_features = 0, n_extras = 0;
     const double* dense = nullptr;  // n_rows x n_features, or null when `sparse` holds X
     Csr sparse, extras;             // extras.indptr is null when there are none
+    Csr sparse_columns;             // `sparse` transposed: what the backward product reads
 
     std::size_t width() const { return n_features + n_extras + 1; }
     std::size_t intercept() const { return n_features; }
     std::size_t first_extra() const { return n_features + 1; }
 };
 
-// What a row is asked for, one column of the target and weight matrices per lane.
+// What a row is asked for, one row of the target and weight matrices per lane.
 struct Targets {
-    const std::int8_t* labels = nullptr;  // n_rows x n_targets
-    std::size_t n_targets = 0;
-    const double* weights = nullptr;  // n_rows x n_weights, or null: all ones
-    std::size_t n_weights = 0;
-    const double* total = nullptr;  // n_rows: what a row's weight and its held-out weight add up to
+    const std::int8_t* labels = nullptr;  // n_targets x n_rows
+    const double* weights = nullptr;      // n_weights x n_rows, or null: all ones
+    const double* total = nullptr;        // n_rows: what a row's weight and its held-out weight add up to
 };
 
 // Sums over rows, per lane.
@@ -46,20 +46,28 @@ struct Tally {
 };
 
 // One pass: u = A v, then per row and lane either the Hessian's curvature * u, or (lanes in
-// `evaluating`) score += u with loss, curvature and residual at the new score; then gradient += A' r.
+// `evaluating`) score += u with loss, curvature and residual at the new score; then gradient = A' r.
 struct Pass {
     const Design& design;
     const Targets& targets;
-    std::array<std::int32_t, kLanes> target{}, weight{};  // columns of each lane
-    LaneMask evaluating{};
-    bool any_evaluating = false;
+    std::array<std::int32_t, kLanes> target{}, weight{};  // rows of the target and weight matrices
+    std::array<bool, kLanes> evaluating{};
     const Lanes* direction = nullptr;  // width
-    Lanes* score = nullptr;            // n_rows
+    double* score = nullptr;           // kLanes x n_rows: a lane's scores lie together
     Lanes* curvature = nullptr;        // n_rows
+    Lanes* response = nullptr;         // n_rows, room for r (sparse X only)
 };
 
-// Rows [begin, end) of the pass; `gradient` (width) and `tally` are added to.
-void run_pass(const Pass& pass, std::size_t begin, std::size_t end, Lanes* gradient, Tally& tally);
+void run_pass(const Pass& pass, Lanes* gradient, Tally& tally);
+
+// A CSR matrix together with the arrays it points to.
+struct OwnedCsr {
+    std::vector<std::int64_t> indptr;
+    std::vector<std::int32_t> indices;
+    std::vector<double> values;
+    Csr view() const { return {indptr.data(), indices.data(), values.data()}; }
+};
+OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns);
 
 // Sum of squares of every column, the intercept's included.
 void column_squares(const Design& design, double* squares);

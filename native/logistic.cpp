@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <vector>
 
 #include "parallel.hpp"
 #include "preconditioner.hpp"
@@ -36,10 +37,10 @@ struct State {
     explicit State(const Design& design)
         : n_features(design.n_features), n_extras(design.n_extras), coef(design.width()), step(design.width()),
           residual(design.width()), direction(design.width()), gradient(design.width()), uses(design.n_extras),
-          score(design.n_rows), curvature(design.n_rows) {}
+          curvature(design.n_rows) {}
 
     std::size_t n_features, n_extras;
-    LaneArray coef, step, residual, direction, gradient, uses, score, curvature;
+    LaneArray coef, step, residual, direction, gradient, uses, curvature;
     Lanes lambda{}, extra_lambda{};  // penalties of features and extras
     Lanes alpha{}, beta{};           // of conjugate gradients
     Lanes scale{};                   // mean curvature, for the diagonal preconditioner
@@ -78,7 +79,6 @@ LABELWEAVE_KERNEL void update_residual(State& s) {
         const Lanes fresh = -mask * (g + penalty * s.coef[row]);
         s.residual[row] = select(s.restarting, fresh, select(s.advancing, moved, s.residual[row]));
         s.step[row] = select(s.restarting, Lanes{}, s.step[row] + select(s.advancing, s.alpha * p, Lanes{}));
-        s.gradient[row] = Lanes{};
     });
 }
 
@@ -127,7 +127,8 @@ class Block {
           Preconditioner& preconditioner)
         : problems_(problems), settings_(settings), solutions_(solutions), preconditioner_(preconditioner),
           design_(problems.design), s_(problems.design), solved_(problems.design.width()),
-          scratch_(preconditioner.factored() ? problems.design.width() : 0) {}
+          scratch_(preconditioner.factored() ? problems.design.width() : 0),
+          response_(problems.design.dense ? 0 : problems.design.n_rows), score_(kLanes * problems.design.n_rows) {}
 
     // Solve problems from the queue until it is empty and every lane is done.
     void run(std::atomic<std::size_t>& queue, Interrupt& interrupt) {
@@ -160,15 +161,15 @@ class Block {
             const Lane& lane = lanes_[k];
             pass.target[k] = problems_.target[lane.problem];
             pass.weight[k] = problems_.weight ? problems_.weight[lane.problem] : 0;
-            pass.evaluating[k] = lane.phase == Phase::evaluate ? -1 : 0;
+            pass.evaluating[k] = lane.phase == Phase::evaluate;
+            s_.evaluating[k] = pass.evaluating[k] ? -1 : 0;
         }
-        s_.evaluating = pass.evaluating;
-        pass.any_evaluating = any_in(Phase::evaluate);
         pass.direction = s_.direction.data();
-        pass.score = s_.score.data();
+        pass.score = score_.data();
         pass.curvature = s_.curvature.data();
+        pass.response = response_.data();
         Tally tally;
-        run_pass(pass, 0, design_.n_rows, s_.gradient.data(), tally);
+        run_pass(pass, s_.gradient.data(), tally);
         return tally;
     }
 
@@ -327,7 +328,8 @@ class Block {
             s_.direction[design_.intercept()][k] = problems_.start_intercept[problem];
         for (std::size_t e = 0; e < design_.n_extras; ++e)
             s_.uses[e][k] = !problems_.uses || problems_.uses[problem * design_.n_extras + e] ? 1.0 : 0.0;
-        for (std::size_t row = 0; row < design_.n_rows; ++row) s_.score[row][k] = s_.curvature[row][k] = 0.0;
+        std::fill_n(score_.begin() + k * design_.n_rows, design_.n_rows, 0.0);
+        for (std::size_t row = 0; row < design_.n_rows; ++row) s_.curvature[row][k] = 0.0;
     }
 
     const LogisticProblems& problems_;
@@ -336,7 +338,8 @@ class Block {
     Preconditioner& preconditioner_;
     const Design& design_;
     State s_;
-    LaneArray solved_, scratch_;
+    LaneArray solved_, scratch_, response_;
+    std::vector<double> score_;  // kLanes x n_rows
     Lane lanes_[kLanes];
     Lanes energy_{}, feature_norm_{}, extra_norm_{};
     int n_busy_ = 0;
@@ -344,9 +347,13 @@ class Block {
 
 }  // namespace
 
-void solve_logistic(const LogisticProblems& problems, const LogisticSettings& settings,
-                    const LogisticSolutions& solutions, Interrupt& interrupt) {
+void solve_logistic(LogisticProblems problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
+                    Interrupt& interrupt) {
     const int n_threads = resolve_threads(settings.n_threads);
+    Design& design = problems.design;
+    OwnedCsr columns;
+    if (!design.dense) columns = transpose(design.sparse, design.n_rows, design.n_features);
+    design.sparse_columns = columns.view();
     Preconditioner preconditioner(problems.design, n_threads);
     const std::size_t n_blocks = std::min<std::size_t>(n_threads, (problems.n_problems + kLanes - 1) / kLanes);
     std::atomic<std::size_t> queue{0};

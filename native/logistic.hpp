@@ -20,8 +20,8 @@ struct LogisticProblems {
     Design design;
     Targets targets;
     std::size_t n_problems = 0, n_stages = 1;
-    const std::int32_t* target = nullptr;    // n_problems: column of targets.labels
-    const std::int32_t* weight = nullptr;    // n_problems: column of targets.weights, or null
+    const std::int32_t* target = nullptr;    // n_problems: row of targets.labels
+    const std::int32_t* weight = nullptr;    // n_problems: row of targets.weights, or null
     const double* C = nullptr;               // n_problems x n_stages
     const double* extra_penalty = nullptr;   // n_problems x n_stages: kappa
     const std::uint8_t* uses = nullptr;      // n_problems x n_extras: which extra columns take part
@@ -43,7 +43,7 @@ struct LogisticSolutions {
     std::uint8_t* converged = nullptr; // n_problems
 };
 
-void solve_logistic(const LogisticProblems& problems, const LogisticSettings& settings,
-                    const LogisticSolutions& solutions, Interrupt& interrupt);
+void solve_logistic(LogisticProblems problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
+                    Interrupt& interrupt);
 
 }  // namespace labelweave

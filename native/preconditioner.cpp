@@ -14,18 +14,6 @@ constexpr std::size_t kTileRows = 8, kTileColumns = 2 * kLanes, kRowBlock = 128;
 
 constexpr std::size_t packed(std::size_t i, std::size_t j) { return i * (i + 1) / 2 + j; }
 
-LABELWEAVE_INLINE Lanes load(const double* from) {
-    Lanes lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
-}
-
-LABELWEAVE_INLINE double sum(Lanes lanes) {
-    double total = 0.0;
-    for (int lane = 0; lane < kLanes; ++lane) total += lanes[lane];
-    return total;
-}
-
 // Add the rows' part of X'X to the tile at (i0, j0). Reads up to kTileColumns values past a row's end.
 LABELWEAVE_KERNEL void gram_tile(const double* rows, std::size_t n_rows, std::size_t stride, std::size_t n_features,
                                  std::size_t i0, std::size_t j0, double* gram) {

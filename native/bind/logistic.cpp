@@ -27,10 +27,10 @@ Csr checked_csr(const Indptr& indptr, const Indices& indices, const Values& valu
     return {indptr.data(), indices.data(), values.data()};
 }
 
-void check_columns(const In<std::int32_t, 1>& columns, std::size_t n_problems, std::size_t limit, const char* message) {
-    require(columns.shape(0) == n_problems, message);
+void check_rows(const In<std::int32_t, 1>& rows, std::size_t n_problems, std::size_t limit, const char* message) {
+    require(rows.shape(0) == n_problems, message);
     for (std::size_t k = 0; k < n_problems; ++k)
-        require(columns.data()[k] >= 0 && static_cast<std::size_t>(columns.data()[k]) < limit, message);
+        require(rows.data()[k] >= 0 && static_cast<std::size_t>(rows.data()[k]) < limit, message);
 }
 
 // X as handed over by Python: a dense array, or the three arrays of a CSR matrix and its width.
@@ -71,7 +71,7 @@ void bind_logistic(nb::module_& m) {
            Out<double, 2> objective, Out<double, 2> held_out, Out<std::int32_t, 1> passes,
            Out<std::uint8_t, 1> converged) {
             LogisticProblems p;
-            const std::size_t n = labels.shape(0), k = target.shape(0), stages = C.shape(1);
+            const std::size_t n = labels.shape(1), k = target.shape(0), stages = C.shape(1);
             p.design.n_rows = n;
             p.design.n_features = x.n_columns;
             if (x.dense) {
@@ -88,17 +88,15 @@ void bind_logistic(nb::module_& m) {
                 p.design.extras = {e.indptr->data(), e.indices->data(), e.values->data()};
             }
             p.targets.labels = labels.data();
-            p.targets.n_targets = labels.shape(1);
             p.n_problems = k;
             p.n_stages = stages;
-            check_columns(target, k, labels.shape(1), "target must name a column of labels for every problem");
+            check_rows(target, k, labels.shape(0), "target must name a row of labels for every problem");
             p.target = target.data();
             if (weights) {
-                require(weights->shape(0) == n, "weights and labels differ in their number of rows");
-                require(weight.has_value(), "weight must name a column of weights for every problem");
-                check_columns(*weight, k, weights->shape(1), "weight must name a column of weights for every problem");
+                require(weights->shape(1) == n, "weights and labels differ in their number of rows");
+                require(weight.has_value(), "weight must name a row of weights for every problem");
+                check_rows(*weight, k, weights->shape(0), "weight must name a row of weights for every problem");
                 p.targets.weights = weights->data();
-                p.targets.n_weights = weights->shape(1);
                 p.weight = weight->data();
             }
             if (total) {
