@@ -61,8 +61,8 @@ void bind_table(nb::module_& m) {
             nb::gil_scoped_release release;
             chain_table(chain, known.data(), slot.data(), out.shape(1), out.data(), n_threads);
         },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("slot"), nb::arg("out").noconvert(),
-        nb::arg("n_threads") = 1,
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("slot"),
+        nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
         "Fill out[i, column] with the log-probability of the label vector whose bit slot[j] is label j.");
 }
 
@@ -79,8 +79,8 @@ void bind_sample(nb::module_& m) {
             nb::gil_scoped_release release;
             chain_sample(chain, rows.data(), seed, labels.shape(1), labels.data(), log_weight.data(), n_threads);
         },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("rows"), nb::arg("seed"), nb::arg("labels").noconvert(),
-        nb::arg("log_weight").noconvert(), nb::arg("n_threads") = 1,
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("rows"), nb::arg("seed"),
+        nb::arg("labels").noconvert(), nb::arg("log_weight").noconvert(), nb::arg("n_threads") = 1,
         "Replace every -1 in labels by a draw keyed by (seed, rows[i], draw, label); weigh the given ones.");
 }
 
@@ -97,8 +97,8 @@ void bind_chain(nb::module_& m) {
             nb::gil_scoped_release release;
             chain_log_prob(chain, labels.data(), log_prob.data(), n_threads);
         },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(), nb::arg("log_prob").noconvert(),
-        nb::arg("n_threads") = 1, "The log-probability of each row of labels.");
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels"),
+        nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1, "The log-probability of each row of labels.");
     m.def(
         "chain_greedy",
         [](Scores scores, Scores coupling, Order order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
@@ -110,8 +110,8 @@ void bind_chain(nb::module_& m) {
             nb::gil_scoped_release release;
             chain_greedy(chain, labels.data(), log_prob.data(), upper_bound.data(), n_threads);
         },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(), nb::arg("log_prob").noconvert(),
-        nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(),
+        nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,
         "Replace every -1 in labels by the likelier value given the earlier labels.");
     m.def(
         "chain_mode",
@@ -123,8 +123,8 @@ void bind_chain(nb::module_& m) {
             nb::gil_scoped_release release;
             chain_mode(chain, labels.data(), log_prob.data(), n_threads);
         },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(), nb::arg("log_prob").noconvert(),
-        nb::arg("n_threads") = 1,
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(),
+        nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1,
         "Replace every -1 in labels so that each row is its most probable vector; exact.");
     bind_table(m);
     bind_sample(m);
