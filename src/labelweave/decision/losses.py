@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint._checks import check_labels
 
 
 class Decision(Protocol):
@@ -92,6 +93,7 @@ class HammingLoss:
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the expected share of wrong labels, (n,)."""
+        chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
         marginals = joint.marginals()
-        wrong = np.where(np.asarray(labels) == 1, 1 - marginals, marginals)
+        wrong = np.where(chosen == 1, 1 - marginals, marginals)
         return np.asarray(wrong.mean(axis=1))

@@ -69,9 +69,9 @@ class Enumeration:
 
     def vectors(self, columns: Indices) -> Labels:
         """Label vectors of the (n, ...) column indices, as (n, ..., L)."""
-        shape = (*columns.shape, self.known.shape[1])
-        known = self.known.reshape(len(self.known), *(1,) * (columns.ndim - 1), -1)
-        labels = np.array(np.broadcast_to(known, shape))
+        n, n_labels = self.known.shape
+        known = self.known.reshape(n, *(1,) * (columns.ndim - 1), n_labels)
+        labels = np.array(np.broadcast_to(known, (*columns.shape, n_labels)))
         labels[..., self.free] = (columns[..., None] >> np.arange(len(self.free))) & 1
         return labels
 
