@@ -1,0 +1,147 @@
+#include "logistic.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "arrays.hpp"
+
+namespace labelweave::bind {
+namespace {
+
+using Indptr = In<std::int64_t, 1>;
+using Indices = In<std::int32_t, 1>;
+using Values = In<double, 1>;
+
+Csr checked_csr(const Indptr& indptr, const Indices& indices, const Values& values, std::size_t n_rows,
+                std::size_t n_columns) {
+    require(indptr.shape(0) == n_rows + 1, "indptr needs one entry more than there are rows");
+    require(indices.shape(0) == values.shape(0), "indices and values differ in length");
+    require(indptr.data()[0] == 0, "indptr must start at 0");
+    for (std::size_t row = 0; row < n_rows; ++row)
+        require(indptr.data()[row] <= indptr.data()[row + 1], "indptr must not decrease");
+    require(static_cast<std::size_t>(indptr.data()[n_rows]) <= indices.shape(0), "indptr points past the values");
+    for (std::size_t k = 0; k < indices.shape(0); ++k)
+        require(indices.data()[k] >= 0 && static_cast<std::size_t>(indices.data()[k]) < n_columns,
+                "a column index is out of range");
+    return {indptr.data(), indices.data(), values.data()};
+}
+
+void check_columns(const In<std::int32_t, 1>& columns, std::size_t n_problems, std::size_t limit, const char* message) {
+    require(columns.shape(0) == n_problems, message);
+    for (std::size_t k = 0; k < n_problems; ++k)
+        require(columns.data()[k] >= 0 && static_cast<std::size_t>(columns.data()[k]) < limit, message);
+}
+
+// X as handed over by Python: a dense array, or the three arrays of a CSR matrix and its width.
+struct Matrix {
+    std::optional<In<double, 2>> dense;
+    std::optional<Indptr> indptr;
+    std::optional<Indices> indices;
+    std::optional<Values> values;
+    std::size_t n_columns = 0;
+};
+
+bool interrupted() {
+    nb::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals() != 0;
+}
+
+}  // namespace
+
+void bind_logistic(nb::module_& m) {
+    nb::class_<Matrix>(m, "Matrix", "A design matrix the kernels can read: dense, or CSR with its number of columns.")
+        .def("__init__", [](Matrix* self, In<double, 2> dense) { new (self) Matrix{dense, {}, {}, {}, dense.shape(1)}; },
+             nb::arg("dense"))
+        .def("__init__",
+             [](Matrix* self, Indptr indptr, Indices indices, Values values, std::size_t n_columns) {
+                 require(indptr.shape(0) >= 1, "indptr must not be empty");
+                 checked_csr(indptr, indices, values, indptr.shape(0) - 1, n_columns);
+                 new (self) Matrix{{}, indptr, indices, values, n_columns};
+             },
+             nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_columns"));
+
+    m.def(
+        "solve_logistic",
+        [](const Matrix& x, std::optional<const Matrix*> extras, In<std::int8_t, 2> labels, In<std::int32_t, 1> target,
+           std::optional<In<double, 2>> weights, std::optional<In<std::int32_t, 1>> weight,
+           std::optional<In<double, 1>> total, In<double, 2> C, In<double, 2> extra_penalty,
+           std::optional<In<std::uint8_t, 2>> uses, std::optional<In<double, 2>> start, In<double, 1> start_intercept,
+           double tolerance, int max_newton, int n_threads, std::optional<Out<double, 2>> coef,
+           Out<double, 2> objective, Out<double, 2> held_out, Out<std::int32_t, 1> passes,
+           Out<std::uint8_t, 1> converged) {
+            LogisticProblems p;
+            const std::size_t n = labels.shape(0), k = target.shape(0), stages = C.shape(1);
+            p.design.n_rows = n;
+            p.design.n_features = x.n_columns;
+            if (x.dense) {
+                require(x.dense->shape(0) == n, "X and labels differ in their number of rows");
+                p.design.dense = x.dense->data();
+            } else {
+                require(x.indptr->shape(0) == n + 1, "X and labels differ in their number of rows");
+                p.design.sparse = {x.indptr->data(), x.indices->data(), x.values->data()};
+            }
+            if (extras && *extras) {
+                const Matrix& e = **extras;
+                require(e.indptr && e.indptr->shape(0) == n + 1, "extras must be CSR with as many rows as X");
+                p.design.n_extras = e.n_columns;
+                p.design.extras = {e.indptr->data(), e.indices->data(), e.values->data()};
+            }
+            p.targets.labels = labels.data();
+            p.targets.n_targets = labels.shape(1);
+            p.n_problems = k;
+            p.n_stages = stages;
+            check_columns(target, k, labels.shape(1), "target must name a column of labels for every problem");
+            p.target = target.data();
+            if (weights) {
+                require(weights->shape(0) == n, "weights and labels differ in their number of rows");
+                require(weight.has_value(), "weight must name a column of weights for every problem");
+                check_columns(*weight, k, weights->shape(1), "weight must name a column of weights for every problem");
+                p.targets.weights = weights->data();
+                p.targets.n_weights = weights->shape(1);
+                p.weight = weight->data();
+            }
+            if (total) {
+                require(total->shape(0) == n, "total needs one entry per row");
+                p.targets.total = total->data();
+            }
+            require(C.shape(0) == k && stages > 0, "C needs one row per problem and one column per stage");
+            require(extra_penalty.shape(0) == k && extra_penalty.shape(1) == stages, "extra_penalty and C differ in shape");
+            for (std::size_t i = 0; i < k * stages; ++i)
+                require(C.data()[i] > 0 && extra_penalty.data()[i] >= 0, "C must be positive and extra_penalty not negative");
+            p.C = C.data();
+            p.extra_penalty = extra_penalty.data();
+            const std::size_t width = p.design.width();
+            if (uses) {
+                require(uses->shape(0) == k && uses->shape(1) == p.design.n_extras, "uses must be problems x extras");
+                p.uses = uses->data();
+            }
+            if (start) {
+                require(start->shape(0) == k && start->shape(1) == width, "start must be problems x columns");
+                p.start = start->data();
+            }
+            require(start_intercept.shape(0) == k, "start_intercept needs one entry per problem");
+            p.start_intercept = start_intercept.data();
+            require(!coef || (coef->shape(0) == k && coef->shape(1) == width), "coef must be problems x columns");
+            require(objective.shape(0) == k && objective.shape(1) == stages, "objective must be problems x stages");
+            require(held_out.shape(0) == k && held_out.shape(1) == stages, "held_out must be problems x stages");
+            require(passes.shape(0) == k && converged.shape(0) == k, "passes and converged need one entry per problem");
+            const LogisticSolutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(), passes.data(),
+                                        converged.data()};
+            try {
+                nb::gil_scoped_release release;
+                Interrupt interrupt(interrupted);
+                solve_logistic(p, {tolerance, max_newton, n_threads}, out, interrupt);
+            } catch (const Interrupted&) {
+                throw nb::python_error();
+            }
+        },
+        nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
+        nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"), nb::arg("extra_penalty"),
+        nb::arg("uses").none(), nb::arg("start").none(), nb::arg("start_intercept"), nb::arg("tolerance"),
+        nb::arg("max_newton"), nb::arg("n_threads"), nb::arg("coef").none(), nb::arg("objective"), nb::arg("held_out"),
+        nb::arg("passes"), nb::arg("converged"),
+        "Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.");
+}
+
+}  // namespace labelweave::bind

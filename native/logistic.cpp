@@ -1,0 +1,358 @@
+#include "logistic.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "parallel.hpp"
+#include "preconditioner.hpp"
+
+namespace labelweave {
+namespace {
+
+// Conjugate gradients stop once the preconditioned residual has shrunk by this factor: enough for
+// Newton to converge fast, and cheaper over all than solving each system well.
+constexpr double kForcing = 0.3;
+constexpr int kMaxConjugate = 200, kMaxHalvings = 40;
+constexpr double kArmijo = 1e-4, kRounding = 1e-13;
+
+enum class Phase { idle, conjugate, evaluate };
+// What the sweeps after a pass do with a lane.
+enum class Move { none, advance, restart, retry };
+
+struct Lane {
+    Phase phase = Phase::idle;
+    Move move = Move::none;
+    std::size_t problem = 0, stage = 0;
+    bool first = true, last = false, stalled = false;
+    int newton = 0, conjugate = 0, halvings = 0;
+    double objective = 0, decrease = 0, step = 1;  // decrease: of the quadratic model so far
+    double rho = 0, rho_start = 0;                 // squared preconditioned residual, now and at the start
+    double mean_curvature = 0.25;
+};
+
+// Eight problems in progress. Arrays are feature-major, one row of Lanes per column of the design.
+struct State {
+    explicit State(const Design& design)
+        : n_features(design.n_features), n_extras(design.n_extras), coef(design.width()), step(design.width()),
+          residual(design.width()), direction(design.width()), gradient(design.width()), uses(design.n_extras),
+          score(design.n_rows), curvature(design.n_rows) {}
+
+    std::size_t n_features, n_extras;
+    LaneArray coef, step, residual, direction, gradient, uses, score, curvature;
+    Lanes lambda{}, extra_lambda{};  // penalties of features and extras
+    Lanes alpha{}, beta{};           // of conjugate gradients
+    Lanes scale{};                   // mean curvature, for the diagonal preconditioner
+    Lanes retreat{};                 // back from the full step to its half, then its quarter, ...
+    LaneMask evaluating{}, advancing{}, restarting{}, retrying{};
+};
+
+// Call visit(row, penalty, mask) for every column; mask is zero where a lane does not use an extra.
+template <class Visit>
+LABELWEAVE_INLINE void for_columns(const State& s, Visit&& visit) {
+    const Lanes one = broadcast(1.0);
+    for (std::size_t f = 0; f < s.n_features; ++f) visit(f, s.lambda, one);
+    visit(s.n_features, Lanes{}, one);
+    for (std::size_t e = 0; e < s.n_extras; ++e) visit(s.n_features + 1 + e, s.extra_lambda, s.uses[e]);
+}
+
+struct Norms {
+    Lanes features{}, extras{};
+};
+
+// Move the coefficients of the lanes that evaluate; squared norms of what is penalised.
+LABELWEAVE_KERNEL void move_coefficients(State& s, Norms& norms) {
+    for_columns(s, [&](std::size_t row, Lanes, Lanes) {
+        const Lanes w = s.coef[row] + select(s.evaluating, s.direction[row], Lanes{});
+        s.coef[row] = w;
+        if (row < s.n_features) norms.features += w * w;
+        if (row > s.n_features) norms.extras += w * w;
+    });
+}
+
+// Step and residual of the lanes that advance; fresh residual of the lanes that restart.
+LABELWEAVE_KERNEL void update_residual(State& s) {
+    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes mask) {
+        const Lanes p = s.direction[row], g = s.gradient[row];
+        const Lanes moved = s.residual[row] - s.alpha * mask * (g + penalty * p);
+        const Lanes fresh = -mask * (g + penalty * s.coef[row]);
+        s.residual[row] = select(s.restarting, fresh, select(s.advancing, moved, s.residual[row]));
+        s.step[row] = select(s.restarting, Lanes{}, s.step[row] + select(s.advancing, s.alpha * p, Lanes{}));
+        s.gradient[row] = Lanes{};
+    });
+}
+
+// Columns from `begin` on of y = M^-1 r with the diagonal preconditioner; adds their part of r'y to rho.
+LABELWEAVE_KERNEL void precondition_diagonal(const State& s, const double* squares, std::size_t begin, Lanes* y,
+                                             Lanes& rho) {
+    Lanes total = rho;
+    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
+        if (row < begin) return;
+        const Lanes r = s.residual[row];
+        y[row] = r / (s.scale * squares[row] + penalty);
+        total += r * y[row];
+    });
+    rho = total;
+}
+
+// The first columns of y divided by the mean curvature, which factors leave out; adds their part of r'y to rho.
+LABELWEAVE_KERNEL void rescale(const State& s, std::size_t end, Lanes* y, Lanes& rho) {
+    Lanes total = rho;
+    for (std::size_t row = 0; row < end; ++row) {
+        y[row] /= s.scale;
+        total += s.residual[row] * y[row];
+    }
+    rho = total;
+}
+
+// Next direction of every lane, and its p' penalty p.
+LABELWEAVE_KERNEL void update_direction(State& s, const Lanes* y, Lanes& energy) {
+    Lanes total{};
+    const LaneMask moving = s.advancing | s.restarting | s.retrying;
+    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
+        const Lanes p = s.direction[row];
+        Lanes next = y[row] + select(s.restarting, Lanes{}, s.beta * p);
+        next = select(s.evaluating, s.step[row], next);
+        next = select(s.retrying, s.retreat * p, next);
+        next = select(moving, next, Lanes{});
+        s.direction[row] = next;
+        total += penalty * next * next;
+    });
+    energy = total;
+}
+
+class Block {
+  public:
+    Block(const LogisticProblems& problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
+          Preconditioner& preconditioner)
+        : problems_(problems), settings_(settings), solutions_(solutions), preconditioner_(preconditioner),
+          design_(problems.design), s_(problems.design), solved_(problems.design.width()),
+          scratch_(preconditioner.factored() ? problems.design.width() : 0) {}
+
+    // Solve problems from the queue until it is empty and every lane is done.
+    void run(std::atomic<std::size_t>& queue, Interrupt& interrupt) {
+        for (int k = 0; k < kLanes; ++k) take_next(k, queue);
+        while (n_busy_ > 0) {
+            interrupt.check();
+            const Tally tally = pass();
+            Norms norms;
+            if (any_in(Phase::evaluate)) move_coefficients(s_, norms);
+            for (int k = 0; k < kLanes; ++k) judge(k, tally, norms);
+            set_moves();
+            update_residual(s_);
+            const Lanes rho = precondition();
+            for (int k = 0; k < kLanes; ++k) plan(k, rho[k]);
+            set_moves();
+            update_direction(s_, solved_.data(), energy_);
+            for (int k = 0; k < kLanes; ++k)
+                if (lanes_[k].move == Move::none && lanes_[k].phase == Phase::idle) take_next(k, queue);
+        }
+    }
+
+  private:
+    bool any_in(Phase phase) const {
+        return std::any_of(lanes_, lanes_ + kLanes, [&](const Lane& lane) { return lane.phase == phase; });
+    }
+
+    Tally pass() {
+        Pass pass{design_, problems_.targets};
+        for (int k = 0; k < kLanes; ++k) {
+            const Lane& lane = lanes_[k];
+            pass.target[k] = problems_.target[lane.problem];
+            pass.weight[k] = problems_.weight ? problems_.weight[lane.problem] : 0;
+            pass.evaluating[k] = lane.phase == Phase::evaluate ? -1 : 0;
+        }
+        s_.evaluating = pass.evaluating;
+        pass.any_evaluating = any_in(Phase::evaluate);
+        pass.direction = s_.direction.data();
+        pass.score = s_.score.data();
+        pass.curvature = s_.curvature.data();
+        Tally tally;
+        run_pass(pass, 0, design_.n_rows, s_.gradient.data(), tally);
+        return tally;
+    }
+
+    // After a pass: the step length of conjugate gradients, or whether a trial point is taken.
+    void judge(int k, const Tally& tally, const Norms& norms) {
+        Lane& lane = lanes_[k];
+        lane.move = Move::none;
+        if (lane.phase == Phase::idle) return;
+        ++solutions_.passes[lane.problem];
+        if (lane.phase == Phase::conjugate) {
+            const double curvature = tally.product[k] + energy_[k];
+            const double alpha = lane.rho / curvature;
+            lane.stalled = !(curvature > 0) || !std::isfinite(alpha);
+            s_.alpha[k] = lane.stalled ? 0.0 : alpha;
+            if (!lane.stalled) lane.decrease += 0.5 * alpha * lane.rho;
+            lane.move = Move::advance;
+            return;
+        }
+        feature_norm_[k] = norms.features[k];
+        extra_norm_[k] = norms.extras[k];
+        const double value = tally.loss[k] + penalty(k);
+        const double promised = 2 * kArmijo * lane.step * lane.decrease;
+        const bool better = std::isfinite(value) && value <= lane.objective - promised + kRounding * std::fabs(lane.objective);
+        if (!lane.first && !better && lane.halvings < kMaxHalvings) {
+            ++lane.halvings;
+            lane.step *= 0.5;
+            s_.retreat[k] = lane.halvings == 1 ? -0.5 : 0.5;
+            lane.move = Move::retry;
+            return;
+        }
+        lane.stalled = !lane.first && !better;
+        lane.first = false;
+        lane.objective = value;
+        lane.mean_curvature = tally.curvature[k] / static_cast<double>(design_.n_rows);
+        lane.move = Move::restart;
+        if (lane.last || lane.stalled || lane.newton >= settings_.max_newton) finish_stage(k, tally.held_out[k]);
+    }
+
+    double penalty(int k) const {
+        return 0.5 * (s_.lambda[k] * feature_norm_[k] + s_.extra_lambda[k] * extra_norm_[k]);
+    }
+
+    void finish_stage(int k, double held_out) {
+        Lane& lane = lanes_[k];
+        const std::size_t at = lane.problem * problems_.n_stages + lane.stage;
+        solutions_.objective[at] = lane.objective;
+        solutions_.held_out[at] = held_out;
+        if (!lane.last) solutions_.converged[lane.problem] = 0;
+        if (++lane.stage == problems_.n_stages) {
+            write_coefficients(k);
+            lane.phase = Phase::idle;
+            lane.move = Move::none;
+            --n_busy_;
+            return;
+        }
+        lane.objective -= penalty(k);
+        set_penalty(k);
+        lane.objective += penalty(k);
+        lane.newton = 0;
+    }
+
+    void write_coefficients(int k) {
+        if (!solutions_.coef) return;
+        double* out = solutions_.coef + lanes_[k].problem * design_.width();
+        for (std::size_t row = 0; row < design_.width(); ++row) out[row] = s_.coef[row][k];
+    }
+
+    void set_penalty(int k) {
+        const std::size_t at = lanes_[k].problem * problems_.n_stages + lanes_[k].stage;
+        s_.lambda[k] = 1.0 / problems_.C[at];
+        s_.extra_lambda[k] = problems_.extra_penalty ? problems_.extra_penalty[at] / problems_.C[at] : s_.lambda[k];
+    }
+
+    // After preconditioning: go on with conjugate gradients, start them, or try the step they gave.
+    void plan(int k, double rho) {
+        Lane& lane = lanes_[k];
+        if (lane.move == Move::restart) {
+            lane.phase = Phase::conjugate;
+            lane.rho = lane.rho_start = rho;
+            lane.decrease = 0;
+            lane.conjugate = 0;
+            if (!(rho > 0)) try_step(lane, true);
+        } else if (lane.move == Move::advance) {
+            ++lane.conjugate;
+            const bool solved = rho <= kForcing * kForcing * lane.rho_start;
+            s_.beta[k] = rho / lane.rho;
+            lane.rho = rho;
+            if (solved || lane.stalled || lane.conjugate >= kMaxConjugate)
+                try_step(lane, lane.stalled || lane.decrease <= settings_.tolerance * lane.objective);
+        }
+    }
+
+    static void try_step(Lane& lane, bool last) {
+        lane.phase = Phase::evaluate;
+        lane.last = last;
+        lane.step = 1;
+        lane.halvings = 0;
+        ++lane.newton;
+    }
+
+    void set_moves() {
+        for (int k = 0; k < kLanes; ++k) {
+            const Lane& lane = lanes_[k];
+            s_.advancing[k] = lane.move == Move::advance ? -1 : 0;
+            s_.restarting[k] = lane.move == Move::restart ? -1 : 0;
+            s_.retrying[k] = lane.move == Move::retry ? -1 : 0;
+            s_.evaluating[k] = lane.phase == Phase::evaluate && lane.move != Move::retry ? -1 : 0;
+            s_.scale[k] = lane.mean_curvature;
+        }
+    }
+
+    // solved_ = M^-1 residual; returns residual' solved_.
+    Lanes precondition() {
+        const double* squares = preconditioner_.squares();
+        Lanes rho{};
+        if (!preconditioner_.factored()) {
+            precondition_diagonal(s_, squares, 0, solved_.data(), rho);
+            return rho;
+        }
+        const std::size_t order = design_.n_features + 1;
+        LaneMask pending{};
+        for (int k = 0; k < kLanes; ++k) pending[k] = lanes_[k].move == Move::advance || lanes_[k].move == Move::restart ? -1 : 0;
+        for (int k = 0; k < kLanes; ++k) {
+            if (!pending[k]) continue;
+            const int level = Preconditioner::level(ridge(k));
+            LaneMask same{};
+            for (int j = k; j < kLanes; ++j) same[j] = pending[j] && Preconditioner::level(ridge(j)) == level ? -1 : 0;
+            solve_factored(preconditioner_.factor(ridge(k)), order, s_.residual.data(), scratch_.data());
+            for (std::size_t row = 0; row < order; ++row) solved_[row] = select(same, scratch_[row], solved_[row]);
+            pending &= ~same;
+        }
+        rescale(s_, order, solved_.data(), rho);
+        precondition_diagonal(s_, squares, order, solved_.data(), rho);
+        return rho;
+    }
+
+    double ridge(int k) const { return s_.lambda[k] / lanes_[k].mean_curvature; }
+
+    void take_next(int k, std::atomic<std::size_t>& queue) {
+        const std::size_t problem = queue.fetch_add(1);
+        Lane& lane = lanes_[k];
+        lane = Lane{};
+        if (problem >= problems_.n_problems) return;
+        ++n_busy_;
+        lane.problem = problem;
+        lane.phase = Phase::evaluate;
+        solutions_.converged[problem] = 1;
+        solutions_.passes[problem] = 0;
+        set_penalty(k);
+        const double* start = problems_.start ? problems_.start + problem * design_.width() : nullptr;
+        for (std::size_t row = 0; row < design_.width(); ++row) {
+            s_.coef[row][k] = 0.0;
+            s_.direction[row][k] = start ? start[row] : 0.0;
+        }
+        if (!start && problems_.start_intercept)
+            s_.direction[design_.intercept()][k] = problems_.start_intercept[problem];
+        for (std::size_t e = 0; e < design_.n_extras; ++e)
+            s_.uses[e][k] = !problems_.uses || problems_.uses[problem * design_.n_extras + e] ? 1.0 : 0.0;
+        for (std::size_t row = 0; row < design_.n_rows; ++row) s_.score[row][k] = s_.curvature[row][k] = 0.0;
+    }
+
+    const LogisticProblems& problems_;
+    const LogisticSettings& settings_;
+    const LogisticSolutions& solutions_;
+    Preconditioner& preconditioner_;
+    const Design& design_;
+    State s_;
+    LaneArray solved_, scratch_;
+    Lane lanes_[kLanes];
+    Lanes energy_{}, feature_norm_{}, extra_norm_{};
+    int n_busy_ = 0;
+};
+
+}  // namespace
+
+void solve_logistic(const LogisticProblems& problems, const LogisticSettings& settings,
+                    const LogisticSolutions& solutions, Interrupt& interrupt) {
+    const int n_threads = resolve_threads(settings.n_threads);
+    Preconditioner preconditioner(problems.design, n_threads);
+    const std::size_t n_blocks = std::min<std::size_t>(n_threads, (problems.n_problems + kLanes - 1) / kLanes);
+    std::atomic<std::size_t> queue{0};
+    parallel_for(n_blocks, n_threads, [&](std::size_t) {
+        Block(problems, settings, solutions, preconditioner).run(queue, interrupt);
+    });
+}
+
+}  // namespace labelweave
