@@ -1,9 +1,11 @@
 #include "chain.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <vector>
 
+#include "lanes.hpp"
 #include "numerics.hpp"
 #include "parallel.hpp"
 
@@ -133,11 +135,24 @@ LABELWEAVE_KERNEL void double_scores(double* w, std::size_t half, double effect)
 }
 
 // Split every prefix into its two continuations: y = 0 stays in place, y = 1 goes to the upper half.
+// Both need log(1 + e^-|w|) only, eight prefixes at a time.
 LABELWEAVE_KERNEL void split_prefixes(double* log_prob, const double* w, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) {
-        const double tail = std::log1p(std::exp(-std::fabs(w[i])));
-        log_prob[size + i] = log_prob[i] - (std::max(-w[i], 0.0) + tail);
-        log_prob[i] -= std::max(w[i], 0.0) + tail;
+    std::size_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+        Lanes score, total;
+        std::memcpy(&score, w + i, sizeof score);
+        std::memcpy(&total, log_prob + i, sizeof total);
+        const Lanes size_of_score = abs(score);
+        const Lanes tail = log1p_unit(exp_nonpositive(-size_of_score));
+        const Lanes one = total - (0.5 * (size_of_score - score) + tail);
+        const Lanes zero = total - (0.5 * (size_of_score + score) + tail);
+        std::memcpy(log_prob + size + i, &one, sizeof one);
+        std::memcpy(log_prob + i, &zero, sizeof zero);
+    }
+    for (; i < size; ++i) {
+        const double total = log_prob[i];
+        log_prob[size + i] = total + bernoulli_log_prob(1, w[i]);
+        log_prob[i] = total + bernoulli_log_prob(0, w[i]);
     }
 }
 

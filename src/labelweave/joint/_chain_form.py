@@ -21,7 +21,7 @@ from labelweave.joint import _checks as checks
 from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint._steps import beam_search
 from labelweave.joint.base import JointDistribution
-from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, row_blocks
+from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, patterns, row_blocks
 from labelweave.joint.estimate import Estimate, normalised_weights
 from labelweave.joint.mode import Mode, Ranked, certified
 
@@ -120,7 +120,7 @@ class ChainForm(JointDistribution):
         """Log-probability of clamped labels before conditioning."""
         value, error = np.zeros(self.n_rows), np.zeros(self.n_rows)
         exact = np.ones(self.n_rows, dtype=np.bool_)
-        for rows, unknown in self._patterns(known):
+        for rows, unknown in patterns(known):
             order = self._ancestors(np.flatnonzero(~unknown))
             free = np.sort(order[unknown[order]])
             exact[rows] = len(free) <= MAX_ENUMERATED
@@ -153,7 +153,7 @@ class ChainForm(JointDistribution):
 
     def _sample(self, k: int, seed: int) -> Labels:
         labels = np.repeat(self._known[:, None, :], k, axis=1)
-        for rows, unknown in self._patterns(self._known):
+        for rows, unknown in patterns(self._known):
             order = self._ancestors(np.flatnonzero(~unknown))
             free = np.sort(order[unknown[order]])
             if len(free):
@@ -215,10 +215,9 @@ class ChainForm(JointDistribution):
             labels, log_joint - normaliser.value, bound - normaliser.value, normaliser.exact
         )
 
-    def _top_by_search(self, rows: Indices, k: int) -> Ranked:
-        part = self[rows]
-        found = beam_search(part._log_odds, part.order, part._known, k, max(k, BEAM_WIDTH))
-        normaliser = part._normaliser.value
+    def _top_by_search(self, k: int) -> Ranked:
+        found = beam_search(self._log_odds, self.order, self._known, k, max(k, BEAM_WIDTH))
+        normaliser = self._normaliser.value
         return Ranked(
             found.labels, found.log_prob - normaliser[:, None], found.upper_bound - normaliser
         )

@@ -11,23 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._core import native
+from labelweave.joint import _answers
 from labelweave.joint import _checks as checks
 from labelweave.joint._checks import Evidence, Floats, Indices, Labels, RandomState
 from labelweave.joint.enumeration import (
     MAX_ENUMERATED,
     MAX_SEARCHED,
     Enumeration,
+    patterns,
     row_blocks,
 )
-from labelweave.joint.estimate import (
-    DEFAULT_SAMPLES,
-    QUANTITIES,
-    Estimate,
-    Quantity,
-    mean_from_draws,
-    normalised_weights,
-    probability_from_draws,
-)
+from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked, certified
 
 
@@ -161,20 +155,9 @@ class JointDistribution(ABC):
         """
         if quantity not in QUANTITIES:
             raise ValueError(f"quantity must be one of {QUANTITIES}; got {quantity!r}")
-        seed = checks.resolve_seed(random_state)
         if samples is not None:
-            return self._estimate(quantity, checks.check_count(samples, "samples", 2), seed)
-        exact = self._is_exact(quantity)
-        if exact.all():
-            return Estimate.of_exact(self._exact(quantity))
-        if not exact.any():
-            return self._estimate(quantity, DEFAULT_SAMPLES, seed)
-        computed = self[exact]._exact(quantity)
-        drawn = self[~exact]._estimate(quantity, DEFAULT_SAMPLES, seed)
-        value = np.empty((self.n_rows, *computed.shape[1:]))
-        error = np.zeros_like(value)
-        value[exact], value[~exact], error[~exact] = computed, drawn.value, drawn.standard_error
-        return Estimate(value, error, exact)
+            samples = checks.check_count(samples, "samples", 2)
+        return _answers.estimate(self, quantity, samples, checks.resolve_seed(random_state))
 
     def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
         """Rows for which `_exact` may be asked."""
@@ -182,31 +165,15 @@ class JointDistribution(ABC):
 
     def _exact(self, quantity: Quantity) -> Floats:
         """Return the exact quantity of every row, by enumeration unless a form knows better."""
-        shapes: dict[Quantity, tuple[int, ...]] = {
-            "marginals": (self.n_labels,),
-            "pairwise": (self.n_labels, self.n_labels),
-            "cardinality": (self.n_labels + 1,),
-            "entropy": (),
-        }
-        out = np.empty((self.n_rows, *shapes[quantity]))
-        for rows, enumeration in self._enumerate():
-            out[rows] = enumeration.quantity(quantity)
-        return out
+        return _answers.by_enumeration(self, quantity)
 
     def _enumerate(self) -> Iterator[tuple[Indices, Enumeration]]:
         """Tables of all rows: blocks of rows that share the set of unknown labels."""
-        for rows, unknown in self._patterns(self.known):
+        for rows, unknown in patterns(self.known):
             free = np.flatnonzero(unknown)
             for block in row_blocks(len(rows), 2 ** len(free) * (1 + self.n_labels // 8)):
                 part = self[rows[block]]
                 yield rows[block], Enumeration(part._log_table(free), free, part.known)
-
-    @staticmethod
-    def _patterns(known: Labels) -> Iterator[tuple[Indices, npt.NDArray[np.bool_]]]:
-        """Rows grouped by which labels are unknown, as (row indices, mask of labels)."""
-        patterns, group = np.unique(known < 0, axis=0, return_inverse=True)
-        for g, unknown in enumerate(patterns):
-            yield np.flatnonzero(group.ravel() == g), unknown
 
     # ------------------------------------------------------------------ draws
 
@@ -233,24 +200,6 @@ class JointDistribution(ABC):
         for draw in range(k):
             native.fill_uniform(seed, self.row_ids, draw, out[draw], self.n_threads)
         return out.transpose(1, 0, 2)
-
-    def _estimate(self, quantity: Quantity, samples: int, seed: int) -> Estimate:
-        values, errors = [], []
-        cells = samples * self.n_labels + (self.n_labels**2 if quantity == "pairwise" else 0)
-        # A batch without rows still needs the shape of the answer: one empty block.
-        for block in row_blocks(self.n_rows, cells) or [slice(0, 0)]:
-            part = self[block]
-            labels, log_weight = part._weighted_sample(samples, seed)
-            weight = normalised_weights(log_weight)
-            if quantity == "entropy":
-                value, error = mean_from_draws(-part._log_prob_of_draws(labels), weight)
-                error = np.hypot(error, part._normaliser_error())
-            else:
-                value, error = probability_from_draws(quantity, labels, weight)
-            values.append(value)
-            errors.append(error)
-        exact = np.zeros(self.n_rows, dtype=np.bool_)
-        return Estimate(np.concatenate(values), np.concatenate(errors), exact)
 
     def _log_prob_of_draws(self, labels: Labels) -> Floats:
         """Log-probabilities (n, k) of (n, k, L) label vectors."""
@@ -315,30 +264,11 @@ class JointDistribution(ABC):
         that the best vectors a search finds, with a bound on those it may have missed.
         """
         k = min(checks.check_count(k, "k"), 2**self.n_labels)
-        labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
-        log_prob = np.empty((self.n_rows, k))
-        upper_bound = np.empty(self.n_rows)
-        few = (self.known < 0).sum(axis=1) <= MAX_ENUMERATED
-        for chosen, answer in ((few, self._top_by_table), (~few, self._top_by_search)):
-            for block in row_blocks(int(chosen.sum()), k * self.n_labels):
-                rows = np.flatnonzero(chosen)[block]
-                part = answer(rows, k)
-                labels[rows], log_prob[rows] = part.labels, part.log_prob
-                upper_bound[rows] = part.upper_bound
-        return Ranked(labels, log_prob, upper_bound)
+        return _answers.ranked(self, k)
 
-    def _top_by_table(self, rows: Indices, k: int) -> Ranked:
-        part = self[rows]
-        answers = [(at, enumeration.top(k)) for at, enumeration in part._enumerate()]
-        back = np.argsort(np.concatenate([at for at, _ in answers]))
-        return Ranked(
-            np.concatenate([answer.labels for _, answer in answers])[back],
-            np.concatenate([answer.log_prob for _, answer in answers])[back],
-            np.concatenate([answer.upper_bound for _, answer in answers])[back],
-        )
-
-    def _top_by_search(self, rows: Indices, k: int) -> Ranked:
-        raise NotImplementedError
+    def _top_by_search(self, k: int) -> Ranked:
+        """Return good vectors and a bound, for rows with too many unknown labels for a table."""
+        raise NotImplementedError(f"{type(self).__name__} has no search")
 
     # ------------------------------------------------------------------ Bayes' rule
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.estimate import Quantity
@@ -16,8 +17,9 @@ from labelweave.joint.mode import Ranked
 MAX_ENUMERATED = 16
 # Exact search for the mode prunes and needs no table, so it goes a little further.
 MAX_SEARCHED = 20
-# Tables and draws are made for blocks of rows of at most this many numbers (64 MB).
-BLOCK_CELLS = 2**23
+# Tables and draws are made for blocks of rows of at most this many numbers (16 MB): larger blocks
+# only leave the cache, smaller ones spend their time in Python.
+BLOCK_CELLS = 2**21
 
 
 def row_blocks(n_rows: int, cells_per_row: int) -> list[slice]:
@@ -26,17 +28,17 @@ def row_blocks(n_rows: int, cells_per_row: int) -> list[slice]:
     return [slice(start, min(n_rows, start + step)) for start in range(0, n_rows, step)]
 
 
+def patterns(known: Labels) -> Iterator[tuple[Indices, npt.NDArray[np.bool_]]]:
+    """Yield rows grouped by which labels are unknown, as (row indices, mask of labels)."""
+    masks, group = np.unique(known < 0, axis=0, return_inverse=True)
+    for g, unknown in enumerate(masks):
+        yield np.flatnonzero(group.ravel() == g), unknown
+
+
 def label_vectors(n_labels: int) -> Labels:
     """All label vectors, (2^L, L): label j of row c is bit j of c."""
     columns = np.arange(2**n_labels, dtype=np.int64)
     return ((columns[:, None] >> np.arange(n_labels)) & 1).astype(np.int8)
-
-
-@lru_cache(maxsize=4)
-def _vectors(n_labels: int) -> Floats:
-    vectors = label_vectors(n_labels).astype(np.float64)
-    vectors.setflags(write=False)
-    return vectors
 
 
 @dataclass(frozen=True)
@@ -75,20 +77,31 @@ class Enumeration:
         labels[..., self.free] = (columns[..., None] >> np.arange(len(self.free))) & 1
         return labels
 
+    def _halves(self) -> Iterator[tuple[int, Floats]]:
+        """Yield for each free label, from the last, the part of the table where it is positive.
+
+        Summing a label out folds the table in half, so all parts together cost two passes.
+        """
+        table = np.exp(self.log_table)
+        for t in reversed(range(len(self.free))):
+            negative, positive = table[:, : 2**t], table[:, 2**t :]
+            yield t, positive
+            table = negative + positive
+
     def marginals(self) -> Floats:
         """P(y_j = 1)."""
         out: Floats = (self.known == 1).astype(np.float64)
-        out[:, self.free] = np.minimum(np.exp(self.log_table) @ _vectors(len(self.free)), 1.0)
+        for t, positive in self._halves():
+            out[:, self.free[t]] = np.minimum(positive.sum(axis=1), 1.0)
         return out
 
     def pairwise(self) -> Floats:
         """P(y_i = 1, y_j = 1); a known label is independent of everything."""
-        marginals, vectors = self.marginals(), _vectors(len(self.free))
-        probability = np.exp(self.log_table)
+        marginals = self.marginals()
         out = marginals[:, :, None] * marginals[:, None, :]
-        for t, label in enumerate(self.free):
-            chosen = vectors[:, t] == 1
-            out[:, label, self.free] = np.minimum(probability[:, chosen] @ vectors[chosen], 1.0)
+        for t, positive in self._halves():
+            both = np.minimum(positive @ label_vectors(t).astype(np.float64), 1.0)
+            out[:, self.free[t], self.free[:t]] = out[:, self.free[:t], self.free[t]] = both
         diagonal = np.arange(marginals.shape[1])
         out[:, diagonal, diagonal] = marginals
         return out
@@ -96,7 +109,7 @@ class Enumeration:
     def cardinality(self) -> Floats:
         """P(|y| = s) for s = 0 … L."""
         n, n_labels = self.known.shape
-        size = _vectors(len(self.free)).sum(axis=1).astype(np.int64)
+        size = label_vectors(len(self.free)).sum(axis=1)
         one_hot = np.eye(len(self.free) + 1)[size]
         out = np.zeros((n, n_labels + 1))
         shift = (self.known == 1).sum(axis=1)[:, None] + np.arange(len(self.free) + 1)

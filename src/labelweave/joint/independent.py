@@ -126,18 +126,20 @@ class IndependentJoint(JointDistribution):
         among the k best.
         """
         k = min(checks.check_count(k, "k"), 2**self.n_labels)
-        mode = self._mode()
         cost = np.zeros((self.n_rows, 1))
-        flips = np.zeros((self.n_rows, 1, self.n_labels), dtype=np.bool_)
+        steps: list[tuple[Indices, npt.NDArray[np.bool_]]] = []
         for label in range(self.n_labels):
-            flipped = flips.copy()
-            flipped[:, :, label] = True
+            kept = cost.shape[1]
             cost = np.concatenate([cost, cost + np.abs(self.scores[:, label, None])], axis=1)
-            flips = np.concatenate([flips, flipped], axis=1)
             best = np.argsort(cost, axis=1, kind="stable")[:, :k]
             cost = np.take_along_axis(cost, best, axis=1)
-            flips = np.take_along_axis(flips, best[:, :, None], axis=1)
-        labels = (mode.labels[:, None, :] ^ flips).astype(np.int8)
+            steps.append((best % kept, best >= kept))
+        labels = np.repeat(self._mode().labels[:, None, :], k, axis=1)
+        at = np.tile(np.arange(k), (self.n_rows, 1))
+        for label in reversed(range(self.n_labels)):
+            came_from, flipped = steps[label]
+            labels[:, :, label] ^= np.take_along_axis(flipped, at, axis=1)
+            at = np.take_along_axis(came_from, at, axis=1)
         log_prob = self._log_prob_of_draws(labels)
         labels[np.isneginf(log_prob)] = -1
         return Ranked(labels, log_prob, log_prob[:, -1].copy())

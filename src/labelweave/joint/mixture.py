@@ -177,21 +177,20 @@ class MixtureJoint(JointDistribution):
             exact,
         )
 
-    def _top_by_search(self, rows: Indices, k: int) -> Ranked:
+    def _top_by_search(self, k: int) -> Ranked:
         """Return the best of the components' lists under the mixture.
 
         A vector on none of the lists has at most what the lists left over in each component.
         """
-        part = self[rows]
-        lists = [component.top(k) for component in part.components]
+        lists = [component.top(k) for component in self.components]
         labels = np.concatenate([ranked.labels for ranked in lists], axis=1)
-        log_prob = part._log_prob_of_draws(np.maximum(labels, 0))
+        log_prob = self._log_prob_of_draws(np.maximum(labels, 0))
         log_prob[(labels < 0).any(axis=2) | _repeated(labels)] = -np.inf
         best = np.argsort(-log_prob, axis=1, kind="stable")[:, :k]
         log_prob = np.take_along_axis(log_prob, best, axis=1)
         labels = np.take_along_axis(labels, best[:, :, None], axis=1)
         labels[np.isneginf(log_prob)] = -1
-        unseen = part._mixed([ranked.upper_bound for ranked in lists])
+        unseen = self._mixed([ranked.upper_bound for ranked in lists])
         return Ranked(labels, log_prob, np.maximum(unseen, log_prob[:, -1]))
 
 
