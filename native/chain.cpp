@@ -42,17 +42,11 @@ LABELWEAVE_KERNEL void add_effect(const double* z, const double* effect, std::si
     for (std::size_t q = begin; q < end; ++q) out[q] = z[q] + effect[q];
 }
 
-// Walk one row from its loaded scores: decide(p, z_p) names the label at position p; returns the sum of
-// the log conditionals of all labels decided.
+// Walk one row from its loaded scores: decide(p, z_p) names the label at position p.
 template <class Decide>
-double walk(const Links& links, double* z, Decide&& decide) {
-    double log_prob = 0.0;
-    for (std::size_t p = 0; p < links.length(); ++p) {
-        const int y = decide(p, z[p]);
-        log_prob += bernoulli_log_prob(y, z[p]);
-        if (y) add_effect(z, links.effect(p), p + 1, links.length(), z);
-    }
-    return log_prob;
+void walk(const Links& links, double* z, Decide&& decide) {
+    for (std::size_t p = 0; p < links.length(); ++p)
+        if (decide(p, z[p])) add_effect(z, links.effect(p), p + 1, links.length(), z);
 }
 
 // How far the labels from position p on can still move the score at q > p: the interval bound.
@@ -216,7 +210,12 @@ void chain_log_prob(const Chain& chain, const std::int8_t* labels, double* log_p
         for (std::size_t i = begin; i < end; ++i) {
             const std::int8_t* y = labels + i * chain.n_labels;
             links.load(i, z.data());
-            log_prob[i] = walk(links, z.data(), [&](std::size_t p, double) { return y[links.label(p)] != 0; });
+            log_prob[i] = 0.0;
+            walk(links, z.data(), [&](std::size_t p, double score) {
+                const bool label = y[links.label(p)] != 0;
+                log_prob[i] += bernoulli_log_prob(label, score);
+                return label;
+            });
         }
     });
 }
@@ -232,10 +231,12 @@ void chain_greedy(const Chain& chain, std::int8_t* labels, double* log_prob, dou
             for (std::size_t p = 0; p < chain.length; ++p) given[p] = y[links.label(p)];
             links.load(i, z.data());
             upper_bound[i] = slack.bound(0, z.data(), given.data(), -kInfinity);
-            log_prob[i] = walk(links, z.data(), [&](std::size_t p, double score) {
+            log_prob[i] = 0.0;
+            walk(links, z.data(), [&](std::size_t p, double score) {
                 std::int8_t& label = y[links.label(p)];
                 if (label < 0) label = score > 0.0;
-                return static_cast<int>(label);
+                log_prob[i] += bernoulli_log_prob(label, score);
+                return label != 0;
             });
         }
     });
@@ -285,7 +286,7 @@ void chain_sample(const Chain& chain, const std::int64_t* rows, std::uint64_t se
                 else
                     y[label] = uniform(seed, static_cast<std::uint64_t>(rows[i]), draw,
                                        static_cast<std::uint32_t>(label)) < sigmoid(score);
-                return static_cast<int>(y[label]);
+                return y[label] != 0;
             });
             log_weight[cell] = weight;
         }

@@ -50,10 +50,7 @@ def test_names_ids_and_threads_are_kept(form):
 @named_forms
 def test_draws_belong_to_row_ids(form):
     joint = named(form)
-    other = joint[:]
-    other.row_ids = np.array([7, 4])
-    if form == "mixture":
-        other.components[0].row_ids = other.row_ids
+    other = joint._renumbered(np.array([7, 4]))
     one, two = joint.sample(64, 0), other.sample(64, 0)
     np.testing.assert_array_equal(one[0], two[0])
     assert (one[1] != two[1]).any()
@@ -154,7 +151,8 @@ def test_certain_labels_of_an_independent_joint():
 def test_nested_mixtures_draw_independently():
     """The inner choice of a component must not repeat the outer one."""
     inner = MixtureJoint([0.5, 0.5], [IndependentJoint([[9.0]]), IndependentJoint([[-9.0]])])
-    outer = MixtureJoint([0.5, 0.5], [inner, IndependentJoint([[-30.0]])])
+    outer = MixtureJoint([0.5, 0.5], [inner, IndependentJoint([[-30.0]])], row_ids=[5])
+    assert (outer.components[0].components[0].row_ids == outer.row_ids).all()
     share = outer.sample(4000, 0).mean()
     assert abs(share - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)
 

@@ -101,5 +101,6 @@ def _ranked_parts(
     enumerable, long = np.flatnonzero(few), np.flatnonzero(~few)
     for rows, enumeration in joint[enumerable]._enumerate():
         yield enumerable[rows], enumeration.top(k)
-    for block in row_blocks(len(long), k * joint.n_labels):
+    # A search holds some multiple of the vectors it returns, and at least some hundred a row.
+    for block in row_blocks(len(long), 4 * (k + 64) * joint.n_labels):
         yield long[block], joint[long[block]]._top_by_search(k)

@@ -84,6 +84,12 @@ class JointDistribution(ABC):
         part.row_ids = self.row_ids[index]
         return part
 
+    def _renumbered(self, row_ids: Indices) -> Self:
+        """Return the same distributions with other row ids."""
+        joint = copy.copy(self)
+        joint.row_ids = row_ids
+        return joint
+
     @property
     def known(self) -> Labels:
         """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""

@@ -23,8 +23,8 @@ class MixtureJoint(JointDistribution):
     """P(y) = Σ_k weight_k P_k(y).
 
     Marginals, pairwise and cardinality are averages of the components' and exact when theirs are;
-    entropy, `mode` and `top` go by enumeration. Conditioning weighs the components by how well
-    they predicted the evidence.
+    entropy, `mode` and `top` go by enumeration, and `top` merges the components' lists where there
+    are too many labels. Conditioning weighs the components by how well they predicted the evidence.
 
     Parameters
     ----------
@@ -73,15 +73,18 @@ class MixtureJoint(JointDistribution):
             n_threads=n_threads,
         )
         self.weights = _check_weights(weights, self.n_rows, len(components))
-        self.components = tuple(component[:] for component in components)
-        for component in self.components:
-            component.row_ids = self.row_ids
+        self.components = tuple(component._renumbered(self.row_ids) for component in components)
 
     def _take(self, index: Indices) -> Self:
         part = super()._take(index)
         part.weights = self.weights[index]
         part.components = tuple(component[index] for component in self.components)
         return part
+
+    def _renumbered(self, row_ids: Indices) -> Self:
+        joint = super()._renumbered(row_ids)
+        joint.components = tuple(component._renumbered(row_ids) for component in self.components)
+        return joint
 
     @property
     def known(self) -> Labels:
