@@ -180,6 +180,18 @@ def test_evidence_with_many_ancestors_is_weighted():
     assert (mode.gap >= 0).all()
 
 
+def test_labels_that_the_evidence_does_not_touch_are_drawn_as_before():
+    counting = counting_chain()
+    n, L = counting.scores.shape
+    coupling = np.zeros((L + 1, L + 1))
+    coupling[:L, :L] = counting.coupling
+    joint = ChainJoint(np.hstack([counting.scores, np.zeros((n, 1))]), coupling)
+    conditioned = joint.condition({20: 1})
+    np.testing.assert_array_equal(
+        conditioned.sample(50, 4)[:, :, 21], joint.sample(50, 4)[:, :, 21]
+    )
+
+
 def test_long_chains_rank_by_search_and_bound_what_they_miss():
     rng = np.random.default_rng(6)
     scores, coupling, order = chain_parameters(rng, 5, 8, scale=1.0)
@@ -220,6 +232,10 @@ def test_top_of_a_long_chain_finds_the_mode():
     reach = np.maximum(ranked.upper_bound, ranked.log_prob[:, 0])
     assert (reach >= mixture.mode().log_prob - 1e-12).all()
     assert all(len(np.unique(listed, axis=0)) == 6 for listed in ranked.labels)
+    # Components that list the same vectors do not make them count twice.
+    twice = MixtureJoint([0.4, 0.6], [joint, joint]).top(3)
+    np.testing.assert_array_equal(twice.labels, top.labels)
+    np.testing.assert_allclose(twice.log_prob, top.log_prob)
 
 
 def test_mixture_of_long_chains_is_sampled():
