@@ -3,9 +3,11 @@
 
 namespace labelweave::bind {
 void bind_random(nb::module_& m);
+void bind_text(nb::module_& m);
 }  // namespace labelweave::bind
 
 NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels of labelweave.";
     labelweave::bind::bind_random(m);
+    labelweave::bind::bind_text(m);
 }
