@@ -75,12 +75,13 @@ class ArffParser {
     void sparse_row() {
         if (!cursor_.skip('{')) cursor_.fail("'{', as in the rows before");
         cursor_.skip_blanks();
-        while (!cursor_.skip('}')) {
-            sparse_entry();
-            cursor_.skip_blanks();
-            if (cursor_.sees('}')) continue;
-            if (!cursor_.skip(',')) cursor_.fail("',' or '}'");
-            cursor_.skip_blanks();
+        if (!cursor_.skip('}')) {
+            do {
+                cursor_.skip_blanks();
+                sparse_entry();
+                cursor_.skip_blanks();
+            } while (cursor_.skip(','));
+            if (!cursor_.skip('}')) cursor_.fail("',' or '}'");
         }
         for (const auto column : nonzero_when_omitted_)
             if (last_row_[column] != rows_.n_rows) put(column, omitted_value(column));

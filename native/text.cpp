@@ -21,9 +21,10 @@ std::string printable(std::string_view bytes, std::size_t limit) {
     static const char* hex = "0123456789abcdef";
     std::string out;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (i == limit) return out + "…";
         const auto byte = static_cast<unsigned char>(bytes[i]);
-        if (byte >= 0x20 && byte < 0x7f) {
+        const bool continues = (byte & 0xC0) == 0x80;  // inside a character of UTF-8
+        if (i >= limit && !continues) return out + "…";
+        if (byte >= 0x20 && byte != 0x7f) {
             out += bytes[i];
         } else {
             out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
@@ -98,10 +99,7 @@ void Cursor::fail(const std::string& expected, const char* position) const {
 }
 
 void Cursor::fail_plainly(const std::string& message, const char* position) const {
-    // Columns count characters: the continuation bytes of UTF-8 do not.
-    const auto column = 1 + std::count_if(line_start_, position, [](char c) {
-                            return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-                        });
+    const auto column = 1 + (position - line_start_);
     throw TextError(source_ + ":" + std::to_string(line_) + ":" + std::to_string(column) + ": " + message);
 }
 

@@ -69,7 +69,7 @@ class Cursor {
 // True where a value cannot go on: blanks, line ends and the punctuation of the formats.
 bool ends_token(const Cursor& cursor);
 
-// Bytes fit for a message, whatever they are.
+// Bytes fit for a message: control characters escaped, cut where they run on.
 std::string printable(std::string_view bytes, std::size_t limit = 40);
 
 // CSR rows with ascending columns and no stored zeros.

@@ -3,6 +3,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
+
 #include "arff.hpp"
 #include "arrays.hpp"
 #include "xmc.hpp"
@@ -77,9 +79,21 @@ std::tuple<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Doubles, Column
             to_numpy(std::move(rows.labels)), to_numpy(std::move(rows.label_starts))};
 }
 
+// A ValueError whose text may quote bytes that are not UTF-8.
+void translate(const std::exception_ptr& thrown, void*) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const TextError& error) {
+        const auto size = static_cast<Py_ssize_t>(std::strlen(error.what()));
+        const auto message = nb::steal(PyUnicode_DecodeUTF8(error.what(), size, "replace"));
+        if (message.is_valid()) PyErr_SetObject(PyExc_ValueError, message.ptr());
+    }
+}
+
 }  // namespace
 
 void bind_text(nb::module_& m) {
+    nb::register_exception_translator(translate);
     m.def("parse_arff_rows", &arff_rows, nb::arg("text"), nb::arg("offset"), nb::arg("line"), nb::arg("source"),
           nb::arg("names"), nb::arg("target"), nb::arg("domain"), nb::arg("domains"),
           "Parse what follows the @data line: (sparse, n_rows, data, columns, row_starts, labels).");

@@ -2,8 +2,8 @@
 
 from labelweave.datasets.arff import read_arff
 from labelweave.datasets.builtin import load_emotions, load_yeast
-from labelweave.datasets.catalogue import CatalogueEntry
 from labelweave.datasets.dataset import Dataset
+from labelweave.datasets.entries import CatalogueEntry
 from labelweave.datasets.loading import catalogue, load
 from labelweave.datasets.svmlight import read_svmlight
 from labelweave.datasets.tables import read_csv, read_parquet

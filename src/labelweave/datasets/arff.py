@@ -145,6 +145,8 @@ def _parse_rows(
         domain=[-1 if a.values is None else position[a.values] for a in header.attributes],
         domains=list(numbers.items()),
     )
+    if n_rows == 0:
+        raise ValueError(f"{source}: expected rows after the line @data, found none")
     shape = (n_rows, len(feature_columns))
     X = (
         sparse.csr_array((data, columns, row_starts), shape=shape)
@@ -193,7 +195,11 @@ def _concatenate(parts: list[Dataset]) -> Dataset:
                 "same attributes can follow each other"
             )
     blocks: list[Any] = [part.X for part in parts]
-    X = sparse.vstack(blocks, format="csr") if first.is_sparse else np.vstack(blocks)
+    X: Any
+    if any(part.is_sparse for part in parts):
+        X = sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
+    else:
+        X = np.vstack(blocks)
     return Dataset(
         as_features(X),
         np.vstack([part.Y for part in parts]),

@@ -62,7 +62,7 @@ def parse_header(text: bytes, source: str) -> Header:
     while header.offset < len(text):
         end = text.find(b"\n", header.offset)
         end = len(text) if end < 0 else end
-        line = _Line(_decode(text[header.offset : end]), header.line, source)
+        line = _Line(text[header.offset : end].decode(), header.line, source)
         header.offset, header.line = min(end + 1, len(text)), header.line + 1
         if line.is_data(header):
             if not header.attributes:
@@ -167,13 +167,6 @@ def _reject_repetition(attribute: Attribute, declared: dict[str, int], line: _Li
             f"{line.source}:{line.number}:1: expected a new attribute name, found "
             f"{attribute.name!r} again (declared in line {first})"
         )
-
-
-def _decode(line: bytes) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        return line.decode("latin-1")
 
 
 def _unquote(word: str) -> str:

@@ -36,8 +36,16 @@ def read_bytes(path: FilePath) -> bytes:
 
 
 def read_text(path: FilePath) -> bytes:
-    """Return the content of a text file, without the byte-order mark some editors prepend."""
-    return read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    """Return the content of a text file in UTF-8, without the mark some editors begin it with.
+
+    Text that is not UTF-8 is taken for Latin-1, the other encoding found in published files.
+    """
+    content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1").encode("utf-8")
+    return content
 
 
 def plain_name(path: FilePath) -> str:

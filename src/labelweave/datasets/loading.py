@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import numpy as np
 
 from labelweave.datasets.arff import read_arff
 from labelweave.datasets.builtin import BUNDLED
-from labelweave.datasets.catalogue import ENTRIES, CatalogueEntry, find_entry
 from labelweave.datasets.dataset import Dataset
+from labelweave.datasets.entries import ENTRIES, CatalogueEntry, find_entry, is_known
 from labelweave.datasets.files import FilePath, plain_name, shown
 from labelweave.datasets.label_columns import LabelSpec
 from labelweave.datasets.openml import download
@@ -64,14 +65,15 @@ def load(source: FilePath, labels: LabelSpec | None = None) -> Dataset:
     >>> load("emotions").n_labels
     6
     """
-    known_format = _FORMATS.get(Path(plain_name(source)).suffix.lower())
-    if known_format is not None:
-        return _load_file(source, known_format, labels)
-    if Path(source).is_file():
-        raise ValueError(
-            f"cannot tell the format of {shown(source)!r} from its ending; "
-            f"known endings: {', '.join(_FORMATS)}, each also with .gz, .xz or .bz2"
-        )
+    if not is_known(os.fspath(source)):
+        known_format = _FORMATS.get(Path(plain_name(source)).suffix.lower())
+        if known_format is not None:
+            return _load_file(source, known_format, labels)
+        if Path(source).exists():
+            raise ValueError(
+                f"cannot tell the format of {shown(source)!r} from its ending; "
+                f"known endings: {', '.join(_FORMATS)}, each also with .gz, .xz or .bz2"
+            )
     entry = find_entry(os.fspath(source))
     if labels is not None:
         raise ValueError(f"labels is for files: the labels of {entry.name!r} are known")
@@ -90,6 +92,8 @@ def catalogue() -> tuple[CatalogueEntry, ...]:
 
 
 def _load_file(path: FilePath, known_format: str, labels: LabelSpec | None) -> Dataset:
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {shown(path)!r}")
     if known_format == "arff":
         return read_arff(path, labels)
     if known_format in ("csv", "parquet"):
@@ -122,7 +126,10 @@ def _load_named(entry: CatalogueEntry) -> Dataset:
         data = load_from_cache(entry.name)
     else:
         data = _download(entry)
-        save_to_cache(data)
+        try:
+            save_to_cache(data)
+        except OSError as error:
+            warnings.warn(f"{entry.name!r} could not be kept in the cache: {error}", stacklevel=3)
     return data
 
 
@@ -160,4 +167,7 @@ def _instructions(entry: CatalogueEntry) -> str:
         if folder is not None
         else "a folder of yours and name it in the environment variable LABELWEAVE_DATA"
     )
-    return f"To use it offline, put {' and '.join(files)} (.xz, .gz and .bz2 will do) into {where}."
+    return (
+        f"To use it offline, put {', '.join(files)} (origin: {entry.origin}; data files may be "
+        f"compressed: .xz, .gz, .bz2) into {where}."
+    )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelweave.datasets.catalogue import CatalogueEntry
 from labelweave.datasets.dataset import Dataset, as_features
+from labelweave.datasets.entries import CatalogueEntry
 
 _TRUE, _FALSE = {"true", "1", "1.0"}, {"false", "0", "0.0"}
 
@@ -21,7 +22,11 @@ def download(entry: CatalogueEntry) -> Dataset:
     """
     refused = []
     for wanted in _candidates(entry):
-        bunch = _fetch(wanted)
+        try:
+            bunch = _fetch(wanted)
+        except ValueError as error:  # there is no such set
+            refused.append(f"{wanted}: {error}")
+            continue
         problem = _mismatch(bunch, entry)
         if problem is None:
             return _to_dataset(bunch, entry)
@@ -38,9 +43,12 @@ def _candidates(entry: CatalogueEntry) -> list[dict[str, Any]]:
 def _fetch(wanted: dict[str, Any]) -> Any:
     from sklearn.datasets import fetch_openml
 
-    return fetch_openml(
-        **wanted, as_frame="auto", parser="auto", cache=False, n_retries=1, delay=0.5
-    )
+    # It warns when it tries again, and of versions: both of no use to who asked for a set by name.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return fetch_openml(
+            **wanted, as_frame="auto", parser="auto", cache=False, n_retries=1, delay=0.5
+        )
 
 
 def _mismatch(bunch: Any, entry: CatalogueEntry) -> str | None:
@@ -77,5 +85,5 @@ def _binary(target: NDArray[Any], entry: CatalogueEntry) -> NDArray[np.int64]:
     words = np.char.lower(target.astype(np.str_))
     unknown = set(np.unique(words)) - _TRUE - _FALSE
     if unknown:
-        raise ValueError(f"labels of {entry.name!r} on OpenML hold {sorted(unknown)[0]!r}")
+        raise ValueError(f"labels of {entry.name!r} on OpenML hold {str(min(unknown))!r}")
     return np.isin(words, list(_TRUE)).astype(np.int64)

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelweave.datasets.catalogue import CatalogueEntry
 from labelweave.datasets.dataset import Dataset, as_features, as_labels
+from labelweave.datasets.entries import CatalogueEntry
 
 _ENDINGS = ("", ".xz", ".gz", ".bz2")
 
@@ -88,7 +88,7 @@ def load_from_cache(name: str) -> Dataset:
     """Return the cached data set of this name."""
     path = cache_file(name)
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _from_arrays(arrays, name)
     except (BadZipFile, EOFError, KeyError, OSError, ValueError) as error:
         raise ValueError(

@@ -46,8 +46,8 @@ def read_svmlight(path: FilePath, n_labels: int | None = None) -> Dataset:
     except (ValueError, OverflowError, IndexError) as error:
         raise ValueError(f"{source}: not a multi-label svmlight file: {error}") from error
     present = sorted({label for labels in label_sets for label in labels})
-    if any(label != int(label) or label < 0 for label in present):
-        raise ValueError(f"{source}: labels must be whole numbers from 0, found {present[0]:g}")
+    if any(label < 0 or not float(label).is_integer() for label in present):
+        raise ValueError(f"{source}: expected whole numbers from 0 as labels, found others")
     known = [int(label) for label in present] if n_labels is None else list(range(n_labels))
     if present and present[-1] > (known[-1] if known else -1):
         raise ValueError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelweave.datasets.dataset import Dataset, as_labels
-from labelweave.datasets.files import FilePath, data_name, plain_name, read_bytes, shown
+from labelweave.datasets.files import FilePath, data_name, plain_name, read_bytes, read_text, shown
 from labelweave.datasets.label_columns import LabelSpec, choose_labels
 
 if TYPE_CHECKING:
@@ -44,15 +45,22 @@ def read_csv(path: FilePath, labels: LabelSpec) -> Dataset:
     import pandas as pd
 
     separator = "\t" if plain_name(path).lower().endswith(".tsv") else ","
+    troubles = (
+        pd.errors.ParserError,
+        pd.errors.ParserWarning,  # raised below where rows are longer than the header line
+        pd.errors.EmptyDataError,
+    )
     try:
-        table = pd.read_csv(
-            io.BytesIO(read_bytes(path)),
-            sep=separator,
-            skipinitialspace=True,
-            index_col=False,
-            **_exact_numbers(pd.__version__),
-        )
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                io.BytesIO(read_text(path)),
+                sep=separator,
+                skipinitialspace=True,
+                index_col=False,
+                **_exact_numbers(pd.__version__),
+            )
+    except troubles as error:
         raise ValueError(f"{shown(path)}: {str(error).strip()}") from error
     return from_table(table, labels, shown(path), data_name(path))
 
@@ -145,7 +153,14 @@ def _numbers(column: pd.Series, name: str, source: str) -> NDArray[np.float64]:
             f"{source}: column {name!r} is not numeric ({column.iloc[row]!r} in row {row + 1}): "
             "encode it as numbers (for example with pandas.get_dummies) or drop it first"
         )
-    return column.to_numpy(dtype=np.float64)
+    numbers = column.to_numpy(dtype=np.float64)
+    infinite = np.flatnonzero(~np.isfinite(numbers))
+    if len(infinite):
+        raise ValueError(
+            f"{source}: column {name!r} is infinite in row {infinite[0] + 1}: "
+            "give it a finite value, or drop such rows, first"
+        )
+    return numbers
 
 
 def _check_binary(values: NDArray[np.float64], name: str, source: str) -> None:

@@ -27,6 +27,7 @@ class CatalogueEntry:
     train_rows: tuple[int, int] | None = None  # first row of the published training set, and end
     is_sparse: bool = False
     openml_id: int | None = None
+    origin: str = "Mulan"
     found_in: str | None = None
 
 
@@ -44,6 +45,8 @@ def _rcv1(
         + (", the union of five subsets without repeated rows" if name == "rcv1" else ""),
         files=(f"rcv1/rcv1subset{part}.xmc.txt",),
         is_sparse=True,
+        # In Mulan's files half of the rows have their labels shifted into the features.
+        origin="Mulan, with its misplaced label columns put right and written as XMC text",
     )
 
 
@@ -86,6 +89,7 @@ ENTRIES: tuple[CatalogueEntry, ...] = (
     CatalogueEntry(
         *("slashdot", 3782, 1079, 22, 1.181, 156, "Slashdot articles by subject"),
         files=("slashdot/SLASHDOT-F.arff",),
+        origin="Meka",
         train_rows=(0, 1891),
         is_sparse=True,
         openml_id=41472,
@@ -107,6 +111,7 @@ ENTRIES: tuple[CatalogueEntry, ...] = (
     CatalogueEntry(
         *("imdb", 120919, 1001, 28, 2.0, 4503, "Plot summaries of films by genre"),
         files=("imdb/Imdb.arff",),
+        origin="Meka",
         is_sparse=True,
     ),
     _rcv1("rcv1subset1", 6000, 2.895, 811, "1.realigned"),
@@ -116,6 +121,11 @@ ENTRIES: tuple[CatalogueEntry, ...] = (
     _rcv1("rcv1subset5", 6000, 2.905, 814, "5.realigned"),
     _rcv1("rcv1", 27613, 2.913, 2058, "1-5.realigned.dedup"),
 )
+
+
+def is_known(name: str) -> bool:
+    """Return whether the catalogue has an entry of this name."""
+    return any(entry.name == name.lower() for entry in ENTRIES)
 
 
 def find_entry(name: str) -> CatalogueEntry:
