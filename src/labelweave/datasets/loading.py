@@ -150,7 +150,7 @@ def _read_local(entry: CatalogueEntry) -> Dataset:
 def _download(entry: CatalogueEntry) -> Dataset:
     advice = f"The data set {entry.name!r} is not on this machine"
     if entry.openml_id is None:
-        raise FileNotFoundError(f"{advice} and not on OpenML. {_instructions(entry)}")
+        raise FileNotFoundError(f"{advice} and has no known download. {_instructions(entry)}")
     try:
         return download(entry)
     except (OSError, ValueError) as error:
