@@ -84,7 +84,7 @@ def solve(
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> solution = solve(X, np.array([[0], [1], [0], [1]]), C=10.0)
     >>> solution.coef.round(3), solution.intercept.round(3)
-    (array([[0.756]]), array([-1.134]))
+    (array([[0.815]]), array([-1.223]))
     """
     targets = as_labels(T)
     n_problems = targets.shape[1]
@@ -207,7 +207,8 @@ def _solve_proper(
     solutions.n_passes[order] = passes
     solutions.converged[order] = converged.astype(bool)
     if coef is not None:
-        solutions.coef[np.ix_(order, used)] = coef[:, :n_features]
+        for row, problem in zip(coef, order, strict=True):
+            solutions.coef[problem, used] = row[:n_features]
         solutions.intercept[order] = coef[:, n_features]
         solutions.extra_coef[order] = coef[:, n_features + 1 :]
 
