@@ -2,6 +2,7 @@
 
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.cross_validation import compare, score_model
+from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
 from labelweave.evaluation.metrics import (
     DEFAULT_METRICS,
     METRICS,
@@ -29,11 +30,13 @@ from labelweave.evaluation.splits import IterativeStratification, make_splitter
 
 __all__ = [
     "DEFAULT_METRICS",
+    "METHODS",
     "METRICS",
     "Comparison",
     "DataSummary",
     "FoldResult",
     "IterativeStratification",
+    "Method",
     "Metric",
     "TTest",
     "cll_loss",
@@ -47,6 +50,8 @@ __all__ = [
     "hamming_loss",
     "jaccard",
     "joint_of",
+    "make_method",
+    "make_methods",
     "make_splitter",
     "paired_t_test",
     "resolve_metrics",
