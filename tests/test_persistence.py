@@ -6,10 +6,12 @@ import zipfile
 import numpy as np
 import pytest
 import skops.io
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -42,6 +44,14 @@ def test_an_existing_file_is_replaced(tmp_path):
 def test_labelweaves_own_types_are_trusted(tmp_path):
     persistence.save(make_pipeline(Tally(1, 2, 3)), tmp_path / "model.skops")
     assert persistence.load(tmp_path / "model.skops").steps[0][1] == Tally(1, 2, 3)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
+def test_models_that_keep_sparse_data(tmp_path, form):
+    model = KNeighborsClassifier(1, algorithm="brute").fit(form(X), Y)
+    persistence.save(model, tmp_path / "model.skops")
+    again = persistence.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(form(X)), Y)
 
 
 def test_foreign_types_are_refused(tmp_path):

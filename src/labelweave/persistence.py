@@ -14,6 +14,11 @@ from skops.io.exceptions import UnsupportedTypeException
 
 __all__ = ["load", "save"]
 
+# skops reads these with scipy's load_npz, which runs no code, yet lists them as not trusted.
+_SPARSE = {
+    f"scipy.sparse._{form}.{form}_{kind}" for form in ("csr", "csc") for kind in ("array", "matrix")
+}
+
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model, or a pipeline that ends in one, to a file.
@@ -72,8 +77,8 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     """
     try:
         named = skops.io.get_untrusted_types(file=Path(path))
-        extra = set(trusted)
-        foreign = [name for name in named if name not in extra and not _is_our_class(name)]
+        known = _SPARSE | set(trusted)
+        foreign = [name for name in named if name not in known and not _is_our_class(name)]
         if foreign:
             raise ValueError(
                 f"{os.fspath(path)} is refused: it holds types not known to be safe, "

@@ -149,3 +149,10 @@ def test_options_of_the_user_win(monkeypatch):
     assert isinstance(model, DecisionTreeClassifier)
     assert (model.max_depth, model.criterion) == (2, "entropy")
     assert make_method("stump").max_depth == 1
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_every_short_name_makes_a_classifier_with_a_seed(key):
+    model = make_method(key, seed=3)
+    assert model.get_params(deep=False)["random_state"] == 3
+    assert make_method(f"{key}(C=0.5)").C == 0.5

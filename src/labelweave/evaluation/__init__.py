@@ -1,5 +1,6 @@
 """Measure predictions, compare methods on the same folds, and tell chance from difference."""
 
+from labelweave.evaluation.answers import joint_of, labels_of, marginals_of
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.cross_validation import compare, score_model
 from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
@@ -18,7 +19,7 @@ from labelweave.evaluation.metrics import (
     resolve_metrics,
     subset_loss,
 )
-from labelweave.evaluation.preparation import joint_of, with_scaling
+from labelweave.evaluation.preparation import with_scaling
 from labelweave.evaluation.significance import (
     TTest,
     corrected_t_test,
@@ -50,9 +51,11 @@ __all__ = [
     "hamming_loss",
     "jaccard",
     "joint_of",
+    "labels_of",
     "make_method",
     "make_methods",
     "make_splitter",
+    "marginals_of",
     "paired_t_test",
     "resolve_metrics",
     "score_model",

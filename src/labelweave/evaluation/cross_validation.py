@@ -19,9 +19,10 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing, check_consistent_length
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from labelweave.evaluation.answers import joint_of, labels_of
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, as_labels, resolve_metrics
-from labelweave.evaluation.preparation import Scale, joint_of, with_scaling
+from labelweave.evaluation.preparation import Scale, with_scaling
 from labelweave.evaluation.splits import make_splitter
 
 __all__ = ["compare", "score_model"]
@@ -202,12 +203,8 @@ def score_model(
     """
     truth = as_labels(Y, "Y")
     start = time.perf_counter()
-    predicted = model.predict(X)
+    prediction = labels_of(model, X)
     seconds = time.perf_counter() - start
-    if hasattr(predicted, "toarray"):
-        predicted = predicted.toarray()
-    # scikit-learn's answer to a single label is one-dimensional.
-    prediction = np.asarray(predicted).reshape(len(truth), -1)
     wanted = list(metrics)
     joint = joint_of(model, X) if any(metric.needs_joint for metric in wanted) else None
     scores: dict[str, float] = {}

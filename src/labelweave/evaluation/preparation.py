@@ -1,4 +1,4 @@
-"""What stands around an estimator when it is evaluated: scaling before it, its joint behind it."""
+"""What stands before an estimator: features on one scale."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.evaluation.metrics import SupportsLogProb
-
-__all__ = ["Scale", "joint_of", "with_scaling"]
+__all__ = ["Scale", "with_scaling"]
 
 Scale = Literal["auto"] | bool
 
@@ -51,36 +49,3 @@ def with_scaling(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
     if not wanted:
         return estimator
     return make_pipeline(StandardScaler(with_mean=not is_sparse), estimator)
-
-
-def joint_of(model: Any, X: Any) -> SupportsLogProb | None:
-    """Ask a fitted model for P(y|x), through pipelines and searches around it.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        Anything; a pipeline's transformers are applied first.
-    X : array, sparse matrix or data frame
-        Features.
-
-    Returns
-    -------
-    JointDistribution or None
-        None when the model has no ``predict_joint``.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> joint_of(DummyClassifier().fit([[0]], [[1, 0]]), [[0]]) is None
-    True
-    """
-    if hasattr(model, "predict_joint"):
-        joint: SupportsLogProb = model.predict_joint(X)
-        return joint
-    if isinstance(model, Pipeline):
-        last = model.steps[-1][1]
-        prepared = model[:-1].transform(X) if len(model.steps) > 1 else X
-        return joint_of(last, prepared)
-    if hasattr(model, "best_estimator_"):
-        return joint_of(model.best_estimator_, X)
-    return None

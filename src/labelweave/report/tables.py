@@ -98,8 +98,10 @@ class _Layout:
         )
         table.add_column("", no_wrap=True)
         for name in methods:
-            header = Text(name, justify="right", overflow="fold")
-            table.add_column(header, width=self.widths[name], no_wrap=False)
+            # A name too long for its column is folded, first where its options begin.
+            folded = name if len(name) <= self.widths[name] else name.replace("(", "(\n", 1)
+            header = Text(folded, justify="right", overflow="fold")
+            table.add_column(header, width=self.widths[name])
         for row in self.rows:
             table.add_row(Text(row.title), *(self._cell(row, name) for name in methods))
         return table
