@@ -12,6 +12,11 @@ NEIGHBOURS = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=3, algorithm='b
 PRIOR = "sklearn.dummy.DummyClassifier"
 
 
+@pytest.fixture(autouse=True)
+def _no_width_asked_for(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def run():
     """Run a command; an exception that reaches the user is an error of the test."""

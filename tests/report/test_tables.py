@@ -36,6 +36,11 @@ FIGURES = {
 LINES = r"\x1b\[[0-9;]*m"
 
 
+@pytest.fixture(autouse=True)
+def _no_width_asked_for(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def printed(result, encoding="utf-8", width=None, terminal=False, **options):
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
@@ -109,6 +114,13 @@ def test_a_stream_that_writes_only_ascii():
     assert row(text, "Hamming loss")[2] == "0.2350 +/- 0.0129 >"
     assert row(text, "CLL-loss")[3] == "-"
     assert Symbols.of("no such encoding") == Symbols.of("ascii")
+
+
+def test_a_pipe_can_ask_for_a_width(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    text = printed(comparison(FIGURES))
+    assert max(map(len, text.splitlines())) <= 40
+    assert text.count("exact match") == 3
 
 
 def test_one_method_has_nobody_to_win_against():
