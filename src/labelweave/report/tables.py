@@ -21,18 +21,17 @@ __all__ = ["comparison_tables", "show_comparison"]
 
 _TALLY = "wins/ties/losses"
 
-# A method's name is folded when it is longer than this and than the figures below it.
-_NAME_WIDTH = 24
-
 
 @dataclass(frozen=True)
 class _Style:
-    """How figures are written: can bold and lines be seen, must ± std give way."""
+    """How figures are written: can bold and lines be seen, what is there room for."""
 
     symbols: Symbols
     bold: bool
     lines: bool
-    is_narrow: bool = False
+    with_spread: bool = True
+    # A method's name is folded when it is longer than this and than the figures below it.
+    name_width: int = 24
 
 
 @dataclass(frozen=True)
@@ -181,8 +180,11 @@ def comparison_tables(
         lines=not console.options.ascii_only,
     )
     layout = _layout(comparison, judged, style)
-    if not layout.fits(console.width):
-        layout = _layout(comparison, judged, replace(style, is_narrow=True))
+    # Where one column is too wide, names give way first, then the spread.
+    for with_spread in (True, False):
+        if not layout.fits(console.width):
+            narrower = replace(style, name_width=0, with_spread=with_spread)
+            layout = _layout(comparison, judged, narrower)
     return [layout.table(block) for block in layout.blocks(console.width)]
 
 
@@ -213,9 +215,8 @@ def _layout(
 ) -> _Layout:
     rows = _rows(comparison, judged, style)
     numbers = max(len(figure.written) for row in rows for figure in row.figures.values())
-    name_width = 0 if style.is_narrow else _NAME_WIDTH
     widths = {
-        name: max(numbers + 2, min(len(name), name_width)) for name in comparison.method_names
+        name: max(numbers + 2, min(len(name), style.name_width)) for name in comparison.method_names
     }
     return _Layout(rows, style, widths)
 
@@ -258,7 +259,7 @@ def _figures(
             figures[name] = _Figure(style.symbols.missing)
             continue
         mean = f"{means[name]:.{decimals}f}"
-        spread = "" if style.is_narrow else _spread(folds, decimals, style)
+        spread = _spread(folds, decimals, style) if style.with_spread else ""
         is_best = len(values) > 1 and mean == f"{best:.{decimals}f}"
         figures[name] = _Figure(mean + spread, is_best, marks.get(judged.get(name) or "", ""))
     return figures
