@@ -67,7 +67,7 @@ void bind_logistic(nb::module_& m) {
            std::optional<In<double, 2>> weights, std::optional<In<std::int32_t, 1>> weight,
            std::optional<In<double, 1>> total, In<double, 2> C, In<double, 2> extra_penalty,
            std::optional<In<std::uint8_t, 2>> uses, std::optional<In<double, 2>> start, In<double, 1> start_intercept,
-           double tolerance, int max_newton, int n_threads, std::optional<Out<double, 2>> coef,
+           double tolerance, int max_newton, int patience, int n_threads, std::optional<Out<double, 2>> coef,
            Out<double, 2> objective, Out<double, 2> held_out, Out<std::int32_t, 1> passes,
            Out<std::uint8_t, 1> converged) {
             LogisticProblems p;
@@ -129,7 +129,7 @@ void bind_logistic(nb::module_& m) {
             try {
                 nb::gil_scoped_release release;
                 Interrupt interrupt(interrupted);
-                solve_logistic(p, {tolerance, max_newton, n_threads}, out, interrupt);
+                solve_logistic(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
             } catch (const Interrupted&) {
                 throw nb::python_error();
             }
@@ -137,7 +137,7 @@ void bind_logistic(nb::module_& m) {
         nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
         nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"), nb::arg("extra_penalty"),
         nb::arg("uses").none(), nb::arg("start").none(), nb::arg("start_intercept"), nb::arg("tolerance"),
-        nb::arg("max_newton"), nb::arg("n_threads"), nb::arg("coef").none(), nb::arg("objective"), nb::arg("held_out"),
+        nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none(), nb::arg("objective"), nb::arg("held_out"),
         nb::arg("passes"), nb::arg("converged"),
         "Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.");
 }

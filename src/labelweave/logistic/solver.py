@@ -107,10 +107,14 @@ def solve_problems(
     *,
     tol: float = 1e-7,
     max_iter: int = 100,
+    patience: int = 0,
     n_threads: int = 1,
     keep_coef: bool = True,
 ) -> Solutions:
     """Solve every problem along its path of penalties.
+
+    With `patience`, a problem leaves its path once the held-out loss has risen so many times in a
+    row; the losses of the stages it skips are NaN.
 
     A target of one class only has no finite optimum; it gets a constant conditional with Laplace's
     smoothing, (k + 1) / (n + 2), instead.
@@ -125,7 +129,8 @@ def solve_problems(
     order = np.flatnonzero(proper)
     order = order[np.argsort(-positive[order], kind="stable")]
     if len(order):
-        _solve_proper(problems, order, intercept, solutions, tol, max_iter, n_threads, keep_coef)
+        settings = {"tolerance": tol, "max_newton": max_iter, "patience": patience}
+        _solve_proper(problems, order, intercept, solutions, settings, n_threads)
     return solutions
 
 
@@ -165,11 +170,10 @@ def _solve_proper(
     order: NDArray[np.intp],
     intercept: Floats,
     solutions: Solutions,
-    tol: float,
-    max_iter: int,
+    settings: dict[str, Any],
     n_threads: int,
-    keep_coef: bool,
 ) -> None:
+    keep_coef = len(solutions.coef) > 0
     matrix, used = _native_matrix(problems.X)
     n_features, n_extras = len(used), problems.n_extras
     shape = (len(order), problems.C.shape[1])
@@ -193,14 +197,13 @@ def _solve_proper(
         uses=None if problems.uses is None else problems.uses[order].astype(np.uint8),
         start=start,
         start_intercept=np.ascontiguousarray(intercept[order]),
-        tolerance=tol,
-        max_newton=max_iter,
         n_threads=n_threads,
         coef=coef,
         objective=objective,
         held_out=held_out,
         passes=passes,
         converged=converged,
+        **settings,
     )
     solutions.objective[order] = objective
     solutions.held_out[order] = held_out
