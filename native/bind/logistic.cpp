@@ -1,4 +1,5 @@
 #include "logistic.hpp"
+#include "scores.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -42,6 +43,21 @@ struct Matrix {
     std::size_t n_columns = 0;
 };
 
+// The features of a design with n_rows rows.
+Design design_of(const Matrix& x, std::size_t n_rows) {
+    Design design;
+    design.n_rows = n_rows;
+    design.n_features = x.n_columns;
+    if (x.dense) {
+        require(x.dense->shape(0) == n_rows, "X has another number of rows than its targets");
+        design.dense = x.dense->data();
+    } else {
+        require(x.indptr->shape(0) == n_rows + 1, "X has another number of rows than its targets");
+        design.sparse = {x.indptr->data(), x.indices->data(), x.values->data()};
+    }
+    return design;
+}
+
 bool interrupted() {
     nb::gil_scoped_acquire acquire;
     return PyErr_CheckSignals() != 0;
@@ -72,15 +88,7 @@ void bind_logistic(nb::module_& m) {
            Out<std::uint8_t, 1> converged) {
             LogisticProblems p;
             const std::size_t n = labels.shape(1), k = target.shape(0), stages = C.shape(1);
-            p.design.n_rows = n;
-            p.design.n_features = x.n_columns;
-            if (x.dense) {
-                require(x.dense->shape(0) == n, "X and labels differ in their number of rows");
-                p.design.dense = x.dense->data();
-            } else {
-                require(x.indptr->shape(0) == n + 1, "X and labels differ in their number of rows");
-                p.design.sparse = {x.indptr->data(), x.indices->data(), x.values->data()};
-            }
+            p.design = design_of(x, n);
             if (extras && *extras) {
                 const Matrix& e = **extras;
                 require(e.indptr && e.indptr->shape(0) == n + 1, "extras must be CSR with as many rows as X");
@@ -140,6 +148,19 @@ void bind_logistic(nb::module_& m) {
         nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none(), nb::arg("objective"), nb::arg("held_out"),
         nb::arg("passes"), nb::arg("converged"),
         "Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.");
+
+    m.def(
+        "linear_scores",
+        [](const Matrix& x, In<double, 2> weights, In<double, 1> intercept, Out<double, 2> scores, int n_threads) {
+            const Design design = design_of(x, scores.shape(0));
+            require(weights.shape(1) == x.n_columns, "weights and X differ in their number of features");
+            require(weights.shape(0) == scores.shape(1) && intercept.shape(0) == scores.shape(1),
+                    "weights, intercept and scores differ in their number of outputs");
+            nb::gil_scoped_release release;
+            linear_scores(design, weights.data(), intercept.data(), scores.shape(1), scores.data(), n_threads);
+        },
+        nb::arg("x"), nb::arg("weights"), nb::arg("intercept"), nb::arg("scores"), nb::arg("n_threads"),
+        "Fill scores with X weights' + intercept.");
 }
 
 }  // namespace labelweave::bind

@@ -46,6 +46,9 @@ def solve_logistic(x: Matrix, extras: Matrix | None, labels: Annotated[NDArray[n
     Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.
     """
 
+def linear_scores(x: Matrix, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+    """Fill scores with X weights' + intercept."""
+
 def fill_uniform(seed: int, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], draw: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """
     Fill out[i, j] with the uniform number in (0, 1) that belongs to (seed, rows[i], draw, j).

@@ -91,6 +91,7 @@ class _Folds:
 
     problems: LogisticProblems
     n_folds: int
+    total_weight: float
     n_threads: int
 
     @classmethod
@@ -110,9 +111,11 @@ class _Folds:
             weight_of=np.repeat(np.arange(n_folds, dtype=np.int32), n_problems),
             total_weight=total,
         )
-        return cls(repeated, n_folds, n_threads)
+        return cls(repeated, n_folds, float(total.sum()), n_threads)
 
-    def choose(self, C: ArrayLike, label_penalty: ArrayLike, cautious: bool = False) -> PenaltyChoice:
+    def choose(
+        self, C: ArrayLike, label_penalty: ArrayLike, cautious: bool = False
+    ) -> PenaltyChoice:
         """Choose from a path of penalties, strong to weak; of one of the two there is one value."""
         C_path, label_path = np.broadcast_arrays(C, label_penalty)
         losses = self.losses(C_path, label_path)
@@ -120,7 +123,7 @@ class _Folds:
         return PenaltyChoice(
             C=float(C_path[best]),
             label_penalty=float(label_path[best]),
-            loss=float(losses[:, best].sum() / self.problems.total_weight.sum()),
+            loss=float(losses[:, best].sum() / self.total_weight),
         )
 
     def losses(self, C: Floats, label_penalty: Floats) -> Floats:

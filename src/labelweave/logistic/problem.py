@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -100,9 +99,9 @@ class LogisticProblems:
 
 def as_features(X: Any) -> Any:
     """X as the engine reads it: C-contiguous float64, or CSR with float64 values."""
-    if sp.issparse(X):
-        return sp.csr_array(X, dtype=np.float64)
-    return np.ascontiguousarray(X, dtype=np.float64)
+    if not hasattr(X, "tocsr"):
+        return np.ascontiguousarray(X, dtype=np.float64)
+    return X.tocsr().astype(np.float64, copy=False)
 
 
 def as_labels(Y: Any) -> NDArray[np.int8]:

@@ -174,7 +174,7 @@ def _solve_proper(
     n_threads: int,
 ) -> None:
     keep_coef = len(solutions.coef) > 0
-    matrix, used = _native_matrix(problems.X)
+    features, used = _without_empty_columns(problems.X)
     n_features, n_extras = len(used), problems.n_extras
     shape = (len(order), problems.C.shape[1])
     coef = np.empty((len(order), n_features + 1 + n_extras)) if keep_coef else None
@@ -185,8 +185,8 @@ def _solve_proper(
         rest = problems.start[order, problems.X.shape[1] :]
         start = np.hstack([problems.start[np.ix_(order, used)], rest])
     native.solve_logistic(
-        x=matrix,
-        extras=None if problems.extras is None else _native_csr(problems.extras),
+        x=native_matrix(features),
+        extras=None if problems.extras is None else native_matrix(problems.extras),
         labels=np.ascontiguousarray(problems.targets.T),
         target=problems.target_of[order].astype(np.int32),
         weights=None if problems.weights is None else np.ascontiguousarray(problems.weights.T),
@@ -216,24 +216,23 @@ def _solve_proper(
         solutions.extra_coef[order] = coef[:, n_features + 1 :]
 
 
-def _native_matrix(X: Any) -> tuple[native.Matrix, NDArray[np.intp]]:
-    """X for the engine, without empty columns, and the columns that are left."""
+def native_matrix(X: Any) -> native.Matrix:
+    """X as the kernels read it; X must come from `as_features`."""
+    if isinstance(X, np.ndarray):
+        return native.Matrix(X)
+    return native.Matrix(
+        X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data, X.shape[1]
+    )
+
+
+def _without_empty_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
+    """X without the columns that are empty, if they are many, and the columns that are left."""
     n_features = X.shape[1]
-    if not sp.issparse(X):
-        return native.Matrix(X), np.arange(n_features)
+    if isinstance(X, np.ndarray):
+        return X, np.arange(n_features)
     occupied = np.bincount(X.indices, minlength=n_features) > 0
     used = np.flatnonzero(occupied)
     if len(used) > (1 - _WORTH_COMPACTING) * n_features:
-        return _native_csr(X), np.arange(n_features)
+        return X, np.arange(n_features)
     rank = np.cumsum(occupied, dtype=np.int32) - 1
-    indices = rank[X.indices].astype(np.int32, copy=False)
-    return native.Matrix(X.indptr.astype(np.int64), indices, X.data, len(used)), used
-
-
-def _native_csr(X: Any) -> native.Matrix:
-    return native.Matrix(
-        X.indptr.astype(np.int64),
-        X.indices.astype(np.int32, copy=False),
-        np.ascontiguousarray(X.data, dtype=np.float64),
-        X.shape[1],
-    )
+    return sp.csr_array((X.data, rank[X.indices], X.indptr), (X.shape[0], len(used))), used
