@@ -14,6 +14,10 @@ from labelweave.logistic.path import choose_penalties
 from labelweave.logistic.problem import Floats, LogisticProblems, as_features, as_labels
 from labelweave.logistic.solver import native_matrix, solve_problems
 
+# Newton's last steps are cheap, and a fit this tight is the same whether a row is repeated or
+# weighted, sparse or dense.
+_FINAL_TOLERANCE = 1e-14
+
 
 @dataclass(frozen=True)
 class LinearConditionals:
@@ -108,7 +112,7 @@ def fit_conditionals(
     problems = replace(
         problems, C=np.full(shape, chosen.C), extra_penalty=np.full(shape, chosen.label_penalty)
     )
-    solutions = solve_problems(problems, n_threads=n_threads)
+    solutions = solve_problems(problems, tol=_FINAL_TOLERANCE, n_threads=n_threads)
     coupling = np.zeros((n_labels, n_labels))
     if solutions.extra_coef.size:
         coupling = solutions.extra_coef

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelweave.logistic.problem import Floats, LogisticProblems
+from labelweave.logistic.row_keys import assign_folds
 from labelweave.logistic.solver import solve_problems
 
 #: Candidates for C, from strong to weak penalties: first far apart, then close to the best.
@@ -67,15 +68,17 @@ def choose_penalties(
     C, label_penalty : float or "cv"
         A number is taken as it is.
     n_folds : int
-        Reduced to the number of rows where there are fewer.
+        Reduced to the number of distinct rows where there are fewer.
     seed : int
         Of the assignment of rows to folds.
     """
-    folds = _Folds.of(problems, n_folds, seed, n_threads)
     chosen = PenaltyChoice(
         C=1.0 if C == "cv" else float(C),
         label_penalty=_FIRST_LABEL_PENALTY if label_penalty == "cv" else float(label_penalty),
     )
+    folds = _Folds.of(problems, n_folds, seed, n_threads)
+    if folds.n_folds < 2:  # all rows are alike: there is nothing to compare
+        return chosen
     if C == "cv":
         chosen = folds.choose(C_GRID, [chosen.label_penalty])
     if label_penalty == "cv" and problems.has_extras:
@@ -97,10 +100,8 @@ class _Folds:
     @classmethod
     def of(cls, problems: LogisticProblems, n_folds: int, seed: int, n_threads: int) -> _Folds:
         n_rows, n_problems = len(problems.targets), problems.n_problems
-        n_folds = min(n_folds, n_rows)
-        fold = np.empty(n_rows, dtype=np.intp)
-        fold[np.random.default_rng(seed).permutation(n_rows)] = np.arange(n_rows) % n_folds
         total = np.ones(n_rows) if problems.weights is None else problems.weights[:, 0]
+        fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
         inside = fold[:, None] != np.arange(n_folds)
         uses = problems.uses
         repeated = replace(

@@ -28,9 +28,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     -----------------------
     n_labels_ : int
     label_names_in_ : (L,) array of str
-        The columns of Y, when Y is a data frame.
+        The columns of y, when y is a data frame.
     classes_ : list of arrays
-        The values of each label; a single array when Y is one-dimensional.
+        The values of each label; a single array when y is one-dimensional.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """
@@ -41,14 +41,14 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     random_state: Any
     verbose: int
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the joint distribution of the labels given the features.
 
         Parameters
         ----------
         X : (n, D) array, sparse matrix or data frame
-        Y : (n, L) array, sparse matrix or data frame of 0/1
-            A one-dimensional array of two classes counts as a single label.
+        y : (n, L) array, sparse matrix or data frame of 0/1
+            The label matrix. A one-dimensional array of two classes counts as a single label.
         sample_weight : (n,) array, optional
 
         Returns
@@ -56,7 +56,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C")
-        labels, self._encoding = read_labels(Y, X.shape[0])
+        labels, self._encoding = read_labels(y, X.shape[0])
         self.classes_ = self._encoding.classes
         self.n_labels_ = labels.shape[1]
         if self._encoding.names is not None:
@@ -88,9 +88,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Marginal probability of each label, (n, L).
 
-        For a one-dimensional Y: the probabilities of its two classes, (n, 2).
+        For a one-dimensional y: the probabilities of its two classes, (n, 2).
         """
-        return self._encoding.probabilities(self.predict_joint(X).marginals())
+        marginals = self.predict_joint(X).marginals()
+        return self._encoding.probabilities(marginals)
 
     @abstractmethod
     def _fit(
@@ -132,6 +133,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return int(effective_n_jobs(self.n_jobs))
 
     def _seed(self) -> int:
+        if self.random_state is None:  # reproducible unless asked otherwise
+            return 0
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _names(self) -> tuple[str, ...] | None:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_conditionals
+from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import base_log_odds, fit_bases
-from labelweave.models.row_keys import row_keys
 
 
 class BinaryRelevance(MultiLabelClassifier):
@@ -31,7 +31,7 @@ class BinaryRelevance(MultiLabelClassifier):
     n_jobs : int, optional
         Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the folds of ``C="cv"`` and the open seeds of `base`.
+        None counts as 0: results are reproducible. Seeds the folds of ``C="cv"`` and the open seeds of `base`.
     verbose : int, default=0
         Above zero, `fit` tells what it chose.
 

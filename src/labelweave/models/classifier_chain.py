@@ -11,10 +11,10 @@ from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, GeneralChain, JointDistribution
 from labelweave.logistic import fit_conditionals
+from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import base_log_odds, fit_bases, with_labels
 from labelweave.models.order import resolve_order
-from labelweave.models.row_keys import row_keys
 
 
 class ClassifierChain(MultiLabelClassifier):
@@ -43,7 +43,7 @@ class ClassifierChain(MultiLabelClassifier):
     n_jobs : int, optional
         Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the random order, the folds of "cv" and the open seeds of `base`.
+        None counts as 0: results are reproducible. Seeds the random order, the folds of "cv" and the open seeds of `base`.
     verbose : int, default=0
         Above zero, `fit` tells what it chose.
 

@@ -20,7 +20,7 @@ class LabelEncoding:
     classes : array or list of arrays
         The two values of a one-dimensional target, or the values 0 and 1 for each label.
     names : tuple of str or None
-        Label names, if Y had any.
+        Label names, if y had any.
     """
 
     classes: Any
@@ -47,23 +47,22 @@ class LabelEncoding:
         return np.hstack([1.0 - marginals, marginals])
 
 
-def read_labels(Y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
+def read_labels(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
     """Labels as an (n, L) int8 array of 0/1, and how to translate them back."""
-    if Y is None:
+    if y is None:
         raise ValueError(
-            "This estimator requires Y to be passed, but the target Y is None: "
+            "the estimator requires y to be passed, but the target y is None: "
             "pass the label matrix as the second argument of fit"
         )
-    names = _names_of(Y)
-    if hasattr(Y, "toarray"):
-        Y = Y.toarray()
-    if np.ndim(Y) != 2:
-        return _read_single(Y, n_rows)
-    values = check_array(Y, dtype=None, input_name="Y", ensure_min_features=0)
+    names = _names_of(y)
+    y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+    if y.ndim != 2:
+        return _read_single(y, n_rows)
+    values = check_array(y, dtype=None, input_name="y", ensure_min_features=0)
     if len(values) != n_rows:
-        raise ValueError(f"Y has {len(values)} rows but X has {n_rows}: they must match")
+        raise ValueError(f"y has {len(values)} rows but X has {n_rows}: they must match")
     if values.shape[1] == 0:
-        raise ValueError("Y has no labels: it needs one column per label")
+        raise ValueError("y has no labels: it needs one column per label")
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise ValueError(_not_binary(values, names))
     labels = np.ascontiguousarray(values, dtype=np.int8)
@@ -81,19 +80,19 @@ def _read_single(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
     if len(classes) > 2:
         raise ValueError(
             "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y)}: pass Y as a matrix with one 0/1 column per label"
+            f"{type_of_target(y)}: pass y as a matrix with one 0/1 column per label"
         )
     return codes.reshape(-1, 1).astype(np.int8), LabelEncoding(classes)
 
 
-def _names_of(Y: Any) -> tuple[str, ...] | None:
-    columns = getattr(Y, "columns", None)
+def _names_of(y: Any) -> tuple[str, ...] | None:
+    columns = getattr(y, "columns", None)
     if columns is None:
         return None
     names = tuple(str(column) for column in columns)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"Y has two labels named {twice!r}: label names must be distinct")
+        raise ValueError(f"y has two labels named {twice!r}: label names must be distinct")
     return names
 
 
@@ -104,6 +103,6 @@ def _not_binary(values: NDArray[Any], names: tuple[str, ...] | None) -> str:
         row, column = 0, 0
     label = repr(names[column]) if names else f"column {column}"
     return (
-        f"Y must contain only 0 and 1; row {row} of {label} is {values[row, column]!r}. "
+        f"y must contain only 0 and 1; row {row} of {label} is {values[row, column]!r}. "
         "Encode every label as a 0/1 column, e.g. with sklearn's MultiLabelBinarizer"
     )

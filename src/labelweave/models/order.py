@@ -36,11 +36,11 @@ def _position(label: Any, names: tuple[str, ...] | None) -> int:
     if isinstance(label, str):
         if names is None:
             raise ValueError(
-                f"order names the label {label!r}, but Y has no label names: fit with a data "
+                f"order names the label {label!r}, but y has no label names: fit with a data "
                 "frame, or give positions"
             )
         if label not in names:
-            raise ValueError(f"order names the unknown label {label!r}; Y has {', '.join(names)}")
+            raise ValueError(f"order names the unknown label {label!r}; y has {', '.join(names)}")
         return names.index(label)
     if isinstance(label, (bool, np.bool_)) or not isinstance(label, (int, np.integer)):
         raise ValueError(f"order must hold positions or names of labels; got {label!r}")

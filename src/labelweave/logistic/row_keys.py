@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Words = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -33,11 +34,31 @@ def row_keys(X: Any) -> NDArray[np.int64]:
     return halved
 
 
-def _mixed(values: NDArray[np.float64], columns: NDArray[Any]) -> NDArray[np.uint64]:
+def assign_folds(
+    X: Any, weight: NDArray[np.float64], n_folds: int, seed: int
+) -> tuple[NDArray[np.intp], int]:
+    """Deal the rows that have weight into folds; equal rows go to the same fold.
+
+    So a row of weight two counts as two rows, a row of weight zero as none, and the order of the
+    rows does not matter. Returns the fold of each row and the number of folds, which is smaller
+    than asked for where there are fewer distinct rows.
+    """
+    keys = row_keys(X).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        shuffled = _scramble(keys + np.uint64(seed) * _GOLDEN)
+    distinct = np.unique(shuffled[weight > 0])
+    n_folds = min(n_folds, len(distinct))
+    return np.searchsorted(distinct, shuffled) % n_folds, n_folds
+
+
+def _mixed(values: NDArray[np.float64], columns: NDArray[Any]) -> Words:
     bits = np.ascontiguousarray(values).view(np.uint64)
-    words = bits + (columns.astype(np.uint64) + np.uint64(1)) * _GOLDEN
-    # The finaliser of SplitMix64: every input bit reaches every output bit.
+    return _scramble(bits + (columns.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+
+
+def _scramble(words: Words) -> Words:
+    """Apply the finaliser of SplitMix64: every input bit reaches every output bit."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
-    return mixed
+    scrambled: Words = words ^ (words >> np.uint64(31))
+    return scrambled
