@@ -31,7 +31,8 @@ class BinaryRelevance(MultiLabelClassifier):
     n_jobs : int, optional
         Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        None counts as 0: results are reproducible. Seeds the folds of ``C="cv"`` and the open seeds of `base`.
+        Seeds the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0: results are
+        reproducible unless asked otherwise.
     verbose : int, default=0
         Above zero, `fit` tells what it chose.
 
