@@ -83,22 +83,30 @@ LABELWEAVE_INLINE void evaluate_lane(const Pass& pass, int lane, std::size_t fir
 
 // ---- sparse X: SIMD over the lanes --------------------------------------------------------------
 
+// u + sum of value(k) v[indices[k]]. Four independent sums hide the latency of the additions.
+template <class Value>
+LABELWEAVE_INLINE Lanes gather_terms(const std::int32_t* indices, std::size_t n, const Lanes* v, Lanes u, Value value) {
+    Lanes sums[4] = {u, Lanes{}, Lanes{}, Lanes{}};
+    std::size_t k = 0;
+    for (; k + 4 <= n; k += 4)
+        for (int i = 0; i < 4; ++i) sums[i] += value(k + i) * v[indices[k + i]];
+    for (; k < n; ++k) sums[0] += value(k) * v[indices[k]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 // u + (matrix v)_row; with a transposed matrix, one column's gradient.
 LABELWEAVE_INLINE Lanes gather(const Csr& matrix, std::size_t row, const Lanes* v, Lanes u) {
-    Lanes even = u, odd{};
-    std::int64_t k = matrix.indptr[row];
-    const std::int64_t end = matrix.indptr[row + 1];
-    for (; k + 1 < end; k += 2) {
-        even += matrix.values[k] * v[matrix.indices[k]];
-        odd += matrix.values[k + 1] * v[matrix.indices[k + 1]];
-    }
-    if (k < end) even += matrix.values[k] * v[matrix.indices[k]];
-    return even + odd;
+    const std::int64_t begin = matrix.indptr[row];
+    const auto n = static_cast<std::size_t>(matrix.indptr[row + 1] - begin);
+    const std::int32_t* indices = matrix.indices + begin;
+    if (!matrix.values) return gather_terms(indices, n, v, u, [](std::size_t) { return 1.0; });
+    const double* values = matrix.values + begin;
+    return gather_terms(indices, n, v, u, [values](std::size_t k) { return values[k]; });
 }
 
 LABELWEAVE_INLINE void scatter(const Csr& matrix, std::size_t row, Lanes r, Lanes* gradient) {
     for (std::int64_t k = matrix.indptr[row]; k < matrix.indptr[row + 1]; ++k)
-        gradient[matrix.indices[k]] += matrix.values[k] * r;
+        gradient[matrix.indices[k]] += matrix.value(k) * r;
 }
 
 LABELWEAVE_INLINE void respond_sparse(const Pass& pass, std::size_t first, std::size_t n, const Lanes* u, Lanes* r,
@@ -290,7 +298,7 @@ LABELWEAVE_KERNEL void dense_pass(const Pass& pass, Lanes* gradient, Tally& tall
 
 void add_squares(const Csr& matrix, std::size_t n_rows, double* squares) {
     for (std::int64_t k = matrix.indptr[0]; k < matrix.indptr[n_rows]; ++k)
-        squares[matrix.indices[k]] += matrix.values[k] * matrix.values[k];
+        squares[matrix.indices[k]] += matrix.value(k) * matrix.value(k);
 }
 
 }  // namespace
@@ -306,7 +314,7 @@ std::size_t response_size(const Design& design) {
 OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns) {
     const auto n_values = static_cast<std::size_t>(matrix.indptr[n_rows]);
     OwnedCsr t{std::vector<std::int64_t>(n_columns + 1, 0), std::vector<std::int32_t>(n_values),
-               std::vector<double>(n_values)};
+               std::vector<double>(matrix.values ? n_values : 0)};
     for (std::size_t k = 0; k < n_values; ++k) ++t.indptr[matrix.indices[k] + 1];
     for (std::size_t c = 0; c < n_columns; ++c) t.indptr[c + 1] += t.indptr[c];
     std::vector<std::int64_t> next(t.indptr.begin(), t.indptr.end() - 1);
@@ -314,9 +322,16 @@ OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns)
         for (std::int64_t k = matrix.indptr[row]; k < matrix.indptr[row + 1]; ++k) {
             const std::int64_t to = next[matrix.indices[k]]++;
             t.indices[to] = static_cast<std::int32_t>(row);
-            t.values[to] = matrix.values[k];
+            if (matrix.values) t.values[to] = matrix.values[k];
         }
     return t;
+}
+
+Csr without_unit_values(Csr matrix, std::size_t n_rows) {
+    const double* values = matrix.values;
+    if (std::all_of(values, values + matrix.indptr[n_rows], [](double value) { return value == 1.0; }))
+        matrix.values = nullptr;
+    return matrix;
 }
 
 void column_squares(const Design& design, double* squares) {

@@ -18,7 +18,9 @@ namespace labelweave {
 struct Csr {
     const std::int64_t* indptr = nullptr;
     const std::int32_t* indices = nullptr;
-    const double* values = nullptr;
+    const double* values = nullptr;  // null: every value is one, and nothing has to be read
+
+    double value(std::int64_t k) const { return values ? values[k] : 1.0; }
 };
 
 struct Design {
@@ -66,8 +68,10 @@ struct OwnedCsr {
     std::vector<std::int64_t> indptr;
     std::vector<std::int32_t> indices;
     std::vector<double> values;
-    Csr view() const { return {indptr.data(), indices.data(), values.data()}; }
+    Csr view() const { return {indptr.data(), indices.data(), values.empty() ? nullptr : values.data()}; }
 };
+// The same matrix, with its values left out where they are all one (sets of words, labels).
+Csr without_unit_values(Csr matrix, std::size_t n_rows);
 OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns);
 
 // Sum of squares of every column, the intercept's included.

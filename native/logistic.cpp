@@ -367,8 +367,12 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
     const int n_threads = resolve_threads(settings.n_threads);
     Design& design = problems.design;
     OwnedCsr columns;
-    if (!design.dense) columns = transpose(design.sparse, design.n_rows, design.n_features);
-    design.sparse_columns = columns.view();
+    if (!design.dense) {
+        design.sparse = without_unit_values(design.sparse, design.n_rows);
+        columns = transpose(design.sparse, design.n_rows, design.n_features);
+        design.sparse_columns = columns.view();
+    }
+    if (design.n_extras) design.extras = without_unit_values(design.extras, design.n_rows);
     Preconditioner preconditioner(problems.design, n_threads);
     // Few problems are dealt out evenly instead of filling the lanes of one block.
     const std::size_t n_blocks = std::min<std::size_t>(n_threads, problems.n_problems);
