@@ -17,6 +17,8 @@ namespace {
 constexpr double kForcing = 0.3;
 constexpr int kMaxConjugate = 200, kMaxHalvings = 40;
 constexpr double kArmijo = 1e-4, kRounding = 1e-13;
+// Where every row is fitted perfectly the curvature vanishes; preconditioners need some.
+constexpr double kLeastCurvature = 1e-12;
 
 enum class Phase { idle, conjugate, evaluate };
 // What the sweeps after a pass do with a lane.
@@ -31,6 +33,7 @@ struct Lane {
     double objective = 0, decrease = 0, step = 1;  // decrease: of the quadratic model so far
     double rho = 0, rho_start = 0;                 // squared preconditioned residual, now and at the start
     double mean_curvature = 0.25;
+    int level = 0;  // of the preconditioner's factor
     double held_out = std::numeric_limits<double>::infinity();
     int n_worse = 0;  // stages in a row whose held-out loss rose
 };
@@ -207,8 +210,9 @@ class Block {
         lane.stalled = !lane.first && !better;
         lane.first = false;
         lane.objective = value;
-        lane.mean_curvature = tally.curvature[k] / static_cast<double>(design_.n_rows);
+        lane.mean_curvature = std::max(tally.curvature[k] / static_cast<double>(design_.n_rows), kLeastCurvature);
         lane.move = Move::restart;
+        if (lane.newton == 0) choose_level(k);
         if (lane.last || lane.stalled || lane.newton >= settings_.max_newton) finish_stage(k, tally.held_out[k]);
     }
 
@@ -236,6 +240,12 @@ class Block {
         set_penalty(k);
         lane.objective += penalty(k);
         lane.newton = 0;
+        choose_level(k);
+    }
+
+    // One factor serves a whole stage: changing it along the way costs more than it saves.
+    void choose_level(int k) {
+        lanes_[k].level = Preconditioner::level(s_.lambda[k] / lanes_[k].mean_curvature);
     }
 
     // The rest of the path is left out: its losses stay unknown.
@@ -309,10 +319,9 @@ class Block {
         for (int k = 0; k < kLanes; ++k) pending[k] = lanes_[k].move == Move::advance || lanes_[k].move == Move::restart ? -1 : 0;
         for (int k = 0; k < kLanes; ++k) {
             if (!pending[k]) continue;
-            const int level = Preconditioner::level(ridge(k));
             LaneMask same{};
-            for (int j = k; j < kLanes; ++j) same[j] = pending[j] && Preconditioner::level(ridge(j)) == level ? -1 : 0;
-            solve_factored(preconditioner_.factor(ridge(k)), order, s_.residual.data(), scratch_.data());
+            for (int j = k; j < kLanes; ++j) same[j] = pending[j] && lanes_[j].level == lanes_[k].level ? -1 : 0;
+            solve_factored(preconditioner_.factor(lanes_[k].level), order, s_.residual.data(), scratch_.data());
             for (std::size_t row = 0; row < order; ++row) solved_[row] = select(same, scratch_[row], solved_[row]);
             pending &= ~same;
         }
@@ -320,8 +329,6 @@ class Block {
         precondition_diagonal(s_, squares, order, solved_.data(), rho);
         return rho;
     }
-
-    double ridge(int k) const { return s_.lambda[k] / lanes_[k].mean_curvature; }
 
     void take_next(int k, std::atomic<std::size_t>& queue) {
         const std::size_t problem = queue.fetch_add(1);

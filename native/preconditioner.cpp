@@ -105,12 +105,13 @@ int Preconditioner::level(double ridge) {
     return static_cast<int>(std::lround(std::log2(std::clamp(ridge, 1e-30, 1e30)) / 2.0));
 }
 
-const Factor& Preconditioner::factor(double ridge) {
+const Factor& Preconditioner::factor(int level) {
     std::lock_guard<std::mutex> lock(mutex_);
-    auto [entry, fresh] = factors_.try_emplace(level(ridge));
+    auto [entry, fresh] = factors_.try_emplace(level);
     if (fresh) {
         entry->second = gram_;
-        for (std::size_t i = 0; i + 1 < order_; ++i) entry->second[packed(i, i)] += static_cast<float>(std::exp2(2.0 * level(ridge)));
+        const auto ridge = static_cast<float>(std::exp2(2.0 * level));
+        for (std::size_t i = 0; i + 1 < order_; ++i) entry->second[packed(i, i)] += ridge;
         factorise(entry->second.data(), order_);
     }
     return entry->second;

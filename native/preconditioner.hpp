@@ -25,11 +25,11 @@ class Preconditioner {
     bool factored() const { return !gram_.empty(); }
     const double* squares() const { return squares_.data(); }
 
-    // The factor for a ridge, made on first use; safe to call from several threads.
-    const Factor& factor(double ridge);
-
     // The power of four nearest to a ridge, as the exponent that names its factor.
     static int level(double ridge);
+
+    // The factor of a level, made on first use; safe to call from several threads.
+    const Factor& factor(int level);
 
   private:
     std::size_t order_ = 0;  // features and intercept
