@@ -1,5 +1,75 @@
-"""labelweave: probabilistic multi-label classification."""
+"""labelweave: probabilistic multi-label classification.
 
-from labelweave import _core as _core
+Learn the joint distribution P(y|x) of a whole label vector, ask it anything, decide for the loss
+you care about.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labelweave.datasets import Dataset, load, load_emotions, load_yeast
+    from labelweave.decision import HammingLoss, SubsetLoss
+    from labelweave.evaluation import compare
+    from labelweave.inference import Auto, Exhaustive, Greedy, Mode
+    from labelweave.joint import (
+        ChainJoint,
+        GeneralChain,
+        IndependentJoint,
+        JointDistribution,
+        MixtureJoint,
+        TableJoint,
+    )
+    from labelweave.models import BinaryRelevance, ClassifierChain
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Auto",
+    "BinaryRelevance",
+    "ChainJoint",
+    "ClassifierChain",
+    "Dataset",
+    "Exhaustive",
+    "GeneralChain",
+    "Greedy",
+    "HammingLoss",
+    "IndependentJoint",
+    "JointDistribution",
+    "MixtureJoint",
+    "Mode",
+    "SubsetLoss",
+    "TableJoint",
+    "compare",
+    "load",
+    "load_emotions",
+    "load_yeast",
+]
+
+# Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
+_ROOMS = {
+    "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
+    "decision": ("HammingLoss", "SubsetLoss"),
+    "evaluation": ("compare",),
+    "inference": ("Auto", "Exhaustive", "Greedy", "Mode"),
+    "joint": (
+        "ChainJoint",
+        "GeneralChain",
+        "IndependentJoint",
+        "JointDistribution",
+        "MixtureJoint",
+        "TableJoint",
+    ),
+    "models": ("BinaryRelevance", "ClassifierChain"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for room, names in _ROOMS.items():
+        if name in names:
+            return getattr(import_module(f"labelweave.{room}"), name)
+    raise AttributeError(f"module 'labelweave' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
