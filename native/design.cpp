@@ -3,27 +3,36 @@
 #include <algorithm>
 
 namespace labelweave {
+
 namespace {
 
-// Rows go through a pass in chunks: forward products, responses, backward products. A chunk is short
-// enough to stay in the cache, and long enough for each of the three loops to run undisturbed.
-constexpr std::size_t kDenseChunk = 32, kSparseChunk = 128;
-// Rows of a dense X handled together: enough independent sums to keep the multipliers busy.
-constexpr std::size_t kTile = 8;
+std::size_t dense_vectors(std::size_t n_features) { return (n_features + kLanes - 1) / kLanes; }
+
+// Rows of a sparse X go through a pass in chunks that stay in the cache.
+constexpr std::size_t kSparseChunk = 128;
+
+// Where the numbers of (row, lane) stand: a sparse pass keeps the lanes of a row together, a dense
+// pass the rows of a lane.
+template <std::size_t RowStride>
+struct Layout {
+    static std::size_t at(std::size_t row, int lane, std::size_t n_rows) {
+        return RowStride == 1 ? lane * n_rows + row : row * RowStride + lane;
+    }
+};
 
 // One lane's evaluation over a chunk, with SIMD over the rows.
-template <std::size_t Chunk>
+template <std::size_t Chunk, std::size_t RowStride>
 struct Evaluation {
     double score[Chunk], target[Chunk], weight[Chunk], held_out[Chunk], curvature[Chunk], residual[Chunk];
 
-    LABELWEAVE_INLINE void gather(const Pass& pass, int lane, std::size_t first, std::size_t n, const Lanes* u) {
+    LABELWEAVE_INLINE void gather(const Pass& pass, int lane, std::size_t first, std::size_t n, const double* u) {
         const Targets& targets = pass.targets;
         const std::size_t n_rows = pass.design.n_rows;
         const std::int8_t* labels = targets.labels + pass.target[lane] * n_rows + first;
         const double* old_score = pass.score + lane * n_rows + first;
         const double* weights = targets.weights ? targets.weights + pass.weight[lane] * n_rows + first : nullptr;
         for (std::size_t i = 0; i < n; ++i) {
-            score[i] = old_score[i] + u[i][lane];
+            score[i] = old_score[i] + u[i * RowStride];
             target[i] = labels[i];
             weight[i] = weights ? weights[i] : 1.0;
             held_out[i] = (targets.total ? targets.total[first + i] : 1.0) - weight[i];
@@ -40,9 +49,9 @@ struct Evaluation {
             const Lanes inverse = 1.0 / (1.0 + e);
             const Lanes probability = select(z >= 0.0, inverse, e * inverse);
             const Lanes loss = select(z > 0.0, z, Lanes{}) - t * z + log1p_unit(e);
-            const Lanes c = w * e * inverse * inverse, r = w * (probability - t);
-            std::memcpy(curvature + i, &c, sizeof c);
-            std::memcpy(residual + i, &r, sizeof r);
+            const Lanes c = w * e * inverse * inverse;
+            store(curvature + i, c);
+            store(residual + i, w * (probability - t));
             loss_sum += w * loss;
             held_out_sum += load(held_out + i) * loss;
             curvature_sum += c;
@@ -52,54 +61,59 @@ struct Evaluation {
         tally.curvature[lane] += sum(curvature_sum);
     }
 
-    LABELWEAVE_INLINE void scatter(const Pass& pass, int lane, std::size_t first, std::size_t n, Lanes* r) const {
-        std::copy_n(score, n, pass.score + lane * pass.design.n_rows + first);
+    LABELWEAVE_INLINE void scatter(const Pass& pass, int lane, std::size_t first, std::size_t n, double* r) const {
+        const std::size_t n_rows = pass.design.n_rows;
+        double* c = pass.curvature + Layout<RowStride>::at(first, lane, n_rows);
+        std::copy_n(score, n, pass.score + lane * n_rows + first);
         for (std::size_t i = 0; i < n; ++i) {
-            pass.curvature[first + i][lane] = curvature[i];
-            r[i][lane] = residual[i];
+            c[i * RowStride] = curvature[i];
+            r[i * RowStride] = residual[i];
         }
     }
 };
 
-// From u = A v to the response r that the transposed product needs.
-template <std::size_t Chunk>
-LABELWEAVE_INLINE void respond(const Pass& pass, std::size_t first, std::size_t n, const Lanes* u, Lanes* response,
-                               Tally& tally) {
-    Lanes total = tally.product;
-    for (std::size_t i = 0; i < n; ++i) {
-        response[i] = pass.curvature[first + i] * u[i];
-        total += response[i] * u[i];
-    }
-    tally.product = total;
-    for (int lane = 0; lane < kLanes; ++lane) {
-        if (!pass.evaluating[lane]) continue;
-        Evaluation<Chunk> evaluation;
-        evaluation.gather(pass, lane, first, n, u);
-        evaluation.evaluate(lane, n, tally);
-        evaluation.scatter(pass, lane, first, n, response);
-    }
+template <std::size_t Chunk, std::size_t RowStride>
+LABELWEAVE_INLINE void evaluate_lane(const Pass& pass, int lane, std::size_t first, std::size_t n, const double* u,
+                                     double* r, Tally& tally) {
+    Evaluation<Chunk, RowStride> evaluation;
+    evaluation.gather(pass, lane, first, n, u);
+    evaluation.evaluate(lane, n, tally);
+    evaluation.scatter(pass, lane, first, n, r);
 }
 
-LABELWEAVE_INLINE Lanes forward(const Csr& matrix, std::size_t row, const Lanes* direction, Lanes u) {
+// ---- sparse X: SIMD over the lanes --------------------------------------------------------------
+
+// u + (matrix v)_row; with a transposed matrix, one column's gradient.
+LABELWEAVE_INLINE Lanes gather(const Csr& matrix, std::size_t row, const Lanes* v, Lanes u) {
     Lanes even = u, odd{};
     std::int64_t k = matrix.indptr[row];
     const std::int64_t end = matrix.indptr[row + 1];
     for (; k + 1 < end; k += 2) {
-        even += matrix.values[k] * direction[matrix.indices[k]];
-        odd += matrix.values[k + 1] * direction[matrix.indices[k + 1]];
+        even += matrix.values[k] * v[matrix.indices[k]];
+        odd += matrix.values[k + 1] * v[matrix.indices[k + 1]];
     }
-    if (k < end) even += matrix.values[k] * direction[matrix.indices[k]];
+    if (k < end) even += matrix.values[k] * v[matrix.indices[k]];
     return even + odd;
 }
 
-LABELWEAVE_INLINE void backward(const Csr& matrix, std::size_t row, Lanes residual, Lanes* gradient) {
+LABELWEAVE_INLINE void scatter(const Csr& matrix, std::size_t row, Lanes r, Lanes* gradient) {
     for (std::int64_t k = matrix.indptr[row]; k < matrix.indptr[row + 1]; ++k)
-        gradient[matrix.indices[k]] += matrix.values[k] * residual;
+        gradient[matrix.indices[k]] += matrix.values[k] * r;
 }
 
-// The sum of a transposed matrix's row against the responses: one column's gradient.
-LABELWEAVE_INLINE Lanes gather(const Csr& columns, std::size_t column, const Lanes* response) {
-    return forward(columns, column, response, Lanes{});
+LABELWEAVE_INLINE void respond_sparse(const Pass& pass, std::size_t first, std::size_t n, const Lanes* u, Lanes* r,
+                                      Tally& tally) {
+    const Lanes* curvature = reinterpret_cast<const Lanes*>(pass.curvature) + first;
+    Lanes total = tally.product;
+    for (std::size_t i = 0; i < n; ++i) {
+        r[i] = curvature[i] * u[i];
+        total += r[i] * u[i];
+    }
+    tally.product = total;
+    for (int lane = 0; lane < kLanes; ++lane)
+        if (pass.evaluating[lane])
+            evaluate_lane<kSparseChunk, kLanes>(pass, lane, first, n, reinterpret_cast<const double*>(u) + lane,
+                                                reinterpret_cast<double*>(r) + lane, tally);
 }
 
 LABELWEAVE_KERNEL void sparse_pass(const Pass& pass, Lanes* gradient, Tally& tally) {
@@ -110,70 +124,168 @@ LABELWEAVE_KERNEL void sparse_pass(const Pass& pass, Lanes* gradient, Tally& tal
     std::fill(extra_gradient, extra_gradient + design.n_extras, Lanes{});
     for (std::size_t first = 0; first < design.n_rows; first += kSparseChunk) {
         const std::size_t n = std::min(kSparseChunk, design.n_rows - first);
-        Lanes* response = pass.response + first;
+        Lanes* r = pass.response + first;
         for (std::size_t i = 0; i < n; ++i) {
-            u[i] = forward(design.sparse, first + i, pass.direction, pass.direction[design.intercept()]);
-            if (design.extras.indptr) u[i] = forward(design.extras, first + i, extra_direction, u[i]);
+            u[i] = gather(design.sparse, first + i, pass.direction, pass.direction[design.intercept()]);
+            if (design.n_extras) u[i] = gather(design.extras, first + i, extra_direction, u[i]);
         }
-        respond<kSparseChunk>(pass, first, n, u, response, tally);
+        respond_sparse(pass, first, n, u, r, tally);
         for (std::size_t i = 0; i < n; ++i) {
-            if (design.extras.indptr) backward(design.extras, first + i, response[i], extra_gradient);
-            total += response[i];
+            if (design.n_extras) scatter(design.extras, first + i, r[i], extra_gradient);
+            total += r[i];
         }
     }
-    for (std::size_t f = 0; f < design.n_features; ++f) gradient[f] = gather(design.sparse_columns, f, pass.response);
+    for (std::size_t f = 0; f < design.n_features; ++f)
+        gradient[f] = gather(design.sparse_columns, f, pass.response, Lanes{});
     gradient[design.intercept()] = total;
 }
 
-// u = X v for a tile of rows, added to what u holds.
-LABELWEAVE_INLINE void forward_tile(const double* const* x, std::size_t n_features, const Lanes* direction, Lanes* u) {
-    Lanes sums[kTile];
-    for (std::size_t i = 0; i < kTile; ++i) sums[i] = u[i];
-    for (std::size_t f = 0; f < n_features; ++f) {
-        const Lanes v = direction[f];
-        for (std::size_t i = 0; i < kTile; ++i) sums[i] += x[i][f] * v;
-    }
-    for (std::size_t i = 0; i < kTile; ++i) u[i] = sums[i];
+// ---- dense X: SIMD over the features, so that only busy lanes cost anything -------------------------
+
+// The sums of eight vectors, as one vector.
+LABELWEAVE_INLINE Lanes sums_of(const Lanes* v) {
+    Lanes pairs[4], quads[2];
+    for (int k = 0; k < 4; ++k)
+        pairs[k] = __builtin_shufflevector(v[2 * k], v[2 * k + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
+                   __builtin_shufflevector(v[2 * k], v[2 * k + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    for (int k = 0; k < 2; ++k)
+        quads[k] = __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
+                   __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 2, 3, 10, 11, 6, 7, 14, 15);
+    return __builtin_shufflevector(quads[0], quads[1], 0, 1, 2, 3, 8, 9, 10, 11) +
+           __builtin_shufflevector(quads[0], quads[1], 4, 5, 6, 7, 12, 13, 14, 15);
 }
 
-// gradient += X' r for a tile of rows.
-LABELWEAVE_INLINE void backward_tile(const double* const* x, std::size_t n_features, const Lanes* residual,
-                                     Lanes* gradient) {
-    Lanes r[kTile];
-    for (std::size_t i = 0; i < kTile; ++i) r[i] = residual[i];
-    for (std::size_t f = 0; f < n_features; ++f) {
-        Lanes even = gradient[f], odd{};
-        for (std::size_t i = 0; i < kTile; i += 2) {
-            even += x[i][f] * r[i];
-            odd += x[i + 1][f] * r[i + 1];
-        }
-        gradient[f] = even + odd;
+// A pass over dense X, eight rows at a time. Rows are copied into whole, aligned vectors (n_vectors of
+// them, zero-padded) that the forward and the backward product then read once per pair of lanes.
+struct DenseWork {
+    std::size_t n_vectors;
+    Lanes* rows;  // kLanes rows of n_vectors
+    int n_busy = 0, lane[kLanes];
+    Lanes *v[kLanes], *g[kLanes];     // directions and gradients of the busy lanes
+    Lanes u[kLanes], r[kLanes];       // products and responses of the eight rows
+    // X comes from beyond the near caches: while eight rows are worked on, the next ones are fetched,
+    // a few lines with every step so that memory and arithmetic overlap.
+    const char* ahead = nullptr;
+
+    LABELWEAVE_INLINE static const char* fetch(const char* from) {
+        for (int line = 0; line < 3; ++line) __builtin_prefetch(from + 64 * line, 0, 3);
+        return from + 3 * 64;
     }
-}
+
+    LABELWEAVE_INLINE explicit DenseWork(const Pass& pass)
+        : n_vectors(dense_vectors(pass.design.n_features)), rows(pass.response) {
+        Lanes* free = rows + kLanes * n_vectors;
+        std::fill(rows, free, Lanes{});
+        for (int k = 0; k < kLanes; ++k) {
+            if (!pass.busy[k]) continue;
+            lane[n_busy] = k;
+            v[n_busy] = free;
+            g[n_busy++] = free + n_vectors;
+            for (std::size_t f = 0; f < n_vectors * kLanes; ++f)
+                free[f / kLanes][f % kLanes] = f < pass.design.n_features ? pass.direction[f][k] : 0.0;
+            std::fill(free + n_vectors, free + 2 * n_vectors, Lanes{});
+            free += 2 * n_vectors;
+        }
+    }
+
+    LABELWEAVE_INLINE void read_rows(const Design& design, std::size_t first, std::size_t n) {
+        const std::size_t d = design.n_features, whole = d / kLanes;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double* from = design.dense + (first + i) * d;
+            Lanes* to = rows + i * n_vectors;
+            for (std::size_t k = 0; k < whole; ++k) to[k] = load(from + k * kLanes);
+            for (std::size_t f = whole * kLanes; f < d; ++f) reinterpret_cast<double*>(to)[f] = from[f];
+        }
+    }
+
+    // u += X v for N lanes.
+    template <int N>
+    LABELWEAVE_INLINE void forward(int first_lane) {
+        Lanes sums[N][kLanes]{};
+        const char* next = ahead;
+        for (std::size_t k = 0; k < n_vectors; ++k) {
+            next = fetch(next);
+            for (int i = 0; i < kLanes; ++i) {
+                const Lanes x = rows[i * n_vectors + k];
+                for (int j = 0; j < N; ++j) sums[j][i] += x * v[first_lane + j][k];
+            }
+        }
+        ahead = next;
+        for (int j = 0; j < N; ++j) u[first_lane + j] += sums_of(sums[j]);
+    }
+
+    // g += X' r for N lanes.
+    template <int N>
+    LABELWEAVE_INLINE void backward(int first_lane) {
+        Lanes response[N][kLanes];
+        for (int j = 0; j < N; ++j)
+            for (int i = 0; i < kLanes; ++i) response[j][i] = broadcast(r[first_lane + j][i]);
+        const char* next = ahead;
+        for (std::size_t k = 0; k < n_vectors; ++k) {
+            next = fetch(next);
+            Lanes sums[N];
+            for (int j = 0; j < N; ++j) sums[j] = g[first_lane + j][k];
+            for (int i = 0; i < kLanes; ++i) {
+                const Lanes x = rows[i * n_vectors + k];
+                for (int j = 0; j < N; ++j) sums[j] += x * response[j][i];
+            }
+            for (int j = 0; j < N; ++j) g[first_lane + j][k] = sums[j];
+        }
+        ahead = next;
+    }
+
+    LABELWEAVE_INLINE void respond(const Pass& pass, std::size_t first, std::size_t n, Tally& tally) {
+        for (int k = 0; k < n_busy; ++k) {
+            r[k] = Lanes{};
+            double* response = reinterpret_cast<double*>(&r[k]);
+            const double* product = reinterpret_cast<const double*>(&u[k]);
+            if (pass.evaluating[lane[k]]) {
+                evaluate_lane<kLanes, 1>(pass, lane[k], first, n, product, response, tally);
+                continue;
+            }
+            const double* curvature = pass.curvature + lane[k] * pass.design.n_rows + first;
+            for (std::size_t i = 0; i < n; ++i) response[i] = curvature[i] * product[i];
+            tally.product[lane[k]] += sum(r[k] * u[k]);
+        }
+    }
+
+    LABELWEAVE_INLINE void add_extras(const Pass& pass, std::size_t first, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const Lanes extra = gather(pass.design.extras, first + i, pass.direction + pass.design.first_extra(), Lanes{});
+            for (int k = 0; k < n_busy; ++k) u[k][i] += extra[lane[k]];
+        }
+    }
+
+    LABELWEAVE_INLINE void scatter_extras(const Pass& pass, std::size_t first, std::size_t n, Lanes* gradient) const {
+        for (std::size_t i = 0; i < n; ++i) {
+            Lanes response{};
+            for (int k = 0; k < n_busy; ++k) response[lane[k]] = r[k][i];
+            scatter(pass.design.extras, first + i, response, gradient + pass.design.first_extra());
+        }
+    }
+};
 
 LABELWEAVE_KERNEL void dense_pass(const Pass& pass, Lanes* gradient, Tally& tally) {
     const Design& design = pass.design;
-    const Lanes* extra_direction = pass.direction + design.first_extra();
-    Lanes* extra_gradient = gradient + design.first_extra();
-    Lanes u[kDenseChunk], r[kDenseChunk], total{};
+    DenseWork work(pass);
     std::fill(gradient, gradient + design.width(), Lanes{});
-    for (std::size_t first = 0; first < design.n_rows; first += kDenseChunk) {
-        const std::size_t n = std::min(kDenseChunk, design.n_rows - first);
-        // Rows missing in the last tile repeat the last row, with response zero.
-        const double* x[kDenseChunk];
-        for (std::size_t i = 0; i < kDenseChunk; ++i) x[i] = design.dense + (first + std::min(i, n - 1)) * design.n_features;
-        for (std::size_t i = 0; i < kDenseChunk; ++i) u[i] = pass.direction[design.intercept()];
-        for (std::size_t i = 0; i < n; i += kTile) forward_tile(x + i, design.n_features, pass.direction, u + i);
-        for (std::size_t i = 0; design.extras.indptr && i < n; ++i)
-            u[i] = forward(design.extras, first + i, extra_direction, u[i]);
-        respond<kDenseChunk>(pass, first, n, u, r, tally);
-        for (std::size_t i = n; i < kDenseChunk; ++i) r[i] = Lanes{};
-        for (std::size_t i = 0; design.extras.indptr && i < n; ++i)
-            backward(design.extras, first + i, r[i], extra_gradient);
-        for (std::size_t i = 0; i < n; i += kTile) backward_tile(x + i, design.n_features, r + i, gradient);
-        for (std::size_t i = 0; i < n; ++i) total += r[i];
+    for (std::size_t first = 0; first < design.n_rows; first += kLanes) {
+        const std::size_t n = std::min<std::size_t>(kLanes, design.n_rows - first);
+        work.read_rows(design, first, n);
+        work.ahead = reinterpret_cast<const char*>(design.dense + (first + n) * design.n_features);
+        int k = 0;
+        for (; k < work.n_busy; ++k) work.u[k] = broadcast(pass.direction[design.intercept()][work.lane[k]]);
+        for (k = 0; k + 2 <= work.n_busy; k += 2) work.forward<2>(k);
+        if (k < work.n_busy) work.forward<1>(k);
+        if (design.n_extras) work.add_extras(pass, first, n);
+        work.respond(pass, first, n, tally);
+        if (design.n_extras) work.scatter_extras(pass, first, n, gradient);
+        for (k = 0; k + 2 <= work.n_busy; k += 2) work.backward<2>(k);
+        if (k < work.n_busy) work.backward<1>(k);
+        for (k = 0; k < work.n_busy; ++k) gradient[design.intercept()][work.lane[k]] += sum(work.r[k]);
     }
-    gradient[design.intercept()] = total;
+    for (int k = 0; k < work.n_busy; ++k)
+        for (std::size_t f = 0; f < design.n_features; ++f) gradient[f][work.lane[k]] = work.g[k][f / kLanes][f % kLanes];
 }
 
 void add_squares(const Csr& matrix, std::size_t n_rows, double* squares) {
@@ -185,6 +297,10 @@ void add_squares(const Csr& matrix, std::size_t n_rows, double* squares) {
 
 void run_pass(const Pass& pass, Lanes* gradient, Tally& tally) {
     (pass.design.dense ? dense_pass : sparse_pass)(pass, gradient, tally);
+}
+
+std::size_t response_size(const Design& design) {
+    return design.dense ? 3 * kLanes * dense_vectors(design.n_features) : design.n_rows;
 }
 
 OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns) {
@@ -214,7 +330,7 @@ void column_squares(const Design& design, double* squares) {
     } else {
         add_squares(design.sparse, design.n_rows, squares);
     }
-    if (design.extras.indptr) add_squares(design.extras, design.n_rows, squares + design.first_extra());
+    if (design.n_extras) add_squares(design.extras, design.n_rows, squares + design.first_extra());
     squares[design.intercept()] = static_cast<double>(design.n_rows);
 }
 

@@ -51,12 +51,13 @@ struct Pass {
     const Design& design;
     const Targets& targets;
     std::array<std::int32_t, kLanes> target{}, weight{};  // rows of the target and weight matrices
-    std::array<bool, kLanes> evaluating{};
+    std::array<bool, kLanes> busy{}, evaluating{};
     const Lanes* direction = nullptr;  // width
     double* score = nullptr;           // kLanes x n_rows: a lane's scores lie together
-    Lanes* curvature = nullptr;        // n_rows
-    Lanes* response = nullptr;         // n_rows, room for r (sparse X only)
+    double* curvature = nullptr;       // the same for dense X, n_rows x kLanes for sparse X
+    Lanes* response = nullptr;         // scratch of response_size(design)
 };
+std::size_t response_size(const Design& design);
 
 void run_pass(const Pass& pass, Lanes* gradient, Tally& tally);
 

@@ -54,6 +54,8 @@ LABELWEAVE_INLINE Lanes load(const double* from) {
     return lanes;
 }
 
+LABELWEAVE_INLINE void store(double* to, const Lanes& lanes) { std::memcpy(to, &lanes, sizeof lanes); }
+
 LABELWEAVE_INLINE double sum(const Lanes& lanes) {
     double total = 0.0;
     for (int lane = 0; lane < kLanes; ++lane) total += lanes[lane];

@@ -36,11 +36,10 @@ struct Lane {
 struct State {
     explicit State(const Design& design)
         : n_features(design.n_features), n_extras(design.n_extras), coef(design.width()), step(design.width()),
-          residual(design.width()), direction(design.width()), gradient(design.width()), uses(design.n_extras),
-          curvature(design.n_rows) {}
+          residual(design.width()), direction(design.width()), gradient(design.width()), uses(design.n_extras) {}
 
     std::size_t n_features, n_extras;
-    LaneArray coef, step, residual, direction, gradient, uses, curvature;
+    LaneArray coef, step, residual, direction, gradient, uses;
     Lanes lambda{}, extra_lambda{};  // penalties of features and extras
     Lanes alpha{}, beta{};           // of conjugate gradients
     Lanes scale{};                   // mean curvature, for the diagonal preconditioner
@@ -124,15 +123,16 @@ LABELWEAVE_KERNEL void update_direction(State& s, const Lanes* y, Lanes& energy)
 class Block {
   public:
     Block(const LogisticProblems& problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
-          Preconditioner& preconditioner)
+          Preconditioner& preconditioner, int n_lanes)
         : problems_(problems), settings_(settings), solutions_(solutions), preconditioner_(preconditioner),
           design_(problems.design), s_(problems.design), solved_(problems.design.width()),
           scratch_(preconditioner.factored() ? problems.design.width() : 0),
-          response_(problems.design.dense ? 0 : problems.design.n_rows), score_(kLanes * problems.design.n_rows) {}
+          response_(response_size(problems.design)), curvature_(problems.design.dense ? (n_lanes * problems.design.n_rows + kLanes - 1) / kLanes : problems.design.n_rows),
+          score_(n_lanes * problems.design.n_rows), n_lanes_(n_lanes) {}
 
     // Solve problems from the queue until it is empty and every lane is done.
     void run(std::atomic<std::size_t>& queue, Interrupt& interrupt) {
-        for (int k = 0; k < kLanes; ++k) take_next(k, queue);
+        for (int k = 0; k < n_lanes_; ++k) take_next(k, queue);
         while (n_busy_ > 0) {
             interrupt.check();
             const Tally tally = pass();
@@ -145,7 +145,7 @@ class Block {
             for (int k = 0; k < kLanes; ++k) plan(k, rho[k]);
             set_moves();
             update_direction(s_, solved_.data(), energy_);
-            for (int k = 0; k < kLanes; ++k)
+            for (int k = 0; k < n_lanes_; ++k)
                 if (lanes_[k].move == Move::none && lanes_[k].phase == Phase::idle) take_next(k, queue);
         }
     }
@@ -161,12 +161,13 @@ class Block {
             const Lane& lane = lanes_[k];
             pass.target[k] = problems_.target[lane.problem];
             pass.weight[k] = problems_.weight ? problems_.weight[lane.problem] : 0;
+            pass.busy[k] = lane.phase != Phase::idle;
             pass.evaluating[k] = lane.phase == Phase::evaluate;
             s_.evaluating[k] = pass.evaluating[k] ? -1 : 0;
         }
         pass.direction = s_.direction.data();
         pass.score = score_.data();
-        pass.curvature = s_.curvature.data();
+        pass.curvature = reinterpret_cast<double*>(curvature_.data());
         pass.response = response_.data();
         Tally tally;
         run_pass(pass, s_.gradient.data(), tally);
@@ -329,7 +330,6 @@ class Block {
         for (std::size_t e = 0; e < design_.n_extras; ++e)
             s_.uses[e][k] = !problems_.uses || problems_.uses[problem * design_.n_extras + e] ? 1.0 : 0.0;
         std::fill_n(score_.begin() + k * design_.n_rows, design_.n_rows, 0.0);
-        for (std::size_t row = 0; row < design_.n_rows; ++row) s_.curvature[row][k] = 0.0;
     }
 
     const LogisticProblems& problems_;
@@ -338,8 +338,9 @@ class Block {
     Preconditioner& preconditioner_;
     const Design& design_;
     State s_;
-    LaneArray solved_, scratch_, response_;
-    std::vector<double> score_;  // kLanes x n_rows
+    LaneArray solved_, scratch_, response_, curvature_;
+    std::vector<double> score_;
+    int n_lanes_;
     Lane lanes_[kLanes];
     Lanes energy_{}, feature_norm_{}, extra_norm_{};
     int n_busy_ = 0;
@@ -355,10 +356,13 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
     if (!design.dense) columns = transpose(design.sparse, design.n_rows, design.n_features);
     design.sparse_columns = columns.view();
     Preconditioner preconditioner(problems.design, n_threads);
-    const std::size_t n_blocks = std::min<std::size_t>(n_threads, (problems.n_problems + kLanes - 1) / kLanes);
+    // Few problems are dealt out evenly instead of filling the lanes of one block.
+    const std::size_t n_blocks = std::min<std::size_t>(n_threads, problems.n_problems);
+    const std::size_t share = n_blocks ? (problems.n_problems + n_blocks - 1) / n_blocks : 0;
+    const int n_lanes = static_cast<int>(std::min<std::size_t>(share, kLanes));
     std::atomic<std::size_t> queue{0};
     parallel_for(n_blocks, n_threads, [&](std::size_t) {
-        Block(problems, settings, solutions, preconditioner).run(queue, interrupt);
+        Block(problems, settings, solutions, preconditioner, n_lanes).run(queue, interrupt);
     });
 }
 

@@ -1,8 +1,9 @@
 // Preconditioners for the Newton systems X'DX + penalty of many problems that share X.
 //
 // Replacing the row curvatures D by their mean makes the system d (A'A + ridge I): one Gram matrix
-// and a handful of Cholesky factors (ridges rounded to powers of four) serve all problems. Where the
-// Gram matrix would cost more than it saves (sparse or wide X), its diagonal stands in.
+// and a handful of Cholesky factors (ridges rounded to powers of four) serve all problems. A sample of
+// the rows and single precision are good enough to steer conjugate gradients by. Where the Gram matrix
+// would cost more than it saves (sparse or wide X), its diagonal stands in.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 namespace labelweave {
 
 // Packed lower-triangular Cholesky factor: row i starts at i (i + 1) / 2.
-using Factor = std::vector<double>;
+using Factor = std::vector<float>;
 
 class Preconditioner {
   public:
@@ -32,7 +33,8 @@ class Preconditioner {
 
   private:
     std::size_t order_ = 0;  // features and intercept
-    std::vector<double> squares_, gram_;
+    std::vector<double> squares_;
+    std::vector<float> gram_;
     std::map<int, Factor> factors_;
     std::mutex mutex_;
 };

@@ -2,12 +2,16 @@
 #include "arrays.hpp"
 
 namespace labelweave::bind {
+void bind_chain(nb::module_& m);
 void bind_logistic(nb::module_& m);
 void bind_random(nb::module_& m);
+void bind_text(nb::module_& m);
 }  // namespace labelweave::bind
 
 NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels of labelweave.";
+    labelweave::bind::bind_chain(m);
     labelweave::bind::bind_logistic(m);
     labelweave::bind::bind_random(m);
+    labelweave::bind::bind_text(m);
 }

@@ -1,12 +1,62 @@
 """Compiled kernels of labelweave."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
 
 
+def chain_log_prob(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """The log-probability of each row of labels."""
+
+def chain_greedy(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Replace every -1 in labels by the likelier value given the earlier labels.
+    """
+
+def chain_mode(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Replace every -1 in labels so that each row is its most probable vector; exact.
+    """
+
+def chain_table(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Fill out[i, column] with the log-probability of the label vector whose bit slot[j] is label j.
+    """
+
+def chain_sample(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], log_weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Replace every -1 in labels by a draw keyed by (seed, rows[i], draw, label); weigh the given ones.
+    """
+
+class Matrix:
+    """
+    A design matrix the kernels can read: dense, or CSR with its number of columns.
+    """
+
+    @overload
+    def __init__(self, dense: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @overload
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int) -> None: ...
+
+def solve_logistic(x: Matrix, extras: Matrix | None, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, weight: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, C: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], extra_penalty: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], uses: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, start_intercept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tolerance: float, max_newton: int, n_threads: int, coef: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, objective: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], held_out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], passes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], converged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.
+    """
+
 def fill_uniform(seed: int, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], draw: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """
     Fill out[i, j] with the uniform number in (0, 1) that belongs to (seed, rows[i], draw, j).
+    """
+
+def parse_arff_rows(text: bytes, offset: int, line: int, source: str, names: Sequence[str], target: Sequence[int], domain: Sequence[int], domains: Sequence[tuple[Sequence[str], Sequence[float]]]) -> tuple[bool, int, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C')]]:
+    """
+    Parse what follows the @data line: (sparse, n_rows, data, columns, row_starts, labels).
+    """
+
+def parse_xmc(text: bytes, source: str) -> tuple[tuple[int, int, int], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]]:
+    """
+    Parse XMC text: ((n, D, L), data, columns, row_starts, labels, label_starts).
     """

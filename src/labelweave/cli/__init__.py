@@ -1,1 +1,10 @@
-"""cli."""
+"""The command line: parse, call the library, show."""
+
+from labelweave.cli.app import app
+
+__all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``labelweave`` command."""
+    app(prog_name="labelweave")

@@ -1,1 +1,6 @@
-"""decision."""
+"""Decisions: the label vector to output, given a joint distribution and a loss."""
+
+from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
+from labelweave.decision.resolve import resolve_decision
+
+__all__ = ["Decision", "HammingLoss", "Loss", "SubsetLoss", "resolve_decision"]

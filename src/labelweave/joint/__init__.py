@@ -1,1 +1,22 @@
-"""joint."""
+"""Joint distributions over label vectors: one interface, several forms."""
+
+from labelweave.joint.base import JointDistribution
+from labelweave.joint.chain import ChainJoint
+from labelweave.joint.estimate import Estimate
+from labelweave.joint.general_chain import GeneralChain
+from labelweave.joint.independent import IndependentJoint
+from labelweave.joint.mixture import MixtureJoint
+from labelweave.joint.mode import Mode, Ranked
+from labelweave.joint.table import TableJoint
+
+__all__ = [
+    "ChainJoint",
+    "Estimate",
+    "GeneralChain",
+    "IndependentJoint",
+    "JointDistribution",
+    "MixtureJoint",
+    "Mode",
+    "Ranked",
+    "TableJoint",
+]

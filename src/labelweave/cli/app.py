@@ -1,0 +1,113 @@
+"""The command group: which commands there are, and how any of them ends."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from labelweave.cli.compare import compare
+from labelweave.cli.datasets import datasets
+from labelweave.cli.errors import CommandError
+from labelweave.cli.evaluate import evaluate
+from labelweave.cli.fit import fit
+from labelweave.cli.predict import predict
+
+__all__ = ["app"]
+
+
+class _Group(TyperGroup):
+    """Every way a command can end: an exit code, and no traceback unless it is asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # --debug belongs to the group but is understood behind the command too.
+        if "--debug" in args:
+            args = ["--debug", *(word for word in args if word != "--debug")]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        if ctx.params.get("debug"):
+            return super().invoke(ctx)
+        try:
+            with _short_warnings():
+                return super().invoke(ctx)
+        except CommandError as error:
+            _complain(str(error))
+            raise typer.Exit(error.exit_code) from error
+        except KeyboardInterrupt as error:
+            raise typer.Exit(130) from error
+        except MemoryError as error:
+            _complain("out of memory; use fewer --jobs or less data")
+            raise typer.Exit(1) from error
+        except Exception as error:
+            if _is_typers(error):
+                raise
+            _complain(f"{type(error).__name__}: {error} (--debug shows where)")
+            raise typer.Exit(1) from error
+
+
+def _is_typers(error: Exception) -> bool:
+    """Whether typer will deal with it: its exits, usage errors, and a reader gone away."""
+    is_usage_error = hasattr(error, "format_message") and hasattr(error, "exit_code")
+    return isinstance(error, typer.Exit | typer.Abort | BrokenPipeError) or is_usage_error
+
+
+def _complain(message: str) -> None:
+    print(f"error: {message}", file=sys.stderr)
+
+
+@contextmanager
+def _short_warnings() -> Iterator[None]:
+    """Show a warning as one line, without the place in the source it comes from."""
+    long_format = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_args, **_kwargs: f"warning: {message}\n"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = long_format
+
+
+app = typer.Typer(
+    name="labelweave",
+    cls=_Group,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from labelweave import __version__
+
+        typer.echo(f"labelweave {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Probabilistic multi-label classification.
+
+    \b
+    labelweave compare emotions --methods br,cc,pcc
+    labelweave fit emotions --method pcc --model emotions.skops
+    labelweave predict emotions.skops songs.csv --output predicted.csv
+
+    Exit codes: 0 fine, 1 the work failed, 2 wrong input or usage, 130 interrupted.
+    """  # noqa: D301
+
+
+for command in (compare, fit, predict, evaluate, datasets):
+    app.command()(command)

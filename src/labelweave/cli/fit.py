@@ -1,0 +1,77 @@
+"""``labelweave fit``: learn from all rows and keep the model."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelweave.cli.errors import WorkFailedError, argument
+from labelweave.cli.inputs import load_dataset, writable
+from labelweave.cli.options import (
+    DatasetArgument,
+    LabelsOption,
+    ScaleOption,
+    SeedOption,
+    scale_of,
+)
+
+if TYPE_CHECKING:
+    from labelweave.datasets import Dataset
+
+
+def fit(
+    dataset: DatasetArgument,
+    model: Annotated[
+        Path, typer.Option("--model", "-o", help="Where to keep the model, e.g. model.skops.")
+    ],
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="A method, with options: br, pcc(C=1), ...")
+    ] = "pcc",
+    seed: SeedOption = 0,
+    labels: LabelsOption = None,
+    scale: ScaleOption = None,
+) -> None:
+    """Fit a method to all rows of a data set and keep the model in a file.
+
+    \b
+    labelweave fit emotions --method pcc --model emotions.skops
+    labelweave fit songs.csv --labels last:6 --method "br(C=1)" --model songs.skops
+    """  # noqa: D301
+    writable(model, "--model")
+
+    from labelweave import evaluation, persistence
+
+    with argument("--method"):
+        estimator = evaluation.make_method(method, seed=seed)
+    data = load_dataset(dataset, labels)
+    started = time.perf_counter()
+    try:
+        fitted = _fit_named(evaluation.with_scaling(estimator, data.X, scale_of(scale)), data)
+    except ValueError as error:
+        raise WorkFailedError(f"{method} cannot be fitted to {data.name}: {error}") from error
+    seconds = time.perf_counter() - started
+    with argument("--model"):
+        persistence.save(fitted, model)
+    typer.echo(
+        f"fitted {method} to {data.name} ({data.n_rows} rows, {data.n_features} features, "
+        f"{data.n_labels} labels) in {seconds:.2f} s; model: {model}",
+        err=True,
+    )
+
+
+def _fit_named(estimator: Any, data: Dataset) -> Any:
+    """Fit to data frames, so that the model knows the names of features and labels."""
+    import pandas as pd
+
+    labels = pd.DataFrame(data.Y, columns=list(data.label_names))
+    # A sparse matrix has no column names, and a frame of sparse columns is slow.
+    features: Any = data.X
+    if not data.is_sparse:
+        features = pd.DataFrame(features, columns=list(data.feature_names))
+    fitted = estimator.fit(features, labels)
+    if not hasattr(fitted, "label_names_in_"):
+        fitted.label_names_in_ = list(data.label_names)
+    return fitted

@@ -1,0 +1,58 @@
+"""``labelweave predict``: labels, or their probabilities, for new rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labelweave.cli.errors import BadInputError
+from labelweave.cli.inputs import (
+    label_names_of,
+    load_model,
+    read_features,
+    writable,
+)
+from labelweave.cli.options import LabelsOption, ModelArgument, TrustOption
+
+
+def predict(
+    model: ModelArgument,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Rows to predict; labels in it are ignored.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="CSV file to write.", show_default="standard output"),
+    ] = None,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Write each label's probability instead of 0 or 1.")
+    ] = False,
+    labels: LabelsOption = None,
+    trust: TrustOption = None,
+) -> None:
+    """Predict the labels of the rows of a file, one CSV line a row.
+
+    A CSV or Parquet file needs the columns the model was fitted with, in any order; other
+    columns are ignored.
+
+    \b
+    labelweave predict emotions.skops songs.csv
+    labelweave predict emotions.skops songs.csv --proba --output probabilities.csv
+    """  # noqa: D301
+    writable(output, "--output")
+    fitted = load_model(model, trust)
+    features = read_features(fitted, file, labels)
+
+    from labelweave.evaluation import labels_of, marginals_of
+
+    values = marginals_of(fitted, features) if proba else labels_of(fitted, features)
+    if values is None:
+        raise BadInputError("--proba: this model gives no probabilities; leave --proba out")
+
+    import pandas as pd
+
+    table = pd.DataFrame(values, columns=label_names_of(fitted, values.shape[1]))
+    table.to_csv(output or sys.stdout, index=False, float_format="%.6g")

@@ -1,0 +1,175 @@
+"""The header of an ARFF file: relation and attributes, up to ``@data``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_NAME = re.compile(rf"""\s*({_QUOTED}|[^\s{{}}%,'"][^\s{{}}%,]*)""")
+_VALUE = re.compile(rf"""\s*({_QUOTED}|[^\s{{}}%,'"][^\s{{}}%,]*)\s*""")
+_KEYWORD = re.compile(r"\s*@(\w+)")
+_TYPE = re.compile(r"\s*(\w+)")
+_END = re.compile(r"\s*(%.*)?$", re.DOTALL)
+_NUMERIC_TYPES = {"numeric", "real", "integer"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_MEKA_LABELS = re.compile(r"-C\s+(-?\d+)\b")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column: its name, where it is declared, and its values if it is nominal."""
+
+    name: str
+    line: int
+    values: tuple[str, ...] | None = None
+
+
+@dataclass
+class Header:
+    """What precedes the rows. ``offset`` and ``line`` tell where the rows begin."""
+
+    relation: str = ""
+    attributes: list[Attribute] = field(default_factory=list)
+    offset: int = 0
+    line: int = 1
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return [attribute.name for attribute in self.attributes]
+
+    @property
+    def meka_labels(self) -> int | None:
+        """Meka's count in the relation: k for the first k columns, -k for the last k."""
+        found = _MEKA_LABELS.search(self.relation)
+        return int(found[1]) if found else None
+
+
+def parse_header(text: bytes, source: str) -> Header:
+    r"""Read the header of an ARFF file.
+
+    Examples
+    --------
+    >>> text = b"@relation 'toy: -C 1'\n@attribute y {0,1}\n@data\n1\n"
+    >>> header = parse_header(text, "toy.arff")
+    >>> header.names, header.meka_labels, header.line
+    (['y'], 1, 4)
+    """
+    header = Header()
+    declared: dict[str, int] = {}
+    while header.offset < len(text):
+        end = text.find(b"\n", header.offset)
+        end = len(text) if end < 0 else end
+        line = _Line(text[header.offset : end].decode(), header.line, source)
+        header.offset, header.line = min(end + 1, len(text)), header.line + 1
+        if line.is_data(header):
+            if not header.attributes:
+                line.fail("an @attribute before @data", 0)
+            return header
+        if header.attributes and header.attributes[-1].line == line.number:
+            _reject_repetition(header.attributes[-1], declared, line)
+    raise ValueError(f"{source}:{header.line}:1: expected a line @data, found the end of the file")
+
+
+class _Line:
+    """One line of the header, and how far it has been read."""
+
+    def __init__(self, text: str, number: int, source: str) -> None:
+        self.text, self.number, self.source = text, number, source
+        self.at = 0
+
+    def is_data(self, header: Header) -> bool:
+        """Read the line into the header; whether it is the line ``@data``."""
+        if _END.match(self.text):
+            return False
+        keyword = self._keyword()
+        if keyword == "relation":
+            header.relation = self._relation()
+        elif keyword == "attribute":
+            header.attributes.append(self._attribute())
+        elif keyword == "data":
+            self._finish()
+        else:
+            self.fail("@relation, @attribute or @data", self._start())
+        return keyword == "data"
+
+    def _start(self) -> int:
+        """Where the next word starts."""
+        rest = self.text[self.at :]
+        return self.at + len(rest) - len(rest.lstrip())
+
+    def _take(self, pattern: re.Pattern[str], expected: str) -> str:
+        found = pattern.match(self.text, self.at)
+        if not found:
+            self.fail(expected, self._start())
+        self.at = found.end()
+        return found[1]
+
+    def _keyword(self) -> str:
+        start = self.at
+        word = self._take(_KEYWORD, "@relation, @attribute or @data").lower()
+        if word not in ("relation", "attribute", "data"):
+            self.at = start
+        return word
+
+    def _relation(self) -> str:
+        # Free text in practice: what cannot be read as a name is kept as it stands.
+        found = _NAME.match(self.text, self.at)
+        if found and _END.match(self.text, found.end()):
+            return _unquote(found[1])
+        return self.text[self.at :].strip()
+
+    def _attribute(self) -> Attribute:
+        name = _unquote(self._take(_NAME, "the name of the attribute"))
+        if self.text[self._start() :].startswith("{"):
+            return Attribute(name, self.number, self._values())
+        start = self._start()
+        kind = self._take(_TYPE, "numeric, real, integer or {value,value} for its type")
+        if kind.lower() not in _NUMERIC_TYPES:
+            self.fail(
+                f"numeric, real, integer or {{value,value}} for the type of {name!r} "
+                "(text and dates are not numbers: leave them out or encode them)",
+                start,
+            )
+        self._finish()
+        return Attribute(name, self.number)
+
+    def _values(self) -> tuple[str, ...]:
+        self.at = self._start() + 1
+        values = [_unquote(self._take(_VALUE, "a value of the nominal attribute"))]
+        while self.text[self.at : self.at + 1] == ",":
+            self.at += 1
+            values.append(_unquote(self._take(_VALUE, "a value of the nominal attribute")))
+        if self.text[self.at : self.at + 1] != "}":
+            self.fail("',' or '}'", self.at)
+        self.at += 1
+        self._finish()
+        return tuple(values)
+
+    def _finish(self) -> None:
+        if not _END.match(self.text, self.at):
+            self.fail("the end of the line", self._start())
+
+    def fail(self, expected: str, at: int) -> NoReturn:
+        rest = self.text[at:].split()
+        found = repr(rest[0][:40]) if rest else "the end of the line"
+        raise ValueError(
+            f"{self.source}:{self.number}:{at + 1}: expected {expected}, found {found}"
+        )
+
+
+def _reject_repetition(attribute: Attribute, declared: dict[str, int], line: _Line) -> None:
+    first = declared.setdefault(attribute.name, line.number)
+    if first != line.number:
+        raise ValueError(
+            f"{line.source}:{line.number}:1: expected a new attribute name, found "
+            f"{attribute.name!r} again (declared in line {first})"
+        )
+
+
+def _unquote(word: str) -> str:
+    if word[0] not in "'\"":
+        return word
+    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), word[1:-1])

@@ -1,0 +1,201 @@
+"""What every reader returns: features, labels and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+# Sparse features are a `csr_array` with 32-bit indices: scipy's current interface (the older
+# `csr_matrix` makes `*` a matrix product), accepted by scikit-learn since 1.4, and its solvers that
+# reject 64-bit indices take it too.
+Features: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A multi-label data set.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, D)
+        The features. Kept as a C-ordered float64 array, or as a float64 ``csr_array`` when sparse.
+    Y : array of shape (n, L)
+        The labels, 0 or 1. Kept as int64.
+    feature_names : sequence of D strings, optional
+        ``x0, x1, …`` if left out.
+    label_names : sequence of L strings, optional
+        ``y0, y1, …`` if left out.
+    name : str, optional
+        What to call the data set in tables and messages.
+    train_rows : array of int, optional
+        Rows of the published training set, where there is one; the other rows are its test set.
+
+    Examples
+    --------
+    >>> data = Dataset([[0.0, 1.5], [2.0, 0.0]], [[1, 0, 1], [0, 0, 1]], name="tiny")
+    >>> data
+    Dataset 'tiny': 2 rows, 2 features, 3 labels, cardinality 1.500, 2 distinct label sets
+    >>> data.label_names
+    ('y0', 'y1', 'y2')
+    """
+
+    X: Features
+    Y: NDArray[np.int64]
+    feature_names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
+    name: str = "data"
+    train_rows: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        """Bring the fields to their documented types, or say which of them cannot be."""
+        X, Y = as_features(self.X), as_labels(self.Y)
+        if X.shape[0] != Y.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}: they must agree")
+        fixed = {
+            "X": X,
+            "Y": Y,
+            "feature_names": _as_names(self.feature_names, X.shape[1], "feature_names", "x"),
+            "label_names": _as_names(self.label_names, Y.shape[1], "label_names", "y"),
+            "train_rows": _as_rows(self.train_rows, Y.shape[0]),
+        }
+        for field, value in fixed.items():
+            object.__setattr__(self, field, value)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, D."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels, L."""
+        return int(self.Y.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is sparse."""
+        return sparse.issparse(self.X)
+
+    @property
+    def cardinality(self) -> float:
+        """Labels a row has on average."""
+        return float(self.Y.sum() / self.n_rows) if self.n_rows else 0.0
+
+    @property
+    def density(self) -> float:
+        """Cardinality divided by the number of labels."""
+        return self.cardinality / self.n_labels if self.n_labels else 0.0
+
+    @property
+    def n_label_sets(self) -> int:
+        """Number of distinct label sets among the rows."""
+        packed = np.packbits(self.Y.astype(np.uint8), axis=1)
+        return len({row.tobytes() for row in packed})
+
+    def take(self, rows: Sequence[int] | NDArray[Any] | slice) -> Dataset:
+        """Return the data set of these rows, in this order.
+
+        Examples
+        --------
+        >>> Dataset([[1.0], [2.0], [3.0]], [[1], [0], [1]]).take([2, 0]).X.ravel()
+        array([3., 1.])
+        """
+        chosen = np.arange(self.n_rows)[rows]
+        return Dataset(
+            self.X[chosen], self.Y[chosen], self.feature_names, self.label_names, self.name
+        )
+
+    def published_split(self) -> tuple[Dataset, Dataset]:
+        """Return the published training and test set.
+
+        Examples
+        --------
+        >>> from labelweave.datasets import load_emotions
+        >>> train, test = load_emotions().published_split()
+        >>> train.n_rows, test.n_rows
+        (391, 202)
+        """
+        if self.train_rows is None:
+            raise ValueError(f"no published training and test set is known for {self.name!r}")
+        test_rows = np.setdiff1d(np.arange(self.n_rows), self.train_rows)
+        return self.take(self.train_rows), self.take(test_rows)
+
+    def __repr__(self) -> str:
+        kind = "sparse features" if self.is_sparse else "features"
+        return (
+            f"Dataset {self.name!r}: {self.n_rows} rows, {self.n_features} {kind}, "
+            f"{self.n_labels} labels, cardinality {self.cardinality:.3f}, "
+            f"{self.n_label_sets} distinct label sets"
+        )
+
+
+def as_features(X: Any) -> Features:
+    """Return X as documented in `Dataset`."""
+    if sparse.issparse(X):
+        csr: sparse.csr_array = sparse.csr_array(cast(Any, X), dtype=np.float64)
+        if not csr.has_canonical_format:
+            csr = csr.copy()  # the caller's matrix stays as it is
+            csr.sum_duplicates()
+        _check_finite(csr.data)
+        return _with_small_indices(csr)
+    dense = np.ascontiguousarray(X, dtype=np.float64)
+    if dense.ndim != 2:
+        raise ValueError(f"X needs two dimensions (rows and features), got {dense.ndim}")
+    _check_finite(dense)
+    return dense
+
+
+def _check_finite(values: NDArray[np.float64]) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError("X holds NaN or infinite values: fill them in or drop those rows first")
+
+
+def _with_small_indices(csr: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with 32-bit indices, if they can count its entries."""
+    if csr.indices.dtype == np.int32 or max(csr.nnz, *csr.shape) > np.iinfo(np.int32).max:
+        return csr
+    parts = (csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32))
+    return sparse.csr_array(parts, shape=csr.shape)
+
+
+def as_labels(Y: Any) -> NDArray[np.int64]:
+    """Return Y as documented in `Dataset`."""
+    Y = np.asarray(cast(Any, Y).toarray() if sparse.issparse(Y) else Y)
+    if Y.ndim != 2:
+        raise ValueError(f"Y needs two dimensions (rows and labels), got {Y.ndim}")
+    wrong = np.argwhere((Y != 0) & (Y != 1))
+    if len(wrong):
+        row, label = wrong[0]
+        raise ValueError(f"Y must hold 0 and 1 only: Y[{row}, {label}] is {Y[row, label]!s}")
+    return np.ascontiguousarray(Y, dtype=np.int64)
+
+
+def _as_names(
+    names: Sequence[str] | None, count: int, argument: str, prefix: str
+) -> tuple[str, ...]:
+    if names is None or len(names) == 0:
+        return tuple(f"{prefix}{i}" for i in range(count))
+    if len(names) != count:
+        raise ValueError(f"{argument} needs {count} names, got {len(names)}")
+    return tuple(str(name) for name in names)
+
+
+def _as_rows(rows: NDArray[np.int64] | None, n_rows: int) -> NDArray[np.int64] | None:
+    if rows is None:
+        return None
+    rows = np.asarray(rows, dtype=np.int64)
+    if rows.ndim != 1 or len(np.unique(rows)) != len(rows):
+        raise ValueError("train_rows must be a list of distinct row numbers")
+    if len(rows) and (rows.min() < 0 or rows.max() >= n_rows):
+        raise ValueError(f"train_rows must lie between 0 and {n_rows - 1}")
+    return rows

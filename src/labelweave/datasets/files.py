@@ -1,0 +1,80 @@
+"""Files as bytes, whatever their compression, and what their names tell."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+FilePath: TypeAlias = "str | os.PathLike[str]"
+
+_DECOMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.decompress,
+    ".xz": lzma.decompress,
+    ".bz2": bz2.decompress,
+}
+
+
+def read_bytes(path: FilePath) -> bytes:
+    """Return the content of a file, decompressed if its name ends in .gz, .xz or .bz2."""
+    path = Path(path)
+    content = path.read_bytes()
+    decompress = _DECOMPRESSORS.get(path.suffix.lower())
+    if decompress is None:
+        return content
+    try:
+        return decompress(content)
+    except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+        raise ValueError(
+            f"{path}: not a whole {path.suffix} file ({error}): fetch it again"
+        ) from error
+
+
+def read_text(path: FilePath) -> bytes:
+    """Return the content of a text file in UTF-8, without the mark some editors begin it with.
+
+    Text that is not UTF-8 is taken for Latin-1, the other encoding found in published files.
+    """
+    content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1").encode("utf-8")
+    return content
+
+
+def plain_name(path: FilePath) -> str:
+    """Return a file's name without the ending that tells its compression.
+
+    Examples
+    --------
+    >>> plain_name("data/Imdb.arff.bz2")
+    'Imdb.arff'
+    """
+    path = Path(path)
+    return path.stem if path.suffix.lower() in _DECOMPRESSORS else path.name
+
+
+def data_name(path: FilePath) -> str:
+    """Return what to call the data in a file.
+
+    Examples
+    --------
+    >>> data_name("data/Imdb.arff.bz2"), data_name("rcv1.xmc.txt")
+    ('Imdb', 'rcv1')
+    """
+    name = plain_name(path)
+    for ending in (".xmc.txt", Path(name).suffix):
+        if ending and name.lower().endswith(ending.lower()) and name.lower() != ending.lower():
+            return name[: -len(ending)]
+    return name
+
+
+def shown(path: FilePath) -> str:
+    """Return a path fit for a message: valid Unicode even where the file's name is not."""
+    return os.fsencode(path).decode("utf-8", "replace")

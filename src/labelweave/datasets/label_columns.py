@@ -1,0 +1,74 @@
+"""Which columns of a table are its labels."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import TypeAlias
+
+LabelSpec: TypeAlias = "str | Sequence[str]"
+
+_COUNT = re.compile(r"(first|last):(\d+)")
+
+
+def choose_labels(labels: LabelSpec, columns: Sequence[str], source: str) -> list[int]:
+    """Return the positions of the label columns.
+
+    Parameters
+    ----------
+    labels : str or sequence of str
+        ``"first:6"`` or ``"last:14"``: so many columns at that end. ``"a,b,c"`` or
+        ``["a", "b", "c"]``: the columns of these names, in this order.
+    columns : sequence of str
+        The names of all columns.
+    source : str
+        The file, for messages.
+
+    Examples
+    --------
+    >>> choose_labels("last:2", ["x", "y", "z"], "file.csv")
+    [1, 2]
+    >>> choose_labels("z,x", ["x", "y", "z"], "file.csv")
+    [2, 0]
+    """
+    if not isinstance(labels, str):
+        return named_columns(list(labels), columns, source)
+    if labels in columns:
+        return named_columns([labels], columns, source)
+    count = _COUNT.fullmatch(labels.strip())
+    if count:
+        return end_columns(count[1], int(count[2]), columns, source)
+    return named_columns([name.strip() for name in labels.split(",")], columns, source)
+
+
+def end_columns(end: str, count: int, columns: Sequence[str], source: str) -> list[int]:
+    """Return the positions of the ``count`` columns at the ``"first"`` or ``"last"`` end."""
+    if not 0 < count <= len(columns):
+        raise ValueError(
+            f"{source}: cannot take the {end} {count} columns as labels, there are {len(columns)}"
+        )
+    return list(range(count)) if end == "first" else list(range(len(columns) - count, len(columns)))
+
+
+def named_columns(names: Sequence[str], columns: Sequence[str], source: str) -> list[int]:
+    """Return the positions of the columns of these names."""
+    if not names:
+        raise ValueError(f"{source}: labels is empty, name at least one column")
+    position = {column: i for i, column in enumerate(columns)}
+    for name in names:
+        if name not in position:
+            raise ValueError(
+                f"{source}: there is no column {name!r} for a label{_hint(name, columns)}"
+            )
+    if len(set(names)) != len(names):
+        raise ValueError(f"{source}: labels names a column more than once")
+    return [position[name] for name in names]
+
+
+def _hint(name: str, columns: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, columns, n=3)
+    if near:
+        return f"; did you mean {' or '.join(map(repr, near))}?"
+    few = ", ".join(columns[:5]) + (", …" if len(columns) > 5 else "")
+    return f"; the columns are: {few}"

@@ -1,0 +1,173 @@
+"""The front door: a data set by name, or from a file of any known format."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from labelweave.datasets.arff import read_arff
+from labelweave.datasets.builtin import BUNDLED
+from labelweave.datasets.dataset import Dataset
+from labelweave.datasets.entries import ENTRIES, CatalogueEntry, find_entry, is_known
+from labelweave.datasets.files import FilePath, plain_name, shown
+from labelweave.datasets.label_columns import LabelSpec
+from labelweave.datasets.openml import download
+from labelweave.datasets.storage import (
+    cache_file,
+    data_folder,
+    load_from_cache,
+    local_files,
+    save_to_cache,
+)
+from labelweave.datasets.svmlight import read_svmlight
+from labelweave.datasets.tables import read_csv, read_parquet
+from labelweave.datasets.xmc import read_xmc
+
+_FORMATS = {
+    ".arff": "arff",
+    ".txt": "xmc",
+    ".xmc": "xmc",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def load(source: FilePath, labels: LabelSpec | None = None) -> Dataset:
+    """Return a data set: one of the catalogue by its name, or the content of a file.
+
+    Parameters
+    ----------
+    source : str or path
+        A name such as ``"emotions"`` (see `catalogue`), or a file whose ending tells its format:
+        ``.arff``; ``.xmc`` or ``.txt`` (XMC text); ``.svm``, ``.svmlight`` or ``.libsvm``;
+        ``.csv`` or ``.tsv``; ``.parquet`` or ``.pq``. All may be compressed (.gz, .xz, .bz2).
+    labels : str or sequence of str, optional
+        Which columns of a file are labels: ``"first:6"``, ``"last:14"``, or names as ``"a,b,c"``
+        or as a list. CSV and Parquet files need it, ARFF files can do without (see `read_arff`),
+        the other formats have it built in.
+
+    Notes
+    -----
+    A named set is looked for in the folder ``LABELWEAVE_DATA``, among the bundled sets and in the
+    cache (``LABELWEAVE_CACHE`` or the user's cache folder), and else downloaded from OpenML.
+
+    Examples
+    --------
+    >>> load("emotions").n_labels
+    6
+    """
+    if not is_known(os.fspath(source)):
+        known_format = _FORMATS.get(Path(plain_name(source)).suffix.lower())
+        if known_format is not None:
+            return _load_file(source, known_format, labels)
+        if Path(source).exists():
+            raise ValueError(
+                f"cannot tell the format of {shown(source)!r} from its ending; "
+                f"known endings: {', '.join(_FORMATS)}, each also with .gz, .xz or .bz2"
+            )
+    entry = find_entry(os.fspath(source))
+    if labels is not None:
+        raise ValueError(f"labels is for files: the labels of {entry.name!r} are known")
+    return _load_named(entry)
+
+
+def catalogue() -> tuple[CatalogueEntry, ...]:
+    """Return the known data sets, and where on this machine each of them is.
+
+    Examples
+    --------
+    >>> [(entry.name, entry.n_rows, entry.n_labels) for entry in catalogue()][:2]
+    [('emotions', 593, 6), ('scene', 2407, 6)]
+    """
+    return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
+
+
+def _load_file(path: FilePath, known_format: str, labels: LabelSpec | None) -> Dataset:
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {shown(path)!r}")
+    if known_format == "arff":
+        return read_arff(path, labels)
+    if known_format in ("csv", "parquet"):
+        if labels is None:
+            raise ValueError(
+                f"{shown(path)}: say which columns are labels: labels='last:6' "
+                "(or 'first:6', or their names)"
+            )
+        return read_csv(path, labels) if known_format == "csv" else read_parquet(path, labels)
+    if labels is not None:
+        raise ValueError(f"{shown(path)}: labels is not used here, this format marks its labels")
+    return read_xmc(path) if known_format == "xmc" else read_svmlight(path)
+
+
+def _place(entry: CatalogueEntry) -> str | None:
+    if local_files(entry) is not None:
+        return "LABELWEAVE_DATA"
+    if entry.name in BUNDLED:
+        return "bundled"
+    return "cache" if cache_file(entry.name).is_file() else None
+
+
+def _load_named(entry: CatalogueEntry) -> Dataset:
+    place = _place(entry)
+    if place == "LABELWEAVE_DATA":
+        data = _read_local(entry)
+    elif place == "bundled":
+        data = BUNDLED[entry.name]()
+    elif place == "cache":
+        data = load_from_cache(entry.name)
+    else:
+        data = _download(entry)
+        try:
+            save_to_cache(data)
+        except OSError as error:
+            warnings.warn(f"{entry.name!r} could not be kept in the cache: {error}", stacklevel=3)
+    return data
+
+
+def _read_local(entry: CatalogueEntry) -> Dataset:
+    files = local_files(entry) or []
+    data = read_xmc(files[0]) if entry.files[0].endswith(".xmc.txt") else read_arff(files)
+    found = (data.n_rows, data.n_features, data.n_labels)
+    expected = (entry.n_rows, entry.n_features, entry.n_labels)
+    if found != expected:
+        raise ValueError(
+            f"{shown(files[0])} is not the expected {entry.name!r}: it has {found} rows, features "
+            f"and labels instead of {expected}"
+        )
+    rows = None if entry.train_rows is None else np.arange(*entry.train_rows)
+    return replace(data, name=entry.name, train_rows=rows)
+
+
+def _download(entry: CatalogueEntry) -> Dataset:
+    advice = f"The data set {entry.name!r} is not on this machine"
+    if entry.openml_id is None:
+        raise FileNotFoundError(f"{advice} and has no known download. {_instructions(entry)}")
+    try:
+        return download(entry)
+    except (OSError, ValueError) as error:
+        raise FileNotFoundError(
+            f"{advice} and could not be downloaded from OpenML ({error}). {_instructions(entry)}"
+        ) from error
+
+
+def _instructions(entry: CatalogueEntry) -> str:
+    folder = data_folder()
+    files = [*entry.files, *([entry.label_file] if entry.label_file else [])]
+    where = (
+        f"the folder {shown(folder)} (LABELWEAVE_DATA)"
+        if folder is not None
+        else "a folder of yours and name it in the environment variable LABELWEAVE_DATA"
+    )
+    return (
+        f"To use it offline, put {', '.join(files)} (origin: {entry.origin}; data files may be "
+        f"compressed: .xz, .gz, .bz2) into {where}."
+    )

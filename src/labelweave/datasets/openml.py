@@ -1,0 +1,89 @@
+"""Download named data sets from OpenML, through scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelweave.datasets.dataset import Dataset, as_features
+from labelweave.datasets.entries import CatalogueEntry
+
+_TRUE, _FALSE = {"true", "1", "1.0"}, {"false", "0", "0.0"}
+
+
+def download(entry: CatalogueEntry) -> Dataset:
+    """Return a named set from OpenML, once its name and its size prove to be the right ones.
+
+    Raises ``ValueError`` if what OpenML holds is something else, ``OSError`` without network.
+    """
+    refused = []
+    for wanted in _candidates(entry):
+        try:
+            bunch = _fetch(wanted)
+        except ValueError as error:  # there is no such set
+            refused.append(f"{wanted}: {error}")
+            continue
+        problem = _mismatch(bunch, entry)
+        if problem is None:
+            return _to_dataset(bunch, entry)
+        refused.append(f"{wanted}: {problem}")
+    raise ValueError(f"OpenML does not hold the expected {entry.name!r} ({'; '.join(refused)})")
+
+
+def _candidates(entry: CatalogueEntry) -> list[dict[str, Any]]:
+    # The number first. Should it belong to something else, the name: version 4 is where OpenML
+    # keeps the multi-label form of sets that it also has in other forms.
+    return [{"data_id": entry.openml_id}, {"name": entry.name, "version": 4}]
+
+
+def _fetch(wanted: dict[str, Any]) -> Any:
+    from sklearn.datasets import fetch_openml
+
+    # It warns when it tries again, and of versions: both of no use to who asked for a set by name.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return fetch_openml(
+            **wanted, as_frame="auto", parser="auto", cache=False, n_retries=1, delay=0.5
+        )
+
+
+def _mismatch(bunch: Any, entry: CatalogueEntry) -> str | None:
+    name = str(bunch.details.get("name", ""))
+    if name.lower() != entry.name:
+        return f"it is named {name!r}"
+    labels = 1 if np.ndim(bunch.target) == 1 else np.shape(bunch.target)[1]
+    found = (*np.shape(bunch.data), labels)
+    expected = (entry.n_rows, entry.n_features, entry.n_labels)
+    if found != expected:
+        return "it has {} rows, {} features, {} labels instead of {}, {}, {}".format(
+            *found, *expected
+        )
+    return None
+
+
+def _to_dataset(bunch: Any, entry: CatalogueEntry) -> Dataset:
+    X: Any = bunch.data
+    if not sparse.issparse(X):
+        X = np.asarray(X).astype(np.float64)  # nominal columns come as text
+    if sparse.issparse(X) != entry.is_sparse:
+        X = sparse.csr_array(X) if entry.is_sparse else X.toarray()
+    return Dataset(
+        as_features(X),
+        _binary(np.asarray(bunch.target), entry),
+        tuple(bunch.feature_names),
+        tuple(bunch.target_names),
+        entry.name,
+    )
+
+
+def _binary(target: NDArray[Any], entry: CatalogueEntry) -> NDArray[np.int64]:
+    """Return nominal labels, TRUE and FALSE in one spelling or another, as 1 and 0."""
+    words = np.char.lower(target.astype(np.str_))
+    unknown = set(np.unique(words)) - _TRUE - _FALSE
+    if unknown:
+        raise ValueError(f"labels of {entry.name!r} on OpenML hold {str(min(unknown))!r}")
+    return np.isin(words, list(_TRUE)).astype(np.int64)

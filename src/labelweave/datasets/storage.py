@@ -1,0 +1,107 @@
+"""Where named data sets lie on this machine: the data folder and the cache."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelweave.datasets.dataset import Dataset, as_features, as_labels
+from labelweave.datasets.entries import CatalogueEntry
+
+_ENDINGS = ("", ".xz", ".gz", ".bz2")
+
+
+def data_folder() -> Path | None:
+    """Return the folder that the environment variable ``LABELWEAVE_DATA`` names, if it does."""
+    folder = os.environ.get("LABELWEAVE_DATA")
+    return Path(folder).expanduser() if folder else None
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloaded sets: ``LABELWEAVE_CACHE`` or the user's cache folder."""
+    own = os.environ.get("LABELWEAVE_CACHE")
+    if own:
+        return Path(own).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "labelweave"
+
+
+def local_files(entry: CatalogueEntry) -> list[Path] | None:
+    """Return the files of a named set in the data folder, None unless all are there."""
+    folder = data_folder()
+    if folder is None:
+        return None
+    found = [_any_compression(folder / name) for name in entry.files]
+    whole = [path for path in found if path is not None]
+    return whole if len(whole) == len(entry.files) else None
+
+
+def _any_compression(path: Path) -> Path | None:
+    candidates = (path.with_name(path.name + ending) for ending in _ENDINGS)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def cache_file(name: str) -> Path:
+    """Return where the cache holds the set of this name."""
+    return cache_folder() / f"{name}.npz"
+
+
+def save_to_cache(data: Dataset) -> None:
+    """Put a data set into the cache, whole or not at all."""
+    path = cache_file(data.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, NDArray[Any]] = {
+        "Y": data.Y.astype(np.int8),
+        "feature_names": np.asarray(data.feature_names, dtype=np.str_),
+        "label_names": np.asarray(data.label_names, dtype=np.str_),
+        "shape": np.asarray(data.X.shape),
+    }
+    if isinstance(data.X, np.ndarray):
+        arrays["X"] = data.X
+    else:
+        arrays |= {"data": data.X.data, "indices": data.X.indices, "indptr": data.X.indptr}
+    # A reader never sees half a file: it takes its name only when complete.
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+        try:
+            np.savez_compressed(part, allow_pickle=False, **arrays)
+        except BaseException:
+            os.unlink(part.name)
+            raise
+    os.replace(part.name, path)
+
+
+def load_from_cache(name: str) -> Dataset:
+    """Return the cached data set of this name."""
+    path = cache_file(name)
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return _from_arrays(arrays, name)
+    except (BadZipFile, EOFError, KeyError, OSError, ValueError) as error:
+        raise ValueError(
+            f"{path}: damaged cache file ({error}): delete it and try again"
+        ) from error
+
+
+def _from_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Dataset:
+    n, D = (int(size) for size in arrays["shape"])
+    X = (
+        arrays["X"]
+        if "X" in arrays
+        else sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, D))
+    )
+    feature_names, label_names = tuple(arrays["feature_names"]), tuple(arrays["label_names"])
+    return Dataset(as_features(X), as_labels(arrays["Y"]), feature_names, label_names, name)

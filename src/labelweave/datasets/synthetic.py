@@ -1,0 +1,246 @@
+"""Data whose true joint distribution is known.
+
+Features are standard normal, labels are drawn from chains, trees or mixtures of trees with linear
+conditionals. Because P(y | x) is known, so is the best any method can do: `Synthetic.regret`
+measures a prediction against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave.decision import Loss, SubsetLoss
+from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Features, labels and the distribution the labels were drawn from.
+
+    Attributes
+    ----------
+    X : (n, D) array
+    Y : (n, L) int8 array
+    joint : JointDistribution
+        The true P(y | x) of the rows of X.
+    joint_of : callable
+        ``joint_of(X)`` is the true P(y | x) of any features.
+
+    Examples
+    --------
+    >>> data = make_chain(n_samples=50, n_labels=3, random_state=0)
+    >>> data.Y.shape
+    (50, 3)
+    >>> data.regret(data.joint.mode().labels)
+    0.0
+    """
+
+    X: Floats
+    Y: npt.NDArray[np.int8]
+    joint: JointDistribution
+    joint_of: Callable[[npt.ArrayLike], JointDistribution]
+
+    def regret(
+        self, labels: npt.ArrayLike, loss: Loss | None = None, X: npt.ArrayLike | None = None
+    ) -> float:
+        """Return how much more than the Bayes optimum ``labels`` are expected to lose.
+
+        Parameters
+        ----------
+        labels : (n, L) array of 0 and 1
+            Predictions for the rows of X.
+        loss : Loss, default SubsetLoss()
+        X : (n, D) array, optional
+            The features predicted for; by default those of this data set.
+        """
+        loss = SubsetLoss() if loss is None else loss
+        joint = self.joint if X is None else self.joint_of(X)
+        return float(np.mean(loss.risk(joint, labels) - loss.risk(joint, loss(joint))))
+
+
+@dataclass(frozen=True)
+class _LinearChain:
+    """Conditionals whose log-odds are linear in the features and the earlier labels."""
+
+    weights: Floats
+    bias: Floats
+    coupling: Floats
+    order: npt.NDArray[np.int64]
+
+    def __call__(self, X: npt.ArrayLike) -> ChainJoint:
+        features = np.asarray(X, dtype=np.float64)
+        if features.ndim != 2 or features.shape[1] != self.weights.shape[1]:
+            raise ValueError(
+                f"X must have {self.weights.shape[1]} columns, one per feature; "
+                f"its shape is {features.shape}"
+            )
+        return ChainJoint(features @ self.weights.T + self.bias, self.coupling, self.order)
+
+
+@dataclass(frozen=True)
+class _Mixture:
+    weights: Floats
+    components: tuple[_LinearChain, ...]
+
+    def __call__(self, X: npt.ArrayLike) -> MixtureJoint:
+        return MixtureJoint(self.weights, [component(X) for component in self.components])
+
+
+def make_chain(
+    n_samples: int = 200,
+    n_features: int = 10,
+    n_labels: int = 5,
+    *,
+    signal: float = 1.5,
+    coupling: float = 2.0,
+    density: float = 1.0,
+    random_state: int | None = None,
+) -> Synthetic:
+    """Draw data from a classifier chain over a random order of the labels.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_labels : int
+    signal : float
+        Standard deviation over instances of what the features add to the log-odds of a label.
+    coupling : float
+        Standard deviation of what a positive earlier label adds to them.
+    density : float
+        Share of the pairs of labels that are coupled at all.
+    random_state : int or None
+
+    Examples
+    --------
+    >>> data = make_chain(n_samples=4, n_labels=2, random_state=0)
+    >>> data.joint
+    ChainJoint(n_rows=4, n_labels=2)
+    """
+    if not 0 <= density <= 1:
+        raise ValueError(f"density must lie between 0 and 1; got {density}")
+    rng = _generator(n_samples, n_features, n_labels, random_state)
+    order = rng.permutation(n_labels)
+    along = np.tril(rng.normal(scale=coupling, size=(n_labels, n_labels)), -1)
+    along *= rng.random((n_labels, n_labels)) < density
+    effects = np.zeros((n_labels, n_labels))
+    effects[np.ix_(order, order)] = along
+    conditionals = _linear_chain(rng, n_features, signal, effects, order)
+    return _draw(rng, n_samples, n_features, conditionals)
+
+
+def make_tree(
+    n_samples: int = 200,
+    n_features: int = 10,
+    n_labels: int = 5,
+    *,
+    signal: float = 1.5,
+    coupling: float = 3.0,
+    random_state: int | None = None,
+) -> Synthetic:
+    """Draw data from a random tree: every label but the root has one parent label.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_labels : int
+    signal, coupling : float
+        As in `make_chain`.
+    random_state : int or None
+
+    Examples
+    --------
+    >>> data = make_tree(n_samples=4, n_labels=6, random_state=0)
+    >>> int((data.joint.coupling != 0).sum())
+    5
+    """
+    rng = _generator(n_samples, n_features, n_labels, random_state)
+    return _draw(
+        rng, n_samples, n_features, _linear_tree(rng, n_features, n_labels, signal, coupling)
+    )
+
+
+def make_mixture(
+    n_samples: int = 200,
+    n_features: int = 10,
+    n_labels: int = 5,
+    *,
+    n_components: int = 3,
+    signal: float = 1.5,
+    coupling: float = 3.0,
+    random_state: int | None = None,
+) -> Synthetic:
+    """Draw data from a mixture of random trees with random weights.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_labels : int
+    n_components : int
+        Number of trees.
+    signal, coupling : float
+        As in `make_chain`.
+    random_state : int or None
+
+    Examples
+    --------
+    >>> data = make_mixture(n_samples=4, n_components=2, random_state=0)
+    >>> len(data.joint.components)
+    2
+    """
+    if n_components < 1:
+        raise ValueError(f"n_components must be at least 1; got {n_components}")
+    rng = _generator(n_samples, n_features, n_labels, random_state)
+    weights = rng.dirichlet(np.full(n_components, 5.0))
+    trees = tuple(
+        _linear_tree(rng, n_features, n_labels, signal, coupling) for _ in range(n_components)
+    )
+    return _draw(rng, n_samples, n_features, _Mixture(weights, trees))
+
+
+def _generator(
+    n_samples: int, n_features: int, n_labels: int, random_state: int | None
+) -> np.random.Generator:
+    sizes = {"n_samples": n_samples, "n_features": n_features, "n_labels": n_labels}
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name} must be at least 1; got {size}")
+    return np.random.default_rng(random_state)
+
+
+def _linear_tree(
+    rng: np.random.Generator, n_features: int, n_labels: int, signal: float, coupling: float
+) -> _LinearChain:
+    order = rng.permutation(n_labels)
+    effects = np.zeros((n_labels, n_labels))
+    for position in range(1, n_labels):
+        parent = order[rng.integers(position)]
+        effects[order[position], parent] = rng.normal(scale=coupling)
+    return _linear_chain(rng, n_features, signal, effects, order)
+
+
+def _linear_chain(
+    rng: np.random.Generator,
+    n_features: int,
+    signal: float,
+    effects: Floats,
+    order: npt.NDArray[np.int64],
+) -> _LinearChain:
+    n_labels = len(order)
+    weights = rng.normal(scale=signal / np.sqrt(n_features), size=(n_labels, n_features))
+    # Centred so that a label whose causes are positive half of the time is itself undecided.
+    bias = rng.normal(scale=0.5, size=n_labels) - effects.sum(axis=1) / 2
+    return _LinearChain(weights, bias, effects, order)
+
+
+def _draw(
+    rng: np.random.Generator,
+    n_samples: int,
+    n_features: int,
+    joint_of: Callable[[npt.ArrayLike], JointDistribution],
+) -> Synthetic:
+    X = rng.normal(size=(n_samples, n_features))
+    joint = joint_of(X)
+    return Synthetic(X, joint.sample(1, rng)[:, 0], joint, joint_of)

@@ -1,0 +1,204 @@
+"""The record of a comparison: every figure of every fold, and what is needed to repeat it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SCHEMA_VERSION", "Comparison", "DataSummary", "FoldResult"]
+
+#: Version of the JSON layout; raised when a reader of the old one would misread the new one.
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """Name and size of the data that was compared on."""
+
+    name: str
+    n_rows: int
+    n_features: int
+    n_labels: int
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What one method did on one fold.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method in the comparison.
+    fold : int
+        Number of the fold, from 0.
+    scores : dict
+        Figure by measure; a measure the method has no answer for is absent.
+    fit_seconds, predict_seconds : float
+        Wall-clock time; nan when the method failed before.
+    warnings : tuple of str
+        Distinct warnings raised on the way.
+    error : str or None
+        Why the method failed on this fold, in one line.
+    traceback : str or None
+        Where it failed.
+    """
+
+    method: str
+    fold: int
+    scores: dict[str, float] = field(default_factory=dict)
+    fit_seconds: float = math.nan
+    predict_seconds: float = math.nan
+    warnings: tuple[str, ...] = ()
+    error: str | None = None
+    traceback: str | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Figures of several methods on the same folds of one data set.
+
+    Parameters
+    ----------
+    data : DataSummary
+        What was compared on.
+    splitter : str
+        How the rows were split, e.g. ``KFold(n_splits=10, random_state=0, shuffle=True)``.
+    fold_sizes : tuple of (int, int)
+        Rows of each fold's training and test set.
+    scale : str
+        Preprocessing: "auto", "True" or "False" (see :func:`compare`).
+    metrics : tuple of str
+        Measures taken.
+    methods : dict
+        The full estimator of every method by its name; the first one is the reference.
+    results : tuple of FoldResult
+        One for every method and fold, in that order.
+    versions : dict
+        Versions of the libraries that took part.
+    """
+
+    data: DataSummary
+    splitter: str
+    fold_sizes: tuple[tuple[int, int], ...]
+    scale: str
+    metrics: tuple[str, ...]
+    methods: dict[str, str]
+    results: tuple[FoldResult, ...]
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        """Names of the methods in the order given."""
+        return tuple(self.methods)
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.fold_sizes)
+
+    def of_method(self, method: str) -> tuple[FoldResult, ...]:
+        """Return the results of one method, fold by fold."""
+        if method not in self.methods:
+            raise ValueError(f"no method {method!r} here; there are {', '.join(self.methods)}")
+        return tuple(result for result in self.results if result.method == method)
+
+    def scores(self, method: str, metric: str) -> NDArray[np.float64]:
+        """Return the figures of one method, one for each fold; nan where there is none."""
+        if metric not in self.metrics:
+            raise ValueError(f"no metric {metric!r} here; there are {', '.join(self.metrics)}")
+        return np.array([run.scores.get(metric, math.nan) for run in self.of_method(method)])
+
+    def seconds(self, method: str, phase: str) -> NDArray[np.float64]:
+        """Return the seconds one method took in each fold to "fit" or "predict"."""
+        if phase not in ("fit", "predict"):
+            raise ValueError(f'phase must be "fit" or "predict", got {phase!r}')
+        return np.array([getattr(run, f"{phase}_seconds") for run in self.of_method(method)])
+
+    def failures(self) -> tuple[FoldResult, ...]:
+        """Return the runs that ended in an error."""
+        return tuple(run for run in self.results if run.error is not None)
+
+    def mean_sizes(self) -> tuple[float, float]:
+        """Return the rows of a training and of a test set, averaged over the folds."""
+        train, test = np.mean(self.fold_sizes, axis=0)
+        return float(train), float(test)
+
+    def to_json(self) -> str:
+        """Write everything as JSON text; :meth:`from_json` gives an equal comparison back."""
+        content: dict[str, Any] = {"schema": SCHEMA_VERSION, "kind": "labelweave-comparison"}
+        content |= asdict(self)
+        del content["results"]
+        content["methods"] = [
+            {
+                "name": name,
+                "estimator": estimator,
+                "folds": [
+                    {key: value for key, value in asdict(run).items() if key != "method"}
+                    for run in self.of_method(name)
+                ],
+            }
+            for name, estimator in self.methods.items()
+        ]
+        return json.dumps(_portable(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Comparison:
+        """Read what :meth:`to_json` wrote."""
+        try:
+            content = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"text is not JSON: {error}") from error
+        if not isinstance(content, dict) or content.get("kind") != "labelweave-comparison":
+            raise ValueError("text holds no comparison; pass a file that `compare` wrote")
+        if content.get("schema") != SCHEMA_VERSION:
+            raise ValueError(
+                f"text has layout {content.get('schema')!r}, this version reads {SCHEMA_VERSION}; "
+                "read it with the labelweave version that wrote it"
+            )
+        try:
+            return _from_content(content)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"text is not a whole comparison: {error!r}") from error
+
+
+def _portable(value: Any) -> Any:
+    """Replace what JSON has no word for: infinite and undefined numbers become strings."""
+    if isinstance(value, dict):
+        return {key: _portable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_portable(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _from_content(content: Mapping[str, Any]) -> Comparison:
+    return Comparison(
+        data=DataSummary(**content["data"]),
+        splitter=content["splitter"],
+        fold_sizes=tuple((int(train), int(test)) for train, test in content["fold_sizes"]),
+        scale=content["scale"],
+        metrics=tuple(content["metrics"]),
+        methods={method["name"]: method["estimator"] for method in content["methods"]},
+        results=tuple(
+            FoldResult(
+                method=method["name"],
+                fold=run["fold"],
+                scores={metric: float(score) for metric, score in run["scores"].items()},
+                fit_seconds=float(run["fit_seconds"]),
+                predict_seconds=float(run["predict_seconds"]),
+                warnings=tuple(run["warnings"]),
+                error=run["error"],
+                traceback=run["traceback"],
+            )
+            for method in content["methods"]
+            for run in method["folds"]
+        ),
+        versions=dict(content["versions"]),
+    )

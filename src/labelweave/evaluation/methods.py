@@ -1,0 +1,167 @@
+"""Methods by short name: what ``br`` or ``pcc(C=1)`` on the command line stands for.
+
+A new model joins with one line in :data:`METHODS`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from labelweave.evaluation.expressions import Call, parse_call, split_calls
+
+__all__ = ["METHODS", "Method", "make_method", "make_methods"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a short name stands for.
+
+    Parameters
+    ----------
+    call : str
+        The estimator, as a specification; options given by the user are added to it.
+    description : str
+        What it does, in a few words.
+    """
+
+    call: str
+    description: str
+
+
+#: Every method by its short name.
+METHODS: dict[str, Method] = {
+    "br": Method("BinaryRelevance()", "binary relevance: every label on its own"),
+    "cc": Method("ClassifierChain(inference=Greedy())", "classifier chain, greedy"),
+    "pcc": Method("ClassifierChain(inference=Exhaustive())", "probabilistic chain, exact"),
+}
+
+# A name without a dot is a public name of one of these.
+_ROOMS = ("labelweave.models", "labelweave.inference", "labelweave.decision")
+
+
+def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[str, Any]:
+    """Make estimators from specifications, ready for :func:`compare`.
+
+    Parameters
+    ----------
+    specifications : str or iterable of str
+        A list such as ``"br, pcc(C=1)"``: short names (:data:`METHODS`), names of labelweave's
+        classes, or import paths of scikit-learn classifiers, each with options.
+    seed : int, default=0
+        ``random_state`` of every estimator that has one and was not given one.
+
+    Returns
+    -------
+    dict
+        Estimators by the name a table shows.
+
+    Examples
+    --------
+    >>> make_methods("sklearn.tree.DecisionTreeClassifier(max_depth=3)")
+    {'DecisionTreeClassifier(max_depth=3)': DecisionTreeClassifier(max_depth=3, random_state=0)}
+    """
+    if isinstance(specifications, str):
+        specifications = split_calls(specifications)
+    methods: dict[str, Any] = {}
+    for specification in specifications:
+        call = parse_call(specification)
+        name = str(Call(call.head.rpartition(".")[2], call.options))
+        if name in methods:
+            raise ValueError(f"{name} is given twice: drop one, or give it other options")
+        methods[name] = make_method(call, seed=seed)
+    if not methods:
+        raise ValueError(f"no method is named: choose from {', '.join(METHODS)}")
+    return methods
+
+
+def make_method(specification: str | Call, *, seed: int = 0) -> Any:
+    """Make one estimator from its specification.
+
+    Examples
+    --------
+    >>> make_method("sklearn.dummy.DummyClassifier", seed=7)
+    DummyClassifier(random_state=7)
+    """
+    call = parse_call(specification) if isinstance(specification, str) else specification
+    estimator = _build(call)
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        raise ValueError(f"{call.head} is no classifier: it has no fit and predict")
+    return _with_seed(estimator, seed)
+
+
+def _with_seed(estimator: Any, seed: int) -> Any:
+    """Fix every seed that is still open, so that the same command gives the same figures."""
+    open_seeds = {
+        name: seed
+        for name, value in estimator.get_params(deep=True).items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    return estimator.set_params(**open_seeds)
+
+
+def _build(call: Call) -> Any:
+    options = dict(call.options)
+    if call.head in METHODS:
+        standard = parse_call(METHODS[call.head].call)
+        constructor = _find_class(standard.head)
+        options = standard.options | options
+    else:
+        constructor = _find_class(call.head)
+    _check_options(call.head, constructor, options)
+    return constructor(
+        **{
+            name: _build(value) if isinstance(value, Call) else value
+            for name, value in options.items()
+        }
+    )
+
+
+def _check_options(head: str, constructor: type, options: dict[str, Any]) -> None:
+    known = [name for name in inspect.signature(constructor).parameters if name != "kwargs"]
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            valid = f"it has {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"{head} has no option {name!r}: {hint}{valid}")
+
+
+def _find_class(head: str) -> type:
+    """Find a class by its public name or its import path; only classes that are safe to make."""
+    if "." in head:
+        found = _import(head)
+        if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
+            raise ValueError(f"{head} is not a scikit-learn estimator")
+        return found
+    for room in _ROOMS:
+        module = import_module(room)
+        if head in getattr(module, "__all__", ()):
+            found = getattr(module, head)
+            if isinstance(found, type):
+                return found
+    near = get_close_matches(head.lower(), METHODS, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise ValueError(
+        f"unknown method {head!r}: {hint}Known are {', '.join(METHODS)}, "
+        "and import paths such as sklearn.tree.DecisionTreeClassifier"
+    )
+
+
+def _import(path: str) -> Any:
+    module_name, _, name = path.rpartition(".")
+    try:
+        module = import_module(module_name)
+    except (ImportError, ValueError, TypeError) as error:
+        raise ValueError(f"cannot import {path}: {error}") from error
+    if not hasattr(module, name):
+        near = get_close_matches(name, dir(module), n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"cannot import {path}: {module_name} has no {name}{hint}")
+    return getattr(module, name)

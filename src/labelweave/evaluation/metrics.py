@@ -1,0 +1,279 @@
+"""How good is a prediction: measures of label vectors and of joint distributions.
+
+One convention where a ratio has no meaning: when nothing was there to be found and nothing was
+claimed (a row without labels predicted empty, a label that neither occurs nor is predicted), F1
+and Jaccard are 1. It is what the exact match says of the same prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score, f1_score, jaccard_score
+from sklearn.metrics import hamming_loss as sklearn_hamming_loss
+
+__all__ = [
+    "DEFAULT_METRICS",
+    "METRICS",
+    "Metric",
+    "SupportsLogProb",
+    "cll_loss",
+    "cll_loss_row",
+    "exact_match",
+    "f1_example",
+    "f1_macro",
+    "f1_micro",
+    "hamming_loss",
+    "jaccard",
+    "resolve_metrics",
+    "subset_loss",
+]
+
+Labels = NDArray[np.int64]
+
+
+class SupportsLogProb(Protocol):
+    """What a measure of a joint distribution needs of it: one log-probability a row."""
+
+    def log_prob(self, Y: Any, /) -> Any:
+        """Return log P(y_n | x_n) for every row n."""
+        ...
+
+
+def as_labels(values: ArrayLike, argument: str) -> Labels:
+    """Check one n×L array of zeros and ones."""
+    labels = np.asarray(values)
+    if labels.ndim != 2:
+        raise ValueError(
+            f"{argument} must be an n×L array of labels, got {labels.ndim} dimension(s); "
+            "reshape one label to a column with .reshape(-1, 1)"
+        )
+    if labels.size == 0:
+        raise ValueError(f"{argument} has no entries (shape {labels.shape}); pass a row or more")
+    if not np.isin(labels, (0, 1)).all():
+        raise ValueError(f"{argument} must hold only 0 and 1")
+    return labels.astype(np.int64, copy=False)
+
+
+def _pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Labels, Labels]:
+    """Check both label arrays, and give scikit-learn two columns where there is one.
+
+    scikit-learn takes a single column for a binary problem and averages over the *classes* 0
+    and 1. No measure here changes when every label stands twice, so a single label does.
+    """
+    truth, prediction = as_labels(Y_true, "Y_true"), as_labels(Y_pred, "Y_pred")
+    if truth.shape != prediction.shape:
+        raise ValueError(
+            f"Y_true and Y_pred must have one shape, got {truth.shape} and {prediction.shape}"
+        )
+    if truth.shape[1] == 1:
+        truth, prediction = np.repeat(truth, 2, axis=1), np.repeat(prediction, 2, axis=1)
+    return truth, prediction
+
+
+def exact_match(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Fraction of rows whose whole label vector is right (EMA, subset accuracy).
+
+    Examples
+    --------
+    >>> exact_match([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    0.5
+    """
+    return float(accuracy_score(*_pair(Y_true, Y_pred)))
+
+
+def subset_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Fraction of rows with a mistake anywhere (subset 0/1 loss): 1 − exact match.
+
+    Examples
+    --------
+    >>> subset_loss([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    0.5
+    """
+    return 1.0 - exact_match(Y_true, Y_pred)
+
+
+def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Fraction of single labels that are wrong.
+
+    Examples
+    --------
+    >>> hamming_loss([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    0.25
+    """
+    return float(sklearn_hamming_loss(*_pair(Y_true, Y_pred)))
+
+
+def f1_micro(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """F1 of all rows and labels pooled.
+
+    Examples
+    --------
+    >>> f1_micro([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    0.8
+    """
+    return float(f1_score(*_pair(Y_true, Y_pred), average="micro", zero_division=1.0))
+
+
+def f1_macro(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """F1 of every label, averaged; a label that neither occurs nor is predicted counts 1.
+
+    Examples
+    --------
+    >>> round(f1_macro([[1, 0], [0, 1]], [[1, 0], [1, 1]]), 4)
+    0.8333
+    >>> f1_macro([[1, 0]], [[1, 0]])
+    1.0
+    """
+    return float(f1_score(*_pair(Y_true, Y_pred), average="macro", zero_division=1.0))
+
+
+def f1_example(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """F1 of every row, averaged; an empty row predicted empty counts 1.
+
+    Examples
+    --------
+    >>> round(f1_example([[1, 0], [0, 1]], [[1, 0], [1, 1]]), 4)
+    0.8333
+    """
+    return float(f1_score(*_pair(Y_true, Y_pred), average="samples", zero_division=1.0))
+
+
+def jaccard(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Intersection over union of every row's label sets, averaged; two empty sets count 1.
+
+    Examples
+    --------
+    >>> jaccard([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    0.75
+    """
+    return float(jaccard_score(*_pair(Y_true, Y_pred), average="samples", zero_division=1.0))
+
+
+def _log_likelihoods(Y_true: ArrayLike, joint: SupportsLogProb) -> NDArray[np.float64]:
+    truth = as_labels(Y_true, "Y_true")
+    values = np.asarray(joint.log_prob(truth), dtype=np.float64)
+    if values.shape != (len(truth),):
+        raise ValueError(
+            f"joint.log_prob(Y_true) must give one number a row, got shape {values.shape} "
+            f"for {len(truth)} row(s); was the joint predicted from the same rows?"
+        )
+    return values
+
+
+def cll_loss(Y_true: ArrayLike, joint: SupportsLogProb) -> float:
+    """Conditional log-likelihood loss, −Σ_n log P(y_n | x_n), summed over the test set.
+
+    Parameters
+    ----------
+    Y_true : array-like of shape (n, L)
+        The labels that came true.
+    joint : JointDistribution
+        What the model said about the same rows: ``model.predict_joint(X)``.
+
+    Examples
+    --------
+    >>> class FairCoins:
+    ...     def log_prob(self, Y):
+    ...         return np.full(len(Y), -Y.shape[1] * np.log(2))
+    >>> round(cll_loss([[1, 0], [0, 1]], FairCoins()), 4)
+    2.7726
+    """
+    # 0.0 − x, so that a perfect joint costs 0 and not −0.
+    return 0.0 - float(_log_likelihoods(Y_true, joint).sum())
+
+
+def cll_loss_row(Y_true: ArrayLike, joint: SupportsLogProb) -> float:
+    """CLL-loss divided by the number of rows, so that test sets of any size compare.
+
+    Examples
+    --------
+    >>> class FairCoins:
+    ...     def log_prob(self, Y):
+    ...         return np.full(len(Y), -Y.shape[1] * np.log(2))
+    >>> round(cll_loss_row([[1, 0], [0, 1]], FairCoins()), 4)
+    1.3863
+    """
+    return 0.0 - float(_log_likelihoods(Y_true, joint).mean())
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure and what a table must know about it.
+
+    Parameters
+    ----------
+    name : str
+        Key in :data:`METRICS`.
+    title : str
+        What a person reads.
+    function : callable
+        ``function(Y_true, Y_pred)``, or ``function(Y_true, joint)`` if ``needs_joint``.
+    higher_is_better : bool
+        Whether a good model has a high value.
+    needs_joint : bool
+        Whether it measures the joint distribution instead of predicted labels.
+
+    Examples
+    --------
+    >>> METRICS["exact_match"].higher_is_better
+    True
+    >>> METRICS["hamming_loss"]([[1, 0]], [[1, 1]])
+    0.5
+    """
+
+    name: str
+    title: str
+    function: Callable[[Any, Any], float]
+    higher_is_better: bool
+    needs_joint: bool = False
+
+    def __call__(self, Y_true: ArrayLike, predicted: Any) -> float:
+        """Measure predicted labels, or a joint if ``needs_joint``, against the truth."""
+        return self.function(Y_true, predicted)
+
+
+#: Every measure by name; a new one is one line here.
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("exact_match", "exact match", exact_match, True),
+        Metric("subset_loss", "subset 0/1 loss", subset_loss, False),
+        Metric("hamming_loss", "Hamming loss", hamming_loss, False),
+        Metric("cll_loss", "CLL-loss", cll_loss, False, needs_joint=True),
+        Metric("cll_loss_row", "CLL-loss / row", cll_loss_row, False, needs_joint=True),
+        Metric("f1_micro", "micro F1", f1_micro, True),
+        Metric("f1_macro", "macro F1", f1_macro, True),
+        Metric("f1_example", "example F1", f1_example, True),
+        Metric("jaccard", "Jaccard", jaccard, True),
+    )
+}
+
+#: The measures shown unless others are asked for: all that are not a rescaling of another.
+DEFAULT_METRICS = tuple(name for name in METRICS if name not in ("subset_loss", "cll_loss"))
+
+
+def resolve_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
+    """Look measures up by name; hyphens and capitals do not matter.
+
+    Examples
+    --------
+    >>> [metric.title for metric in resolve_metrics(["exact-match", "jaccard"])]
+    ['exact match', 'Jaccard']
+    """
+    found: dict[str, Metric] = {}
+    for name in names:
+        key = name.strip().lower().replace("-", "_")
+        if key not in METRICS:
+            near = get_close_matches(key, METRICS, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise ValueError(f"unknown metric {name!r}: {hint}choose from {', '.join(METRICS)}")
+        found[key] = METRICS[key]
+    if not found:
+        raise ValueError(f"metrics is empty: name one or more of {', '.join(METRICS)}")
+    return tuple(found.values())

@@ -1,0 +1,216 @@
+"""Tell a difference between two methods from chance.
+
+Both tests look at the fold-by-fold differences of two methods measured on the same folds. The
+paired t-test takes the folds for independent, which they are not: their training sets overlap.
+The corrected resampled t-test (Nadeau and Bengio, 2003) widens the variance by the ratio of test
+to training size; it finds fewer differences, and more of them are real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from labelweave.evaluation.comparison import Comparison
+from labelweave.evaluation.metrics import METRICS
+
+__all__ = [
+    "TESTS",
+    "TTest",
+    "Tally",
+    "Verdict",
+    "corrected_t_test",
+    "paired_t_test",
+    "tallies",
+    "verdicts",
+]
+
+#: Seen from the first method: is it significantly better than the other, worse, or neither?
+Verdict = Literal["better", "worse", "tie"]
+
+#: Names of the tests a person can ask for.
+TESTS = ("paired", "corrected")
+
+
+@dataclass(frozen=True)
+class TTest:
+    """Outcome of a test of mean difference zero.
+
+    Parameters
+    ----------
+    difference : float
+        Mean of a − b over the folds.
+    statistic : float
+        Student's t; infinite when all differences are equal and not zero.
+    p_value : float
+        Two-sided; nan when no test is possible.
+    n_pairs : int
+        Folds that both methods finished.
+    """
+
+    difference: float
+    statistic: float
+    p_value: float
+    n_pairs: int
+
+
+def paired_t_test(a: ArrayLike, b: ArrayLike) -> TTest:
+    """Paired two-sided t-test over folds; folds with a nan on either side are left out.
+
+    Examples
+    --------
+    >>> result = paired_t_test([0.5, 0.6, 0.7, 0.8], [0.4, 0.6, 0.5, 0.7])
+    >>> round(result.statistic, 4), round(result.p_value, 4)
+    (2.4495, 0.0917)
+    """
+    return _t_test(a, b, overlap=0.0)
+
+
+def corrected_t_test(a: ArrayLike, b: ArrayLike, *, n_train: float, n_test: float) -> TTest:
+    """Corrected resampled t-test: the paired test with variance (1/k + n_test/n_train)·s².
+
+    Parameters
+    ----------
+    a, b : array-like of shape (k,)
+        The figures of two methods on the same k folds.
+    n_train, n_test : float
+        Rows of a training and of a test set, averaged over the folds.
+
+    Examples
+    --------
+    >>> a, b = [0.5, 0.6, 0.7, 0.8], [0.4, 0.6, 0.5, 0.7]
+    >>> result = corrected_t_test(a, b, n_train=75, n_test=25)
+    >>> round(result.statistic, 4), round(result.p_value, 4)
+    (1.6036, 0.2071)
+    """
+    if not (n_train > 0 and n_test > 0):
+        raise ValueError(f"n_train and n_test must be positive, got {n_train} and {n_test}")
+    return _t_test(a, b, overlap=n_test / n_train)
+
+
+def _t_test(a: ArrayLike, b: ArrayLike, overlap: float) -> TTest:
+    differences, rounding = _paired_differences(a, b)
+    n_pairs = len(differences)
+    if n_pairs < 2 or not np.isfinite(differences).all():
+        mean = float(np.mean(differences)) if n_pairs else float("nan")
+        return TTest(mean, float("nan"), float("nan"), n_pairs)
+    mean = float(np.mean(differences))
+    if np.ptp(differences) <= rounding:
+        # No variance: equal methods differ by nothing, else the difference is certain.
+        if abs(mean) <= rounding:
+            return TTest(0.0, 0.0, 1.0, n_pairs)
+        return TTest(mean, float(np.copysign(np.inf, mean)), 0.0, n_pairs)
+    spread = float(np.std(differences, ddof=1))
+    statistic = mean / (spread * np.sqrt(1.0 / n_pairs + overlap))
+    p_value = 2.0 * float(stats.t.sf(abs(statistic), df=n_pairs - 1))
+    return TTest(mean, float(statistic), p_value, n_pairs)
+
+
+def _paired_differences(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    """Return a − b where both are known, and the size up to which a difference is rounding."""
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ValueError(
+            "a and b must hold one figure for each of the same folds, "
+            f"got shapes {first.shape} and {second.shape}"
+        )
+    known = ~(np.isnan(first) | np.isnan(second))
+    first, second = first[known], second[known]
+    # inf − inf is nan here: two infinite losses cannot be compared, and no test is made.
+    with np.errstate(invalid="ignore"):
+        differences = first - second
+    scale = max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
+    return differences, 8 * np.finfo(np.float64).eps * float(scale)
+
+
+def verdicts(
+    comparison: Comparison, metric: str, *, test: str = "paired", alpha: float = 0.05
+) -> dict[str, Verdict | None]:
+    """Judge the first method of a comparison against each of the others on one measure.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Figures of all methods on the same folds.
+    metric : str
+        A measure the comparison holds.
+    test : {"paired", "corrected"}, default="paired"
+        Which t-test.
+    alpha : float, default=0.05
+        Level of significance.
+
+    Returns
+    -------
+    dict
+        For every method but the first: "better", "worse" or "tie", seen from the first method;
+        None where no test is possible (fewer than two folds in common, no such figure).
+    """
+    if test not in TESTS:
+        raise ValueError(f"test must be one of {', '.join(TESTS)}, got {test!r}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must lie between 0 and 1, got {alpha}")
+    first, *others = comparison.method_names
+    reference = comparison.scores(first, metric)
+    result: dict[str, Verdict | None] = {}
+    for name in others:
+        figures = comparison.scores(name, metric)
+        if test == "paired":
+            outcome = paired_t_test(reference, figures)
+        else:
+            n_train, n_test = comparison.mean_sizes()
+            outcome = corrected_t_test(reference, figures, n_train=n_train, n_test=n_test)
+        result[name] = _judge(outcome, METRICS[metric].higher_is_better, alpha)
+    return result
+
+
+def _judge(outcome: TTest, higher_is_better: bool, alpha: float) -> Verdict | None:
+    if np.isnan(outcome.p_value):
+        return None
+    if outcome.p_value >= alpha:
+        return "tie"
+    return "better" if (outcome.difference > 0) == higher_is_better else "worse"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often the first method is significantly better, neither, or worse.
+
+    Examples
+    --------
+    >>> str(Tally(wins=3, ties=2, losses=0))
+    '3/2/0'
+    """
+
+    wins: int
+    ties: int
+    losses: int
+
+    def __str__(self) -> str:
+        return f"{self.wins}/{self.ties}/{self.losses}"
+
+
+def tallies(by_metric: Mapping[str, Mapping[str, Verdict | None]]) -> dict[str, Tally]:
+    """Count the first method's wins, ties and losses against each other method.
+
+    Parameters
+    ----------
+    by_metric : mapping
+        What :func:`verdicts` gave, by measure.
+
+    Examples
+    --------
+    >>> counts = tallies({"exact_match": {"cc": "worse"}, "jaccard": {"cc": "tie"}})
+    >>> str(counts["cc"])
+    '0/1/1'
+    """
+    names = dict.fromkeys(name for judged in by_metric.values() for name in judged)
+    counted: dict[str, Tally] = {}
+    for name in names:
+        seen = [judged.get(name) for judged in by_metric.values()]
+        counted[name] = Tally(seen.count("better"), seen.count("tie"), seen.count("worse"))
+    return counted

@@ -1,0 +1,180 @@
+"""Splits for cross-validation that treat every label fairly.
+
+scikit-learn's ``KFold`` ignores the labels; :class:`IterativeStratification` gives every fold its
+share of each label and each label combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import BaseCrossValidator, KFold
+
+__all__ = ["IterativeStratification", "make_splitter"]
+
+
+class IterativeStratification(BaseCrossValidator):  # type: ignore[misc]
+    """K folds with the same share of every label and every label combination.
+
+    Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011): serve the label with the
+    fewest unassigned rows first, and give each of its rows to the fold that lacks this label
+    most. Three things are added. Rows with the same label vector are first dealt evenly, as many
+    to each fold as the number of folds allows; only the remainder is placed one by one, which
+    gives combinations fair shares and makes large data sets fast. Ties look at the row's other
+    labels too, else a frequent label is left as chance had it. And a full fold takes no more
+    rows, so sizes differ by one at most, as with ``KFold``.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of folds, two or more.
+    random_state : int, default=0
+        Seed of the shuffling and of tie-breaks: the same seed gives the same folds.
+
+    Examples
+    --------
+    >>> Y = np.repeat([[1, 0], [0, 1], [1, 1]], [6, 4, 2], axis=0)
+    >>> folds = IterativeStratification(n_splits=2)
+    >>> [Y[test].sum(axis=0).tolist() for train, test in folds.split(Y, Y)]
+    [[4, 3], [4, 3]]
+    """
+
+    def __init__(self, n_splits: int = 10, *, random_state: int = 0) -> None:
+        if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 2:
+            raise ValueError(f"n_splits must be an integer of 2 or more, got {n_splits!r}")
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return int(self.n_splits)
+
+    def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Any]:
+        if y is None:
+            raise ValueError("y is missing: stratified folds need the labels, split(X, Y)")
+        assignment = self.assign(y)
+        for fold in range(self.n_splits):
+            yield assignment == fold
+
+    def assign(self, Y: Any) -> NDArray[np.int64]:
+        """Return the fold number of every row of the label array Y."""
+        labels = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
+        if len(labels) < self.n_splits:
+            raise ValueError(
+                f"n_splits={self.n_splits} is more than the {len(labels)} rows; use fewer folds"
+            )
+        positive = labels.reshape(len(labels), -1) != 0
+        return _Dealer(positive, int(self.n_splits), self.random_state).deal()
+
+
+class _Dealer:
+    """One run of the stratification: who still wants what.
+
+    ``room[f]`` is how many rows fold f still takes, ``demand[l, f]`` how many positives of label
+    l it still lacks (fractional, negative when it has more than its share).
+    """
+
+    def __init__(self, labels: NDArray[np.bool_], n_folds: int, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        n_rows = len(labels)
+        self.labels = labels
+        self.n_folds = n_folds
+        self.assignment = np.full(n_rows, -1, dtype=np.int64)
+        self.room = np.full(n_folds, n_rows // n_folds)
+        # Which folds are the larger ones is drawn: else fold 0 would always be.
+        self.room[self.random.permutation(n_folds)[: n_rows % n_folds]] += 1
+        self.demand = np.repeat(labels.sum(axis=0)[:, None] / n_folds, n_folds, axis=1)
+        packed = np.packbits(labels, axis=1)
+        _, combination = np.unique(packed, axis=0, return_inverse=True)
+        self.combination = combination.reshape(-1)
+
+    def deal(self) -> NDArray[np.int64]:
+        self._place_one_by_one(self._deal_combinations())
+        return self.assignment
+
+    def _deal_combinations(self) -> NDArray[np.int64]:
+        """Deal m rows of one combination m // k to each fold; return the rows left over."""
+        order = self.random.permutation(len(self.labels))
+        order = order[np.argsort(self.combination[order], kind="stable")]
+        sizes = np.bincount(self.combination)
+        starts = np.cumsum(sizes) - sizes
+        groups = self.combination[order]
+        place = np.arange(len(order)) - starts[groups]
+        dealt = place < sizes[groups] // self.n_folds * self.n_folds
+        rows, folds = order[dealt], place[dealt] % self.n_folds
+        self.assignment[rows] = folds
+        self.room -= np.bincount(folds, minlength=self.n_folds)
+        for fold in range(self.n_folds):
+            self.demand[:, fold] -= self.labels[rows[folds == fold]].sum(axis=0)
+        return order[~dealt]
+
+    def _place_one_by_one(self, rows: NDArray[np.int64]) -> None:
+        """Serve the rarest label first; rows without labels fill the room that is left."""
+        rows = self.random.permutation(rows)
+        labels = self.labels[rows]
+        # Has fold f been given a left-over row of combination g? Spread those too.
+        _, group = np.unique(self.combination[rows], return_inverse=True)
+        given = np.zeros((int(group.max(initial=-1)) + 1, self.n_folds))
+        left = labels.sum(axis=0)
+        waiting = np.ones(len(rows), dtype=bool)
+        while (left > 0).any():
+            label = int(np.argmin(np.where(left > 0, left, len(rows) + 1)))
+            chosen = np.flatnonzero(waiting & labels[:, label])
+            for position in chosen:
+                self._place(rows[position], labels[position], given[group[position]], label)
+            waiting[chosen] = False
+            left -= labels[chosen].sum(axis=0)
+        unlabelled = rows[waiting]
+        self.assignment[unlabelled] = self.random.permutation(
+            np.repeat(np.arange(self.n_folds), self.room)
+        )
+
+    def _place(
+        self,
+        row: np.int64,
+        labels: NDArray[np.bool_],
+        given: NDArray[np.float64],
+        label: int,
+    ) -> None:
+        """Give a row to the open fold that lacks `label` most.
+
+        Ties go to a fold without a left-over row of this combination, then to the one that
+        lacks the row's labels together most, then to the emptiest, then by chance.
+        """
+        candidates = np.flatnonzero(self.room > 0)
+        others = self.demand[labels].sum(axis=0)
+        for preference in (self.demand[label], -given, others, self.room):
+            if len(candidates) == 1:
+                break
+            wanted = preference[candidates]
+            # Demands are sums of whole numbers off one fraction: equal ones may differ by rounding.
+            candidates = candidates[wanted >= wanted.max() - 1e-9]
+        fold = candidates[self.random.integers(len(candidates))]
+        self.assignment[row] = fold
+        self.room[fold] -= 1
+        self.demand[labels, fold] -= 1
+        given[fold] += 1
+
+
+#: Names of the splits a person can ask for.
+SPLITS = ("kfold", "stratified")
+
+
+def make_splitter(splits: str = "kfold", n_splits: int = 10, seed: int = 0) -> BaseCrossValidator:
+    """Return a splitter by name: shuffled ``KFold`` or :class:`IterativeStratification`.
+
+    Examples
+    --------
+    >>> make_splitter("kfold", 5)
+    KFold(n_splits=5, random_state=0, shuffle=True)
+    >>> make_splitter("stratified", 5)
+    IterativeStratification(n_splits=5, random_state=0)
+    """
+    if splits == "kfold":
+        return KFold(n_splits, shuffle=True, random_state=seed)
+    if splits == "stratified":
+        return IterativeStratification(n_splits, random_state=seed)
+    raise ValueError(f"splits must be one of {', '.join(SPLITS)}, got {splits!r}")

@@ -1,0 +1,5 @@
+"""What inference returns: a label vector for each row, with a certificate."""
+
+from labelweave.joint.mode import Mode
+
+__all__ = ["Mode"]

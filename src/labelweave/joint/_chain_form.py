@@ -1,0 +1,240 @@
+"""What chains of any kind of conditionals have in common.
+
+A chain writes P(y) = Π_j P(y_j | earlier labels) along an order of the labels. Evidence clamps
+labels: the conditionals of clamped labels become weights, and only their *ancestors*, the labels
+they depend on, have to be summed over to normalise. All other labels are still drawn one after
+the other. So conditioning is exact while at most 16 unknown labels are ancestors of the evidence,
+and uses likelihood-weighted draws beyond.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from labelweave.joint import _checks as checks
+from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint._steps import beam_search
+from labelweave.joint.base import JointDistribution
+from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, patterns, row_blocks
+from labelweave.joint.estimate import Estimate, normalised_weights
+from labelweave.joint.mode import Mode, Ranked, certified
+
+# Weighted draws that stand for the ancestors of the evidence when there are too many to enumerate.
+POOL_SIZE = 1024
+# Prefixes a search for the top k keeps, when k is not larger.
+BEAM_WIDTH = 64
+
+
+class ChainForm(JointDistribution):
+    """A chain with evidence, in terms of a few primitives that know the conditionals."""
+
+    def __init__(
+        self,
+        n_rows: int,
+        n_labels: int,
+        order: npt.ArrayLike | None,
+        *,
+        label_names: Sequence[str] | None,
+        row_ids: npt.ArrayLike | None,
+        n_threads: int,
+    ) -> None:
+        super().__init__(
+            n_rows, n_labels, label_names=label_names, row_ids=row_ids, n_threads=n_threads
+        )
+        self.order = checks.check_order(order, n_labels)
+        self._known = np.full((n_rows, n_labels), -1, dtype=np.int8)
+        self._normaliser = Estimate.of_exact(np.zeros(n_rows))
+
+    def _take(self, index: Indices) -> Self:
+        part = super()._take(index)
+        part._known = self._known[index]
+        normaliser = self._normaliser
+        part._normaliser = Estimate(
+            normaliser.value[index], normaliser.standard_error[index], normaliser.exact[index]
+        )
+        return part
+
+    @property
+    def known(self) -> Labels:
+        """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
+        return self._known
+
+    # ------------------------------------------------------------------ primitives
+
+    @abstractmethod
+    def _log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
+        """Log-odds of ``label`` in ``rows`` after the labels set in ``prefix``."""
+
+    @abstractmethod
+    def _log_joint(self, labels: Labels) -> Floats:
+        """Log-probability of whole vectors before conditioning."""
+
+    @abstractmethod
+    def _complete(self, labels: Labels, seed: int) -> Floats:
+        """Draw every -1 of (n, k, L) ``labels`` in place; return the (n, k) log-weights."""
+
+    @abstractmethod
+    def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
+        """Choose every -1 of (n, L) ``labels`` greedily in place; return log-joint and a bound."""
+
+    @abstractmethod
+    def _log_joint_table(self, known: Labels, free: Indices, order: Indices) -> Floats:
+        """Log-joint of the labels in ``order``: known where not ``free``, (n, 2^f)."""
+
+    @abstractmethod
+    def _search(self) -> tuple[Labels, Floats]:
+        """Return the most probable vectors that agree with the evidence, and their log-joint."""
+
+    @abstractmethod
+    def _ancestors(self, labels: Indices) -> Indices:
+        """Return the labels that ``labels`` depend on, and these themselves, in chain order."""
+
+    # ------------------------------------------------------------------ probabilities
+
+    def _log_prob(self, Y: Labels) -> Floats:
+        possible = ((self._known < 0) | (self._known == Y)).all(axis=1)
+        return np.where(possible, self._log_joint(Y) - self._normaliser.value, -np.inf)
+
+    def _log_table(self, free: Indices) -> Floats:
+        table = self._log_joint_table(self._known, free, self.order)
+        return table - self._normaliser.value[:, None]
+
+    def _normaliser_error(self) -> Floats:
+        return self._normaliser.standard_error
+
+    def _evidence_log_prob(self, known: Labels) -> Estimate:
+        merged = np.where(known >= 0, known, self._known)
+        contradiction = ((self._known >= 0) & (merged != self._known)).any(axis=1)
+        joint = self._log_evidence(merged)
+        value = np.where(contradiction, -np.inf, joint.value - self._normaliser.value)
+        error = np.hypot(joint.standard_error, self._normaliser.standard_error)
+        return Estimate(value, error, joint.exact & self._normaliser.exact)
+
+    def _log_evidence(self, known: Labels) -> Estimate:
+        """Log-probability of clamped labels before conditioning."""
+        value, error = np.zeros(self.n_rows), np.zeros(self.n_rows)
+        exact = np.ones(self.n_rows, dtype=np.bool_)
+        for rows, unknown in patterns(known):
+            order = self._ancestors(np.flatnonzero(~unknown))
+            free = np.sort(order[unknown[order]])
+            exact[rows] = len(free) <= MAX_ENUMERATED
+            for block in row_blocks(len(rows), self._ancestor_cells(len(free))):
+                at = rows[block]
+                part = self[at]
+                if exact[at].all():
+                    value[at] = logsumexp(part._log_joint_table(known[at], free, order), axis=1)
+                else:
+                    value[at], error[at] = _log_mean(part._pool(known[at], seed=0)[1])
+        return Estimate(value, error, exact)
+
+    def _ancestor_cells(self, n_free: int) -> int:
+        """Numbers a row needs to deal with the unknown ancestors of its evidence."""
+        return 2**n_free if n_free <= MAX_ENUMERATED else POOL_SIZE * self.n_labels
+
+    def _pool(self, known: Labels, seed: int) -> tuple[Labels, Floats]:
+        """Likelihood-weighted draws given ``known``."""
+        labels = np.repeat(known[:, None, :], POOL_SIZE, axis=1)
+        return labels, self._complete(labels, seed)
+
+    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
+        posterior = self[:]
+        posterior._known = np.where(known >= 0, known, self._known)
+        value = np.where(np.isfinite(log_prob.value), log_prob.value, 0.0) + self._normaliser.value
+        posterior._normaliser = Estimate(value, log_prob.standard_error, log_prob.exact)
+        return posterior
+
+    # ------------------------------------------------------------------ draws
+
+    def _sample(self, k: int, seed: int) -> Labels:
+        labels = np.repeat(self._known[:, None, :], k, axis=1)
+        for rows, unknown in patterns(self._known):
+            order = self._ancestors(np.flatnonzero(~unknown))
+            free = np.sort(order[unknown[order]])
+            if len(free):
+                labels[rows] = self._draw_ancestors(rows, free, order, k, seed)
+        self._complete(labels, seed)
+        return labels
+
+    def _draw_ancestors(
+        self, rows: Indices, free: Indices, order: Indices, k: int, seed: int
+    ) -> Labels:
+        """Posterior draws of the unknown ancestors of the evidence; -1 for the other labels."""
+        draws = np.empty((len(rows), k, self.n_labels), dtype=np.int8)
+        enumerable = len(free) <= MAX_ENUMERATED
+        for block in row_blocks(len(rows), max(self._ancestor_cells(len(free)), k)):
+            part = self[rows[block]]
+            # The ancestral step never draws these labels, so the number of one of them is free.
+            uniform = part._uniform(seed, k, int(free[0]))
+            if enumerable:
+                table = part._log_joint_table(part._known, free, order)
+                table -= logsumexp(table, axis=1, keepdims=True)
+                draws[block] = Enumeration(table, free, part._known).draw(uniform)
+            else:
+                pool, log_weight = part._pool(part._known, checks.derive_seed(seed, 1))
+                draws[block] = _resample(pool, normalised_weights(log_weight), uniform)
+        outside = np.setdiff1d(np.arange(self.n_labels), order)
+        draws[:, :, outside] = -1
+        return draws
+
+    def _weighted_sample(self, k: int, seed: int) -> tuple[Labels, Floats]:
+        log_weight = np.zeros((self.n_rows, k))
+        if self._normaliser.exact.all():
+            return self._sample(k, seed), log_weight
+        labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
+        exact, rest = self[self._normaliser.exact], self[~self._normaliser.exact]
+        labels[self._normaliser.exact] = exact._sample(k, seed)
+        weighted = np.repeat(rest._known[:, None, :], k, axis=1)
+        log_weight[~self._normaliser.exact] = rest._complete(weighted, seed)
+        labels[~self._normaliser.exact] = weighted
+        return labels, log_weight
+
+    # ------------------------------------------------------------------ search
+
+    def _exhaustive_mode(self, max_labels: int) -> Mode:
+        self._require_few_labels(max_labels)
+        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
+        log_joint = np.empty(self.n_rows)
+        unknown = int((self._known < 0).sum(axis=1).max(initial=0))
+        # Blocks return to Python now and then, so that a long search can be interrupted.
+        for block in row_blocks(self.n_rows, 2 ** min(unknown, MAX_ENUMERATED)):
+            labels[block], log_joint[block] = self[block]._search()
+        log_prob = log_joint - self._normaliser.value
+        return Mode(labels, log_prob, log_prob.copy())
+
+    def _greedy_mode(self) -> Mode:
+        labels = self._known.copy()
+        log_joint, bound = self._follow(labels)
+        normaliser = self._normaliser
+        return certified(
+            labels, log_joint - normaliser.value, bound - normaliser.value, normaliser.exact
+        )
+
+    def _top_by_search(self, k: int) -> Ranked:
+        found = beam_search(self._log_odds, self.order, self._known, k, max(k, BEAM_WIDTH))
+        normaliser = self._normaliser.value
+        return Ranked(
+            found.labels, found.log_prob - normaliser[:, None], found.upper_bound - normaliser
+        )
+
+
+def _log_mean(log_weight: Floats) -> tuple[Floats, Floats]:
+    """Logarithm of the mean weight of each row and its standard error (delta method)."""
+    k = log_weight.shape[1]
+    weight = normalised_weights(log_weight)
+    error = np.sqrt(np.maximum((weight**2).sum(axis=1) - 1 / k, 0.0))
+    return np.asarray(logsumexp(log_weight, axis=1) - np.log(k)), error
+
+
+def _resample(pool: Labels, weight: Floats, uniform: Floats) -> Labels:
+    """Draws (n, k, L) from a weighted pool (n, m, L), one for each uniform number."""
+    cumulative = np.cumsum(weight, axis=1)
+    picks = np.stack(
+        [np.searchsorted(row, u * row[-1]) for row, u in zip(cumulative, uniform, strict=True)]
+    )
+    return np.take_along_axis(pool, picks[:, :, None], axis=1)

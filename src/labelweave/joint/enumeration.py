@@ -1,0 +1,150 @@
+"""Exact answers by writing out the probability of every possible label vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint.estimate import Quantity
+from labelweave.joint.mode import Ranked
+
+# Up to this many unknown labels a form that has no closed formula is enumerated, beyond it is
+# sampled: 2^16 vectors are about half a megabyte and a few milliseconds a row.
+MAX_ENUMERATED = 16
+# Exact search for the mode prunes and needs no table, so it goes a little further.
+MAX_SEARCHED = 20
+# Tables and draws are made for blocks of rows of at most this many numbers (16 MB): larger blocks
+# only leave the cache, smaller ones spend their time in Python.
+BLOCK_CELLS = 2**21
+
+
+def row_blocks(n_rows: int, cells_per_row: int) -> list[slice]:
+    """Consecutive slices of rows that keep a block within ``BLOCK_CELLS``."""
+    step = max(1, BLOCK_CELLS // max(1, cells_per_row))
+    return [slice(start, min(n_rows, start + step)) for start in range(0, n_rows, step)]
+
+
+def patterns(known: Labels) -> Iterator[tuple[Indices, npt.NDArray[np.bool_]]]:
+    """Yield rows grouped by which labels are unknown, as (row indices, mask of labels)."""
+    masks, group = np.unique(known < 0, axis=0, return_inverse=True)
+    for g, unknown in enumerate(masks):
+        yield np.flatnonzero(group.ravel() == g), unknown
+
+
+def label_vectors(n_labels: int) -> Labels:
+    """All label vectors, (2^L, L): label j of row c is bit j of c."""
+    columns = np.arange(2**n_labels, dtype=np.int64)
+    return ((columns[:, None] >> np.arange(n_labels)) & 1).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """The distribution of a block of rows over the labels that are not known.
+
+    Attributes
+    ----------
+    log_table : (n, 2^f) array
+        Normalised log-probabilities; bit t of the column index is label ``free[t]``.
+    free : (f,) array
+        The labels that are not known, increasing.
+    known : (n, L) int8 array
+        The values of the others.
+    """
+
+    log_table: Floats
+    free: Indices
+    known: Labels
+
+    def quantity(self, name: Quantity) -> Floats:
+        """Return the named quantity of every row."""
+        answers = {
+            "marginals": self.marginals,
+            "pairwise": self.pairwise,
+            "cardinality": self.cardinality,
+            "entropy": self.entropy,
+        }
+        return answers[name]()
+
+    def vectors(self, columns: Indices) -> Labels:
+        """Label vectors of the (n, ...) column indices, as (n, ..., L)."""
+        n, n_labels = self.known.shape
+        known = self.known.reshape(n, *(1,) * (columns.ndim - 1), n_labels)
+        labels = np.array(np.broadcast_to(known, (*columns.shape, n_labels)))
+        labels[..., self.free] = (columns[..., None] >> np.arange(len(self.free))) & 1
+        return labels
+
+    def _halves(self) -> Iterator[tuple[int, Floats]]:
+        """Yield for each free label, from the last, the part of the table where it is positive.
+
+        Summing a label out folds the table in half, so all parts together cost two passes.
+        """
+        table = np.exp(self.log_table)
+        for t in reversed(range(len(self.free))):
+            negative, positive = table[:, : 2**t], table[:, 2**t :]
+            yield t, positive
+            table = negative + positive
+
+    def marginals(self) -> Floats:
+        """P(y_j = 1)."""
+        out: Floats = (self.known == 1).astype(np.float64)
+        for t, positive in self._halves():
+            out[:, self.free[t]] = np.minimum(positive.sum(axis=1), 1.0)
+        return out
+
+    def pairwise(self) -> Floats:
+        """P(y_i = 1, y_j = 1); a known label is independent of everything."""
+        marginals = self.marginals()
+        out = marginals[:, :, None] * marginals[:, None, :]
+        for t, positive in self._halves():
+            both = np.minimum(positive @ label_vectors(t).astype(np.float64), 1.0)
+            out[:, self.free[t], self.free[:t]] = out[:, self.free[:t], self.free[t]] = both
+        diagonal = np.arange(marginals.shape[1])
+        out[:, diagonal, diagonal] = marginals
+        return out
+
+    def cardinality(self) -> Floats:
+        """P(|y| = s) for s = 0 … L."""
+        n, n_labels = self.known.shape
+        size = label_vectors(len(self.free)).sum(axis=1)
+        one_hot = np.eye(len(self.free) + 1)[size]
+        out = np.zeros((n, n_labels + 1))
+        shift = (self.known == 1).sum(axis=1)[:, None] + np.arange(len(self.free) + 1)
+        np.put_along_axis(out, shift, np.exp(self.log_table) @ one_hot, axis=1)
+        return out
+
+    def entropy(self) -> Floats:
+        """−Σ p log p in nats."""
+        probability = np.exp(self.log_table)
+        finite = np.where(probability > 0, self.log_table, 0.0)
+        return np.asarray(-(probability * finite).sum(axis=1))
+
+    def best(self) -> tuple[Labels, Floats]:
+        """Return the most probable vector, the smallest column among equals, and its logarithm."""
+        column = self.log_table.argmax(axis=1)
+        return self.vectors(column), np.take_along_axis(self.log_table, column[:, None], 1)[:, 0]
+
+    def top(self, k: int) -> Ranked:
+        """Return the ``k`` most probable vectors, padded as Ranked says."""
+        kept = min(k, self.log_table.shape[1])
+        columns = np.argsort(-self.log_table, axis=1, kind="stable")[:, :kept]
+        n, n_labels = self.known.shape
+        labels = np.full((n, k, n_labels), -1, dtype=np.int8)
+        log_prob = np.full((n, k), -np.inf)
+        labels[:, :kept] = self.vectors(columns)
+        log_prob[:, :kept] = np.take_along_axis(self.log_table, columns, axis=1)
+        labels[np.isneginf(log_prob)] = -1
+        return Ranked(labels, log_prob, log_prob[:, -1].copy())
+
+    def draw(self, uniform: Floats) -> Labels:
+        """One vector for each of the (n, k) uniform numbers, by inverting the distribution."""
+        cumulative = np.cumsum(np.exp(self.log_table), axis=1)
+        columns = np.empty(uniform.shape, dtype=np.int64)
+        for i, (row, u) in enumerate(zip(cumulative, uniform, strict=True)):
+            # Staying below the total makes sure that a column of positive probability is met.
+            target = np.minimum(u * row[-1], np.nextafter(row[-1], 0.0))
+            columns[i] = np.searchsorted(row, target, side="right")
+        return self.vectors(columns)

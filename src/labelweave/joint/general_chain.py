@@ -1,0 +1,137 @@
+"""Chains of conditionals that only a Python function can evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave.joint import _checks as checks
+from labelweave.joint._chain_form import ChainForm
+from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint._steps import LogOdds, expand, walk
+
+
+class GeneralChain(ChainForm):
+    """P(y) = Π_j P(y_j | earlier labels) for conditionals of any kind.
+
+    Parameters
+    ----------
+    log_odds : callable
+        ``log_odds(label, rows, prefix)`` returns the log-odds of ``label``, one for each entry of
+        ``rows``. ``rows`` are positions in the batch this object was made with, ``prefix`` is a
+        ``(len(rows), L)`` int8 array in which only labels earlier in ``order`` are set. ±inf says
+        that the label is certain.
+    n_rows, n_labels : int
+    order : (L,) array of int, optional
+        The labels in the order of the chain; by default 0 … L−1.
+    label_names, row_ids, n_threads
+        As in `JointDistribution`.
+
+    Examples
+    --------
+    Exactly one of two labels is positive:
+
+    >>> import numpy as np
+    >>> def log_odds(label, rows, prefix):
+    ...     return np.where(prefix[:, 0] == 1, -9.0, 9.0) if label == 1 else np.zeros(len(rows))
+    >>> joint = GeneralChain(log_odds, n_rows=1, n_labels=2)
+    >>> joint.cardinality().round(3)
+    array([[0., 1., 0.]])
+    """
+
+    def __init__(
+        self,
+        log_odds: LogOdds,
+        n_rows: int,
+        n_labels: int,
+        order: npt.ArrayLike | None = None,
+        *,
+        label_names: Sequence[str] | None = None,
+        row_ids: npt.ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        super().__init__(
+            checks.check_count(n_rows, "n_rows", 0),
+            checks.check_count(n_labels, "n_labels"),
+            order,
+            label_names=label_names,
+            row_ids=row_ids,
+            n_threads=n_threads,
+        )
+        self.log_odds = log_odds
+        self._position = np.arange(n_rows, dtype=np.int64)
+
+    def _take(self, index: Indices) -> Self:
+        part = super()._take(index)
+        part._position = self._position[index]
+        return part
+
+    def _log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
+        if len(rows) == 0:
+            return np.zeros(0)
+        z = np.asarray(self.log_odds(label, self._position[rows], prefix), dtype=np.float64)
+        if z.shape != (len(rows),) or np.isnan(z).any():
+            raise ValueError(
+                f"log_odds(label={label}, ...) must return {len(rows)} numbers, one per entry of "
+                f"rows and none of them NaN; got shape {z.shape}"
+            )
+        return z
+
+    def _log_joint(self, labels: Labels) -> Floats:
+        def never(label: int, log_odds: Floats) -> Labels:
+            return np.zeros(log_odds.shape, dtype=np.int8)
+
+        return walk(self._log_odds, self.order, labels[:, None, :].copy(), never)[0][:, 0]
+
+    def _complete(self, labels: Labels, seed: int) -> Floats:
+        uniforms = self._uniforms(seed, labels.shape[1], self.n_labels)
+
+        def draw(label: int, log_odds: Floats) -> Labels:
+            # u < σ(z), written so that it agrees with comparing log-odds and cannot overflow.
+            u = uniforms[:, :, label]
+            return (np.log(u) - np.log1p(-u) < log_odds).astype(np.int8)
+
+        return walk(self._log_odds, self.order, labels, draw)[0]
+
+    def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
+        def likelier(label: int, log_odds: Floats) -> Labels:
+            return (log_odds > 0).astype(np.int8)
+
+        given, chosen = walk(self._log_odds, self.order, labels[:, None, :], likelier)
+        # No vector that agrees with the evidence is more probable than the evidence.
+        bound = np.where(self._normaliser.exact, self._normaliser.value, 0.0)
+        return given[:, 0] + chosen[:, 0], bound
+
+    def _log_joint_table(self, known: Labels, free: Indices, order: Indices) -> Floats:
+        labels = np.zeros((self.n_rows, 1, self.n_labels), dtype=np.int8)
+        log_prob = np.zeros((self.n_rows, 1))
+        column = np.zeros(1, dtype=np.int64)
+        for position, label in enumerate(order):
+            labels, log_prob = expand(
+                self._log_odds, int(label), order[:position], known[:, label], labels, log_prob
+            )
+            if label in free:
+                column = np.concatenate([column, column | (1 << np.searchsorted(free, label))])
+            else:
+                # Known in every row: exactly one of the two halves is possible.
+                half = known[:, label, None] * np.int64(len(column)) + np.arange(len(column))
+                log_prob = np.take_along_axis(log_prob, half, axis=1)
+                labels = np.take_along_axis(labels, half[:, :, None], axis=1)
+        out = np.empty_like(log_prob)
+        out[:, column] = log_prob
+        return out
+
+    def _search(self) -> tuple[Labels, Floats]:
+        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
+        log_prob = np.empty(self.n_rows)
+        for rows, enumeration in self._enumerate():
+            labels[rows], log_prob[rows] = enumeration.best()
+        return labels, log_prob + self._normaliser.value
+
+    def _ancestors(self, labels: Indices) -> Indices:
+        """Every earlier label: what a conditional depends on is not visible from outside."""
+        positions = np.flatnonzero(np.isin(self.order, labels))
+        return self.order[: positions[-1] + 1] if len(positions) else self.order[:0]

@@ -1,0 +1,157 @@
+"""Labels that do not depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from labelweave.joint import _checks as checks
+from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint.base import JointDistribution
+from labelweave.joint.estimate import Estimate, Quantity
+from labelweave.joint.mode import Mode, Ranked
+
+
+class IndependentJoint(JointDistribution):
+    """P(y) = Π_j P(y_j): every question has a closed answer.
+
+    Parameters
+    ----------
+    scores : (n, L) array
+        Log-odds of each label; ±inf for a label that is certain.
+    label_names, row_ids, n_threads
+        As in `JointDistribution`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> joint = IndependentJoint(np.log([[3.0, 1.0]]), label_names=("rain", "wind"))
+    >>> joint.marginals()
+    array([[0.75, 0.5 ]])
+    >>> joint.cardinality()
+    array([[0.125, 0.5 , 0.375]])
+    >>> joint.condition({"rain": 0}).marginals()
+    array([[0. , 0.5]])
+    """
+
+    def __init__(
+        self,
+        scores: npt.ArrayLike,
+        *,
+        label_names: Sequence[str] | None = None,
+        row_ids: npt.ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.scores = checks.check_matrix(scores, "scores", finite=False)
+        super().__init__(
+            *self.scores.shape, label_names=label_names, row_ids=row_ids, n_threads=n_threads
+        )
+
+    def _take(self, index: Indices) -> Self:
+        part = super()._take(index)
+        part.scores = self.scores[index]
+        return part
+
+    @property
+    def known(self) -> Labels:
+        """Labels that are certain: those with infinite log-odds."""
+        return np.where(np.isinf(self.scores), self.scores > 0, -1).astype(np.int8)
+
+    def _label_log_prob(self, labels: Labels) -> Floats:
+        """Log-probability P(y_j) of every label, for (n, L) labels."""
+        return np.asarray(-np.logaddexp(0.0, np.where(labels == 1, -self.scores, self.scores)))
+
+    def _log_prob(self, Y: Labels) -> Floats:
+        return np.asarray(self._label_log_prob(Y).sum(axis=1))
+
+    def _sample(self, k: int, seed: int) -> Labels:
+        uniforms = self._uniforms(seed, k, self.n_labels)
+        return (uniforms < expit(self.scores)[:, None, :]).astype(np.int8)
+
+    def _evidence_log_prob(self, known: Labels) -> Estimate:
+        given = np.where(known >= 0, self._label_log_prob(known), 0.0)
+        return Estimate.of_exact(np.asarray(given.sum(axis=1)))
+
+    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
+        posterior = self[:]
+        certain = np.where(known == 1, np.inf, -np.inf)
+        posterior.scores = np.where(known >= 0, certain, self.scores)
+        return posterior
+
+    def _log_table(self, free: Indices) -> Floats:
+        table = np.zeros((self.n_rows, 1))
+        for label in free:
+            z = self.scores[:, label, None]
+            table = np.concatenate(
+                [table - np.logaddexp(0.0, z), table - np.logaddexp(0.0, -z)], axis=1
+            )
+        return table
+
+    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+        return np.ones(self.n_rows, dtype=np.bool_)
+
+    def _exact(self, quantity: Quantity) -> Floats:
+        marginals: Floats = expit(self.scores)
+        if quantity == "marginals":
+            return marginals
+        if quantity == "pairwise":
+            out = marginals[:, :, None] * marginals[:, None, :]
+            diagonal = np.arange(self.n_labels)
+            out[:, diagonal, diagonal] = marginals
+            return out
+        if quantity == "cardinality":
+            return poisson_binomial(marginals)
+        # −p log p − q log q with the smaller of p and q as e^-|z| / (1 + e^-|z|).
+        size = np.abs(self.scores)
+        finite = np.where(np.isinf(size), 0.0, size)
+        return np.asarray((np.logaddexp(0.0, -size) + finite * expit(-size)).sum(axis=1))
+
+    def _mode(self) -> Mode:
+        labels = (self.scores > 0).astype(np.int8)
+        log_prob = self._log_prob(labels)
+        return Mode(labels, log_prob, log_prob.copy())
+
+    def _greedy_mode(self) -> Mode:
+        return self._mode()
+
+    def top(self, k: int) -> Ranked:
+        """Return the ``k`` most probable label vectors of each row, decreasing; exact.
+
+        Flipping label j of the mode costs abs(z_j), so the list is that of the k smallest sums of
+        costs: adding one label at a time, only the k best vectors so far can have a continuation
+        among the k best.
+        """
+        k = min(checks.check_count(k, "k"), 2**self.n_labels)
+        cost = np.zeros((self.n_rows, 1))
+        steps: list[tuple[Indices, npt.NDArray[np.bool_]]] = []
+        for label in range(self.n_labels):
+            kept = cost.shape[1]
+            cost = np.concatenate([cost, cost + np.abs(self.scores[:, label, None])], axis=1)
+            best = np.argsort(cost, axis=1, kind="stable")[:, :k]
+            cost = np.take_along_axis(cost, best, axis=1)
+            steps.append((best % kept, best >= kept))
+        labels = np.repeat(self._mode().labels[:, None, :], k, axis=1)
+        at = np.tile(np.arange(k), (self.n_rows, 1))
+        for label in reversed(range(self.n_labels)):
+            came_from, flipped = steps[label]
+            labels[:, :, label] ^= np.take_along_axis(flipped, at, axis=1)
+            at = np.take_along_axis(came_from, at, axis=1)
+        log_prob = self._log_prob_of_draws(labels)
+        labels[np.isneginf(log_prob)] = -1
+        return Ranked(labels, log_prob, log_prob[:, -1].copy())
+
+
+def poisson_binomial(marginals: Floats) -> Floats:
+    """Distribution of the number of successes of independent trials, (n, L) to (n, L + 1)."""
+    n, n_labels = marginals.shape
+    out = np.zeros((n, n_labels + 1))
+    out[:, 0] = 1.0
+    for label in range(n_labels):
+        p = marginals[:, label, None]
+        out[:, 1:] = out[:, 1:] * (1 - p) + out[:, :-1] * p
+        out[:, 0] *= 1 - p[:, 0]
+    return out

@@ -1,0 +1,102 @@
+"""Answers of a search over label vectors: the best one found, or the best few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave.joint._checks import Floats, Labels
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The most probable label vector found for each row, with a certificate.
+
+    Attributes
+    ----------
+    labels : (n, L) int8 array
+    log_prob : (n,) array
+        Log-probability of ``labels``.
+    upper_bound : (n,) array
+        No label vector of the row is more probable than this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> mode = IndependentJoint(np.array([[2.0, -1.0]])).mode()
+    >>> mode.labels
+    array([[1, 0]], dtype=int8)
+    >>> mode.optimal
+    array([ True])
+    """
+
+    labels: Labels
+    log_prob: Floats
+    upper_bound: Floats
+
+    @property
+    def gap(self) -> Floats:
+        """How much more probable (in nats) the true mode could be at most; never negative."""
+        # Equal infinities (an impossible row) leave no gap.
+        difference = np.zeros_like(self.log_prob)
+        np.subtract(
+            self.upper_bound, self.log_prob, out=difference, where=self.upper_bound > self.log_prob
+        )
+        return difference
+
+    @property
+    def optimal(self) -> npt.NDArray[np.bool_]:
+        """Whether the vector is proven to be the mode."""
+        return self.upper_bound <= self.log_prob
+
+
+def certified(
+    labels: Labels, log_prob: Floats, upper_bound: Floats, normalised: npt.NDArray[np.bool_]
+) -> Mode:
+    """Return a mode whose bound also knows that probabilities sum to one.
+
+    Any other vector has at most the remaining probability 1 - p: a vector with more than half of
+    the mass is the mode. That needs exact probabilities, which ``normalised`` says row by row.
+    """
+    with np.errstate(divide="ignore"):
+        rest = np.log1p(-np.exp(np.minimum(log_prob, 0.0)))
+    bound = np.where(normalised, np.minimum(upper_bound, rest), upper_bound)
+    return Mode(labels, log_prob, np.maximum(bound, log_prob))
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The most probable label vectors of each row, in decreasing order.
+
+    A row with fewer than k possible vectors is filled up with labels -1 and log-probability -inf.
+
+    Attributes
+    ----------
+    labels : (n, k, L) int8 array
+    log_prob : (n, k) array
+    upper_bound : (n,) array
+        No vector that is not listed is more probable than this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> top = IndependentJoint(np.array([[2.0, -1.0]])).top(2)
+    >>> top.labels
+    array([[[1, 0],
+            [1, 1]]], dtype=int8)
+    >>> top.exact
+    array([ True])
+    """
+
+    labels: Labels
+    log_prob: Floats
+    upper_bound: Floats
+
+    @property
+    def exact(self) -> npt.NDArray[np.bool_]:
+        """Whether the list is proven to hold the k most probable vectors."""
+        return self.upper_bound <= self.log_prob[:, -1]

@@ -1,0 +1,106 @@
+"""What the logistic engine solves: many penalised logistic regressions over one design matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticProblems:
+    """A set of L2-penalised logistic regressions that share their features.
+
+    Problem p minimises ``sum_n w_n [softplus(z_n) - t_n z_n] + (|w_x|^2 + k |w_e|^2) / (2 C)``
+    with ``z = X w_x + E w_e + b``; the intercept ``b`` is not penalised. Each problem may follow a
+    path of S penalties (C, k), every solution starting the next one.
+
+    Attributes
+    ----------
+    X : (n, D) float64 array or CSR
+        Features, shared by all problems.
+    targets : (n, T) int8 array of 0/1
+        Candidate targets; `target_of` says which column a problem predicts.
+    target_of : (P,) int array
+    C : (P, S) array
+        Inverse penalty of the features along the path.
+    extras : (n, E) CSR or None
+        Columns that single problems add to X, such as other labels; `uses` says which.
+    uses : (P, E) bool array or None
+        None: every problem uses every extra column.
+    extra_penalty : (P, S) array
+        Penalty k of the extra columns relative to that of the features.
+    weights : (n, G) array or None
+        Sample weights; `weight_of` (P,) says which column a problem uses.
+    total_weight : (n,) array or None
+        What a row's weight and its held-out weight add up to (ones by default): rows left out of a
+        problem by their weight are scored by ``Solutions.held_out``.
+    start : (P, D + 1 + E) array or None
+        Where to start: features, intercept, extras. None: all zero but the intercept.
+    """
+
+    X: Any
+    targets: NDArray[np.int8]
+    target_of: NDArray[np.int32]
+    C: Floats
+    extras: Any = None
+    uses: NDArray[np.bool_] | None = None
+    extra_penalty: Floats = field(default_factory=lambda: np.ones((1, 1)))
+    weights: Floats | None = None
+    weight_of: NDArray[np.int32] | None = None
+    total_weight: Floats | None = None
+    start: Floats | None = None
+
+    @property
+    def n_problems(self) -> int:
+        """Number of problems P."""
+        return len(self.target_of)
+
+    @property
+    def n_extras(self) -> int:
+        """Number of extra columns E."""
+        return 0 if self.extras is None else int(self.extras.shape[1])
+
+    def class_weights(self) -> tuple[Floats, Floats]:
+        """Weight of the negative and of the positive rows of every problem."""
+        n, n_targets = self.targets.shape
+        if self.weights is None:
+            positive = self.targets.sum(axis=0, dtype=np.float64)[self.target_of]
+            return n - positive, positive
+        # One product per target column keeps the temporary array small.
+        sums = np.stack(
+            [self.targets[:, k].astype(np.float64) @ self.weights for k in range(n_targets)]
+        )
+        group = self._weight_columns()
+        positive = sums[self.target_of, group]
+        return self.weights.sum(axis=0)[group] - positive, positive
+
+    def held_out_classes(self) -> tuple[Floats, Floats]:
+        """Held-out weight of the negative and of the positive rows of every problem."""
+        total = np.ones(len(self.targets)) if self.total_weight is None else self.total_weight
+        positive = (total @ self.targets)[self.target_of]
+        inside_negative, inside_positive = self.class_weights()
+        return total.sum() - positive - inside_negative, positive - inside_positive
+
+    def _weight_columns(self) -> NDArray[np.int32]:
+        if self.weight_of is None:
+            return np.zeros(self.n_problems, dtype=np.int32)
+        return self.weight_of
+
+
+def as_features(X: Any) -> Any:
+    """X as the engine reads it: C-contiguous float64, or CSR with float64 values."""
+    if sp.issparse(X):
+        return X.tocsr().astype(np.float64, copy=False)
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def as_labels(Y: Any) -> NDArray[np.int8]:
+    """0/1 labels as int8."""
+    labels: NDArray[np.int8] = np.ascontiguousarray(Y, dtype=np.int8)
+    return labels

@@ -1,0 +1,236 @@
+"""Solve sets of logistic regressions with the native engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from labelweave._core import native
+from labelweave.logistic.problem import Floats, LogisticProblems, as_features, as_labels
+
+# Share of empty columns from which on it pays to leave them out.
+_WORTH_COMPACTING = 0.1
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """Solutions of P problems (at the last of their S penalties).
+
+    Attributes
+    ----------
+    coef : (P, D) array
+    intercept : (P,) array
+    extra_coef : (P, E) array
+    objective : (P, S) array
+        Penalised loss, divided by C.
+    held_out : (P, S) array
+        Loss of the held-out rows after every stage.
+    n_passes : (P,) array
+        Passes over the data.
+    converged : (P,) bool array
+    """
+
+    coef: Floats
+    intercept: Floats
+    extra_coef: Floats
+    objective: Floats
+    held_out: Floats
+    n_passes: NDArray[np.int32]
+    converged: NDArray[np.bool_]
+
+
+def solve(
+    X: Any,
+    T: ArrayLike,
+    *,
+    C: float | Floats = 1.0,
+    sample_weight: Floats | None = None,
+    extras: Any = None,
+    uses: NDArray[np.bool_] | None = None,
+    extra_penalty: float = 1.0,
+    tol: float = 1e-7,
+    max_iter: int = 100,
+    n_threads: int = 1,
+) -> Solutions:
+    """Fit one logistic regression per column of T.
+
+    Parameters
+    ----------
+    X : (n, D) array or sparse matrix
+    T : (n, P) array of 0/1
+    C : float or (P,) array
+        Inverse strength of the penalty, as in scikit-learn.
+    sample_weight : (n,) array, optional
+    extras : (n, E) array or sparse matrix, optional
+        Columns that problem p adds to X where ``uses[p]`` is true.
+    uses : (P, E) bool array, optional
+    extra_penalty : float
+        Penalty of the extra columns relative to the features'.
+    tol : float
+        Relative decrease of the objective below which a Newton step is the last.
+    max_iter : int
+        Newton steps at most.
+    n_threads : int
+        Threads; 0 uses all cores. The result does not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.logistic import solve
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> solution = solve(X, np.array([[0], [1], [0], [1]]), C=10.0)
+    >>> solution.coef.round(3), solution.intercept.round(3)
+    (array([[0.815]]), array([-1.223]))
+    """
+    targets = as_labels(T)
+    n_problems = targets.shape[1]
+    problems = LogisticProblems(
+        X=as_features(X),
+        targets=targets,
+        target_of=np.arange(n_problems, dtype=np.int32),
+        C=np.broadcast_to(np.asarray(C, dtype=np.float64), (n_problems,))[:, None],
+        extras=None if extras is None else sp.csr_array(extras, dtype=np.float64),
+        uses=uses,
+        extra_penalty=np.full((n_problems, 1), float(extra_penalty)),
+        weights=None if sample_weight is None else np.asarray(sample_weight, float)[:, None],
+        total_weight=sample_weight,
+    )
+    return solve_problems(problems, tol=tol, max_iter=max_iter, n_threads=n_threads)
+
+
+def solve_problems(
+    problems: LogisticProblems,
+    *,
+    tol: float = 1e-7,
+    max_iter: int = 100,
+    n_threads: int = 1,
+    keep_coef: bool = True,
+) -> Solutions:
+    """Solve every problem along its path of penalties.
+
+    A target of one class only has no finite optimum; it gets a constant conditional with Laplace's
+    smoothing, (k + 1) / (n + 2), instead.
+    """
+    negative, positive = problems.class_weights()
+    proper = (negative > 0) & (positive > 0)
+    intercept = np.log((positive + 1.0) / (negative + 1.0))
+    intercept[proper] = np.log(positive[proper] / negative[proper])
+    solutions = _allocate(problems, intercept, keep_coef)
+    _fill_constant(problems, ~proper, intercept, negative + positive, solutions)
+    # Frequent targets take longest: started first, they leave no core idle at the end.
+    order = np.flatnonzero(proper)
+    order = order[np.argsort(-positive[order], kind="stable")]
+    if len(order):
+        _solve_proper(problems, order, intercept, solutions, tol, max_iter, n_threads, keep_coef)
+    return solutions
+
+
+def _allocate(problems: LogisticProblems, intercept: Floats, keep_coef: bool) -> Solutions:
+    n_problems = problems.n_problems
+    n_kept = n_problems if keep_coef else 0
+    return Solutions(
+        coef=np.zeros((n_kept, problems.X.shape[1])),
+        intercept=intercept.copy(),
+        extra_coef=np.zeros((n_kept, problems.n_extras)),
+        objective=np.zeros(problems.C.shape),
+        held_out=np.zeros(problems.C.shape),
+        n_passes=np.zeros(n_problems, dtype=np.int32),
+        converged=np.ones(n_problems, dtype=bool),
+    )
+
+
+def _fill_constant(
+    problems: LogisticProblems,
+    constant: NDArray[np.bool_],
+    intercept: Floats,
+    weight: Floats,
+    solutions: Solutions,
+) -> None:
+    if not constant.any():
+        return
+    b = intercept[constant]
+    loss = np.minimum(np.logaddexp(0.0, b), np.logaddexp(0.0, -b))
+    solutions.objective[constant] = (weight[constant] * loss)[:, None]
+    negative, positive = problems.held_out_classes()
+    held_out = negative[constant] * np.logaddexp(0, b) + positive[constant] * np.logaddexp(0, -b)
+    solutions.held_out[constant] = held_out[:, None]
+
+
+def _solve_proper(
+    problems: LogisticProblems,
+    order: NDArray[np.intp],
+    intercept: Floats,
+    solutions: Solutions,
+    tol: float,
+    max_iter: int,
+    n_threads: int,
+    keep_coef: bool,
+) -> None:
+    matrix, used = _native_matrix(problems.X)
+    n_features, n_extras = len(used), problems.n_extras
+    shape = (len(order), problems.C.shape[1])
+    coef = np.empty((len(order), n_features + 1 + n_extras)) if keep_coef else None
+    objective, held_out = np.empty(shape), np.empty(shape)
+    passes, converged = np.empty(len(order), np.int32), np.empty(len(order), np.uint8)
+    start = None
+    if problems.start is not None:
+        rest = problems.start[order, problems.X.shape[1] :]
+        start = np.hstack([problems.start[np.ix_(order, used)], rest])
+    native.solve_logistic(
+        x=matrix,
+        extras=None if problems.extras is None else _native_csr(problems.extras),
+        labels=np.ascontiguousarray(problems.targets.T),
+        target=problems.target_of[order].astype(np.int32),
+        weights=None if problems.weights is None else np.ascontiguousarray(problems.weights.T),
+        weight=None if problems.weights is None else problems._weight_columns()[order],
+        total=problems.total_weight,
+        C=np.ascontiguousarray(problems.C[order]),
+        extra_penalty=np.broadcast_to(problems.extra_penalty, problems.C.shape)[order],
+        uses=None if problems.uses is None else problems.uses[order].astype(np.uint8),
+        start=start,
+        start_intercept=np.ascontiguousarray(intercept[order]),
+        tolerance=tol,
+        max_newton=max_iter,
+        n_threads=n_threads,
+        coef=coef,
+        objective=objective,
+        held_out=held_out,
+        passes=passes,
+        converged=converged,
+    )
+    solutions.objective[order] = objective
+    solutions.held_out[order] = held_out
+    solutions.n_passes[order] = passes
+    solutions.converged[order] = converged.astype(bool)
+    if coef is not None:
+        for row, problem in zip(coef, order, strict=True):
+            solutions.coef[problem, used] = row[:n_features]
+        solutions.intercept[order] = coef[:, n_features]
+        solutions.extra_coef[order] = coef[:, n_features + 1 :]
+
+
+def _native_matrix(X: Any) -> tuple[native.Matrix, NDArray[np.intp]]:
+    """X for the engine, without empty columns, and the columns that are left."""
+    n_features = X.shape[1]
+    if not sp.issparse(X):
+        return native.Matrix(X), np.arange(n_features)
+    occupied = np.bincount(X.indices, minlength=n_features) > 0
+    used = np.flatnonzero(occupied)
+    if len(used) > (1 - _WORTH_COMPACTING) * n_features:
+        return _native_csr(X), np.arange(n_features)
+    rank = np.cumsum(occupied, dtype=np.int32) - 1
+    indices = rank[X.indices].astype(np.int32, copy=False)
+    return native.Matrix(X.indptr.astype(np.int64), indices, X.data, len(used)), used
+
+
+def _native_csr(X: Any) -> native.Matrix:
+    return native.Matrix(
+        X.indptr.astype(np.int64),
+        X.indices.astype(np.int32, copy=False),
+        np.ascontiguousarray(X.data, dtype=np.float64),
+        X.shape[1],
+    )

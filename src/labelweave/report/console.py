@@ -1,0 +1,62 @@
+"""Where a report is written: colours and width of a terminal, plain lines of a pipe."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.console import Console
+
+__all__ = ["Symbols", "make_console"]
+
+# A pipe has no width: nothing is wrapped for it unless COLUMNS asks for it.
+_UNLIMITED = 10_000
+
+
+def make_console(file: TextIO) -> Console:
+    r"""Return a console for a stream: styled on a terminal, plain and unwrapped elsewhere.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.StringIO()
+    >>> make_console(stream).print("[bold]plain[/bold]")
+    >>> stream.getvalue()
+    'plain\n'
+    """
+    is_terminal = file.isatty()
+    wrapped = is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return Console(
+        file=file,
+        force_terminal=None if is_terminal else False,
+        width=None if wrapped else _UNLIMITED,
+        highlight=False,
+        soft_wrap=False,
+    )
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The few characters beyond ASCII a table uses, or stand-ins where they cannot be written.
+
+    Examples
+    --------
+    >>> Symbols.of("utf-8").plus_minus, Symbols.of("ascii").plus_minus
+    ('±', '+/-')
+    """
+
+    plus_minus: str
+    better: str
+    worse: str
+    missing: str
+
+    @classmethod
+    def of(cls, encoding: str) -> Symbols:
+        """Return what the encoding of a stream can write."""
+        symbols = cls("±", "●", "○", "–")
+        try:
+            "±●○–".encode(encoding)
+        except (UnicodeEncodeError, LookupError):
+            return cls("+/-", ">", "<", "-")
+        return symbols

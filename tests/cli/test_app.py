@@ -1,0 +1,88 @@
+"""The group of commands: help, version, how errors and interruptions end."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import labelweave
+from labelweave.cli import app
+from tests.cli.conftest import PRIOR
+
+COMMANDS = ("compare", "fit", "predict", "evaluate", "datasets")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(run, command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"labelweave {command}" in result.stdout.partition("\n")[2]
+
+
+def test_help_lists_the_commands_and_version_tells_it(run):
+    result = run("--help")
+    assert all(f"  {command} " in result.stdout for command in COMMANDS)
+    assert run("-h").stdout == result.stdout
+    assert run("--version").stdout == f"labelweave {labelweave.__version__}\n"
+
+
+def test_the_catalogue(run):
+    result = run("datasets")
+    assert result.exit_code == 0
+    (emotions,) = (line for line in result.stdout.splitlines() if line.startswith("emotions"))
+    assert emotions.split()[:6] == ["emotions", "593", "72", "6", "1.868", "bundled"]
+
+
+def test_no_command_and_unknown_command(run):
+    assert "Usage" in run().output
+    result = run("compar")
+    assert result.exit_code == 2
+    assert "compar" in result.stderr
+
+
+def raising(error):
+    def fail(*_args, **_kwargs):
+        raise error
+
+    return fail
+
+
+def test_an_interruption_is_quiet(run, table, monkeypatch):
+    monkeypatch.setattr("labelweave.evaluation.compare", raising(KeyboardInterrupt()))
+    result = run("compare", table, "--labels", "last:3", "-m", PRIOR)
+    assert (result.exit_code, result.output) == (130, "")
+
+
+def test_an_unexpected_error_is_one_line(run, table, monkeypatch):
+    monkeypatch.setattr("labelweave.evaluation.compare", raising(RuntimeError("a bug")))
+    result = run("compare", table, "--labels", "last:3", "-m", PRIOR)
+    assert result.exit_code == 1
+    assert result.stderr == "error: RuntimeError: a bug (--debug shows where)\n"
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_debug_lets_it_through(table, monkeypatch, place):
+    monkeypatch.setattr("labelweave.evaluation.compare", raising(RuntimeError("a bug")))
+    words = ["compare", str(table), "--labels", "last:3", "-m", PRIOR]
+    words = ["--debug", *words] if place == "first" else [*words, "--debug"]
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, RuntimeError)
+
+
+def test_out_of_memory(run, table, monkeypatch):
+    monkeypatch.setattr("labelweave.evaluation.compare", raising(MemoryError()))
+    result = run("compare", table, "--labels", "last:3", "-m", PRIOR)
+    assert result.exit_code == 1
+    assert "out of memory" in result.stderr
+
+
+def test_help_does_not_load_the_libraries_it_does_not_need():
+    program = (
+        "import sys; import labelweave.cli; "
+        "print(*{'sklearn', 'scipy', 'pandas', 'joblib', 'skops'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""

@@ -1,0 +1,161 @@
+"""``labelweave compare`` from the words typed to the table, the file and the exit code."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from labelweave import evaluation
+from labelweave.datasets import load
+from labelweave.evaluation import Comparison, IterativeStratification, make_methods
+from tests.cli.conftest import NEIGHBOURS, PRIOR
+
+BROKEN = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=-1)"
+
+
+def test_figures_are_those_of_the_library(run, table, tmp_path):
+    output = tmp_path / "result.json"
+    result = run(
+        *("compare", table, "--labels", "last:3", "--methods", f"{NEIGHBOURS},{PRIOR}"),
+        *("--folds", 3, "--splits", "stratified", "--seed", 4, "--jobs", 1, "--output", output),
+    )
+    assert result.exit_code == 0, result.stderr
+    kept = Comparison.from_json(output.read_text(encoding="utf-8"))
+    data = load(table, labels="last:3")
+    expected = evaluation.compare(
+        make_methods(f"{NEIGHBOURS},{PRIOR}", seed=4),
+        data.X,
+        data.Y,
+        folds=IterativeStratification(3, random_state=4),
+    )
+    for method in expected.methods:
+        for metric in expected.metrics:
+            np.testing.assert_array_equal(
+                kept.scores(method, metric), expected.scores(method, metric)
+            )
+    assert kept.data.name == "weather"
+    mean = expected.scores("DummyClassifier", "hamming_loss").mean()
+    assert f"{mean:.4f}" in result.stdout
+    assert "wins/ties/losses" in result.stdout
+    assert result.stderr == ""
+
+
+def test_choices_reach_the_comparison(run, table, tmp_path):
+    output = tmp_path / "result.json"
+    result = run(
+        *(
+            "compare",
+            table,
+            "--labels",
+            "sun,rain",
+            "-m",
+            f"{PRIOR},{NEIGHBOURS}",
+            "-k",
+            2,
+            "-j",
+            1,
+        ),
+        *("--metrics", "exact-match,jaccard", "--no-scale", "--test", "corrected", "-o", output),
+    )
+    assert result.exit_code == 0, result.stderr
+    content = json.loads(output.read_text(encoding="utf-8"))
+    assert content["metrics"] == ["exact_match", "jaccard"]
+    assert content["data"]["n_labels"] == 2
+    assert content["data"]["n_features"] == 6
+    assert content["scale"] == "False"
+    assert content["splitter"] == "KFold(n_splits=2, random_state=0, shuffle=True)"
+    assert "corrected t-test" in result.stdout
+
+
+def test_a_method_that_fails_is_told_and_the_others_are_shown(run, table):
+    result = run(
+        "compare", table, "--labels", "last:3", "-m", f"{PRIOR},{BROKEN}", "-k", 2, "-j", 1
+    )
+    assert result.exit_code == 0
+    assert "exact match" in result.stdout
+    assert "KNeighborsClassifier(n_neighbors=-1) failed on 2 of 2 folds" in result.stderr
+
+
+def test_nothing_but_failures_is_a_failure(run, table):
+    result = run("compare", table, "--labels", "last:3", "-m", BROKEN, "-k", 2, "-j", 1)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: KNeighborsClassifier(n_neighbors=-1) failed on 2 of 2")
+    assert "Traceback" not in result.stderr
+
+
+def test_warnings_of_workers_are_gathered_on_the_error_stream(run, table):
+    linear = (
+        "sklearn.multioutput.MultiOutputClassifier("
+        "estimator=sklearn.linear_model.LogisticRegression(max_iter=1))"
+    )
+    result = run("compare", table, "--labels", "last:3", "-m", linear, "-k", 2, "-j", 1)
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("warning: MultiOutputClassifier") for line in lines)
+    assert any("ConvergenceWarning" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--methods", "brr"], "error: --methods: unknown method 'brr': did you mean br"),
+        (["--methods", "br(C=1"], "error: --methods: "),
+        (["--methods", f"{PRIOR}(strat=1)"], "no option 'strat': did you mean strategy"),
+        (["--metrics", "f2"], "error: --metrics: unknown metric 'f2'"),
+        (["--folds", "1"], "--folds"),
+        (["--folds", "61"], "error: --folds: "),
+        (["--splits", "random"], "--splits"),
+        (["--test", "wilcoxon"], "--test"),
+        (["--labels", "snow"], "error: DATASET: "),
+        (["--jobs", "0"], "error: --jobs: "),
+        (["--output", "no/such/folder/result.json"], "error: --output: the folder"),
+        (["--output", "."], "error: --output: . is a folder"),
+        (["--seed", "-1"], "--seed"),
+        (["--unknown"], "--unknown"),
+    ],
+)
+def test_bad_words_end_with_2_and_name_the_option(run, table, words, message):
+    standard = ["--labels", "last:3", "--methods", PRIOR]
+    result = run("compare", table, *standard, *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("emotons", "error: DATASET: 'emotons' is neither a file nor a known data set. Did you"),
+        ("missing.csv", "error: DATASET: "),
+    ],
+)
+def test_data_that_is_not_there(run, name, message):
+    result = run("compare", name, "--methods", PRIOR, "--labels", "last:1")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_table_without_named_labels_asks_for_the_option(run, table):
+    result = run("compare", table, "--methods", PRIOR)
+    assert result.exit_code == 2
+    assert "--labels" in result.stderr
+
+
+def test_as_a_process_through_a_pipe_with_two_workers(table):
+    words = ["compare", str(table), "--labels", "last:3", "-m", f"{PRIOR},{NEIGHBOURS}", "-k", "2"]
+    done = subprocess.run(
+        [sys.executable, "-m", "labelweave", *words, "--jobs", "2"],
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert done.stdout.startswith("weather: 60 rows, 5 features, 3 labels; 2 folds\n")

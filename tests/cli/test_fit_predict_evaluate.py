@@ -1,0 +1,170 @@
+"""The life of a model file: fit, predict, evaluate, and every way it can go wrong."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from labelweave import evaluation, persistence
+from tests.cli.conftest import NEIGHBOURS, PRIOR
+
+LABELS = ["sun", "rain", "wind"]
+RIDGE = "sklearn.linear_model.RidgeClassifier"
+
+
+@pytest.fixture
+def model(run, table, tmp_path):
+    path = tmp_path / "weather.skops"
+    result = run("fit", table, "--labels", "last:3", "--method", NEIGHBOURS, "--model", path)
+    assert result.exit_code == 0, result.stderr
+    assert "60 rows, 5 features, 3 labels" in result.stderr
+    assert result.stdout == ""
+    return path
+
+
+def by_hand(table):
+    frame = pd.read_csv(table)
+    pipeline = make_pipeline(StandardScaler(), KNeighborsClassifier(3, algorithm="brute"))
+    return pipeline.fit(frame[list("abcde")], frame[LABELS]), frame
+
+
+def test_predictions_are_those_of_the_model(run, table, model):
+    pipeline, frame = by_hand(table)
+    result = run("predict", model, table)
+    assert result.exit_code == 0, result.stderr
+    predicted = pd.read_csv(io.StringIO(result.stdout))
+    assert list(predicted.columns) == LABELS
+    np.testing.assert_array_equal(predicted, pipeline.predict(frame[list("abcde")]))
+
+
+def test_columns_are_found_by_name_and_others_ignored(run, table, model, tmp_path):
+    pipeline, frame = by_hand(table)
+    shuffled = frame[["e", "c", "a", "b", "d"]].assign(comment="text")
+    other, output = tmp_path / "other.csv.gz", tmp_path / "probabilities.csv"
+    shuffled.to_csv(other, index=False)
+    result = run("predict", model, other, "--proba", "--output", output)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    expected = np.column_stack([p[:, 1] for p in pipeline.predict_proba(frame[list("abcde")])])
+    np.testing.assert_allclose(pd.read_csv(output), expected, atol=1e-5)
+
+
+def test_parquet_too(run, table, model, tmp_path):
+    pd.read_csv(table).to_parquet(tmp_path / "weather.parquet")
+    from_csv = run("predict", model, table)
+    from_parquet = run("predict", model, tmp_path / "weather.parquet")
+    assert from_parquet.exit_code == 0, from_parquet.stderr
+    assert from_parquet.stdout == from_csv.stdout
+
+
+def test_sparse_data_has_no_feature_names(run, tmp_path):
+    data, path = tmp_path / "data.svm", tmp_path / "model.skops"
+    data.write_text("0,2 1:0.5 3:1\n1 2:2\n0,1 1:1 2:1\n2 3:4\n")
+    brute = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=1, algorithm='brute')"
+    assert run("fit", data, "-m", brute, "--model", path).exit_code == 0
+    predicted = pd.read_csv(io.StringIO(run("predict", path, data).stdout))
+    np.testing.assert_array_equal(predicted, [[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    dense = tmp_path / "dense.csv"
+    dense.write_text("p,q,r\n0.5,0,1\n0,0,4\n")
+    predicted = pd.read_csv(io.StringIO(run("predict", path, dense).stdout))
+    np.testing.assert_array_equal(predicted, [[1, 0, 1], [0, 0, 1]])
+    dense.write_text("p,q\n0.5,0\n")
+    result = run("predict", path, dense)
+    assert result.exit_code == 2
+    assert "there are 2 features, the model needs 3" in result.stderr
+
+
+def test_evaluate(run, table, model, tmp_path):
+    pipeline, frame = by_hand(table)
+    predicted = pipeline.predict(frame[list("abcde")])
+    output = tmp_path / "scores.json"
+    result = run("evaluate", model, table, "--output", output)
+    assert result.exit_code == 0, result.stderr
+    scores = json.loads(output.read_text(encoding="utf-8"))["scores"]
+    for name, value in scores.items():
+        assert value == evaluation.METRICS[name](frame[LABELS], predicted)
+    assert f"exact match     {scores['exact_match']:.4f}" in result.stdout
+    assert "CLL-loss / row       –" in result.stdout
+
+
+def test_evaluate_aligns_labels_by_name(run, table, model, tmp_path):
+    swapped = tmp_path / "swapped.csv"
+    pd.read_csv(table)[["wind", "c", "sun", "b", "a", "rain", "d", "e"]].to_csv(
+        swapped, index=False
+    )
+    expected = run("evaluate", model, table).stdout
+    assert run("evaluate", model, swapped).stdout == expected
+    assert run("evaluate", model, swapped, "--labels", "wind,rain,sun").stdout == expected
+
+
+def test_scaling_can_be_left_out(run, table, tmp_path):
+    path = tmp_path / "plain.skops"
+    run("fit", table, "--labels", "last:3", "-m", PRIOR, "--no-scale", "--model", path)
+    assert type(persistence.load(path)).__name__ == "DummyClassifier"
+
+
+def test_no_probabilities(run, table, tmp_path):
+    path = tmp_path / "ridge.skops"
+    assert run("fit", table, "--labels", "last:3", "-m", RIDGE, "--model", path).exit_code == 0
+    result = run("predict", path, table, "--proba")
+    assert result.exit_code == 2
+    assert "error: --proba: this model gives no probabilities" in result.stderr
+
+
+def test_types_that_need_trust(run, table, tmp_path):
+    path = tmp_path / "tree.skops"
+    tree = "sklearn.tree.DecisionTreeClassifier(max_depth=2)"
+    assert run("fit", table, "--labels", "last:3", "-m", tree, "--model", path).exit_code == 0
+    refused = run("predict", path, table)
+    assert refused.exit_code == 2
+    assert "error: MODEL: " in refused.stderr
+    assert run("predict", path, table, "--trust", "sklearn.tree._tree.Tree").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b,c,d\n1,2,3,4\n", "FILE: 1 of the model's 5 features are missing: e"),
+        ("a,b,c,d,e\n1,2,3,4,5\n1,2,,4,5\n", "FILE: column 'c' has no finite number in row 2"),
+        ("a,b,c,d,e\n1,2,x,4,5\n", "FILE: column 'c' has no finite number in row 1 ('x')"),
+        ("", "error: FILE: "),
+    ],
+)
+def test_files_that_cannot_be_predicted(run, model, tmp_path, content, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    result = run("predict", model, path)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_what_is_missing_is_named(run, table, model, tmp_path):
+    for words, message in (
+        (("predict", tmp_path / "none.skops", table), "error: MODEL: No such file"),
+        (("predict", table, table), "error: MODEL: "),
+        (("predict", model, tmp_path / "none.csv"), "error: FILE: No such file"),
+        (("predict", model, "no-such-set"), "error: FILE: 'no-such-set' is neither a file"),
+        (("predict", model, table, "-o", tmp_path / "x" / "y.csv"), "error: --output: the folder"),
+        (("evaluate", model, "emotions"), "error: DATASET: 5 of the model's 5 features"),
+        (("evaluate", model, table, "--labels", "sun,rain"), "name them with --labels"),
+        (("fit", table, "--model", tmp_path / "m.skops", "--method", "xx"), "error: --method: "),
+        (("fit", table, "--model", tmp_path, "-m", PRIOR), "is a folder; name a file"),
+    ):
+        result = run(*words)
+        assert result.exit_code == 2, words
+        assert message in result.stderr
+
+
+def test_a_method_that_cannot_be_fitted(run, table, tmp_path):
+    broken = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=-1)"
+    path = tmp_path / "m.skops"
+    result = run("fit", table, "--labels", "last:3", "-m", broken, "--model", path)
+    assert result.exit_code == 1
+    assert "cannot be fitted to weather" in result.stderr
+    assert not path.exists()

@@ -1,0 +1,71 @@
+"""A decision for a loss has the least expected loss of all label vectors."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelweave.decision import HammingLoss, SubsetLoss, resolve_decision
+from labelweave.inference import Exhaustive, Greedy
+from labelweave.joint import ChainJoint
+from tests.joint.cases import forms, label_counts, make, make_with_oracle, row_counts, seeds
+
+
+def subset(y, truth):
+    return float(y != truth)
+
+
+def hamming(y, truth):
+    return float(np.mean(np.array(y) != np.array(truth)))
+
+
+LOSSES = {subset: SubsetLoss(), hamming: HammingLoss()}
+
+
+@settings(max_examples=40, deadline=None)
+@given(forms, seeds, row_counts, label_counts, st.sampled_from([subset, hamming]))
+def test_decisions_minimise_the_expected_loss(form, seed, n, L, definition):
+    joint, rows = make_with_oracle(form, seed, n, L)
+    loss = LOSSES[definition]
+    decided = loss(joint)
+    assert decided.shape == (n, L)
+    assert decided.dtype == np.int8
+    for y in itertools.product((0, 1), repeat=L):
+        expected = [sum(p * definition(y, t) for t, p in table.items()) for table in rows]
+        risk = loss.risk(joint, np.tile(y, (n, 1)))
+        np.testing.assert_allclose(risk, expected, atol=1e-9)
+        assert (loss.risk(joint, decided) <= risk + 1e-9).all()
+
+
+def test_subset_and_hamming_can_disagree():
+    joint, _ = make("table", seed=1, n=60, L=3)
+    assert (SubsetLoss()(joint) != HammingLoss()(joint)).any()
+
+
+def test_subset_loss_uses_its_inference():
+    joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
+    assert SubsetLoss(Greedy())(joint).tolist() == [[1, 0]]
+    assert SubsetLoss(Exhaustive())(joint).tolist() == [[0, 0]]
+    assert resolve_decision("subset", Greedy())(joint).tolist() == [[1, 0]]
+
+
+def test_names():
+    assert resolve_decision("subset") == SubsetLoss()
+    assert resolve_decision("hamming", Greedy()) == HammingLoss()
+    own = HammingLoss()
+    assert resolve_decision(own) is own
+
+
+@pytest.mark.parametrize("decision", ["f1", "Subset", None, 3])
+def test_unknown_decisions(decision):
+    with pytest.raises(ValueError, match="decision must be 'subset', 'hamming'"):
+        resolve_decision(decision)
+
+
+def test_hamming_risk_checks_labels():
+    joint, _ = make("chain", seed=1, n=2, L=3)
+    for labels in (np.zeros((2, 2)), np.full((2, 3), 2)):
+        with pytest.raises(ValueError, match="labels must"):
+            HammingLoss().risk(joint, labels)

@@ -1,0 +1,43 @@
+"""One form for the answers of every kind of classifier."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_multilabel_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from labelweave.evaluation import labels_of, marginals_of
+
+X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
+FORMS = {
+    "list of tables": MultiOutputClassifier(LogisticRegression()),
+    "one table": OneVsRestClassifier(LogisticRegression()),
+    "in a pipeline": make_pipeline(StandardScaler(), MultiOutputClassifier(LogisticRegression())),
+}
+
+
+@pytest.mark.parametrize("model", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_labels_and_marginals_have_a_column_a_label(model, n_labels):
+    one_column = n_labels == 1 and model is FORMS["one table"]
+    model.fit(X, Y[:, 0] if one_column else Y[:, :n_labels])
+    labels, marginals = labels_of(model, X), marginals_of(model, X)
+    assert labels.shape == marginals.shape == (60, n_labels)
+    np.testing.assert_array_equal(labels, marginals > 0.5)
+
+
+def test_labels_that_were_constant():
+    constant = np.column_stack([Y[:, 0], np.zeros(60, int), np.ones(60, int)])
+    marginals = marginals_of(DummyClassifier().fit(X, constant), X)
+    np.testing.assert_allclose(marginals[0], [Y[:, 0].mean(), 0, 1])
+    for value in (0, 1):
+        single = DummyClassifier().fit(X, np.full((60, 1), value))
+        np.testing.assert_array_equal(marginals_of(single, X), np.full((60, 1), value))
+
+
+def test_no_probabilities():
+    assert marginals_of(RidgeClassifier().fit(X, Y), X) is None

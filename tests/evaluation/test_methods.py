@@ -1,0 +1,158 @@
+"""Specifications of methods: read as data, built only from known classes, told apart by errors."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from labelweave.evaluation import METHODS, make_method, make_methods
+from labelweave.evaluation.expressions import Call, parse_call, split_calls
+
+names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True).filter(
+    lambda name: name.isidentifier() and not __import__("keyword").iskeyword(name)
+)
+literals = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text("ab ,()[]'\"=", max_size=6),
+    lambda values: (
+        st.lists(values, max_size=3) | st.dictionaries(st.text("ab"), values, max_size=2)
+    ),
+    max_leaves=4,
+)
+calls = st.recursive(
+    st.builds(Call, names, st.dictionaries(names, literals, max_size=3)),
+    lambda inner: st.builds(Call, names, st.dictionaries(names, literals | inner, max_size=3)),
+    max_leaves=3,
+)
+
+
+@given(calls)
+def test_what_is_written_is_read_back(call):
+    assert parse_call(str(call)) == call
+
+
+@given(st.lists(calls, max_size=4))
+def test_lists_are_split_at_the_outer_commas(several):
+    assert split_calls(", ".join(map(str, several))) == [str(call) for call in several]
+
+
+def test_forms_of_names():
+    assert parse_call(" bomc-cmn ( ) ") == Call("bomc-cmn")
+    assert parse_call("a.b.C(x=-1)") == Call("a.b.C", {"x": -1})
+    assert parse_call("pcc(base=a.B(c=1))") == Call("pcc", {"base": Call("a.B", {"c": 1})})
+    assert split_calls(" br ,, cc,") == ["br", "cc"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("pcc(C=1", r"'\)' is missing|\) is missing"),
+        ("pcc)", "unexpected"),
+        ("pcc(C=[1)]", "unexpected"),
+        ("pcc(C='1)", "is missing"),
+    ],
+)
+def test_brackets_and_quotes_must_match(text, message):
+    with pytest.raises(ValueError, match=message):
+        split_calls(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot read ''"),
+        ("1br", "cannot read '1br'"),
+        ("pcc(C)", "say which option C is"),
+        ("pcc(1)", "say which option 1 is: name=1"),
+        ("pcc(C=cv)", "a text needs quotes: C='cv'"),
+        ("pcc(C=1+x)", "is no number"),
+        ("pcc(**{'C': 1})", "name=value"),
+        ("pcc(C=1)(D=2)", "brackets do not match|cannot read"),
+        ("pcc(C=)", "options as name=value"),
+        ("pcc(C=(lambda: 1)())", "not the name of a class"),
+        ("pcc(C=1, C=2)", "C is given twice"),
+        ("pcc(C={[]: 1})", "is no number"),
+        ("pcc(C=[x for x in (1,)])", "is no number"),
+    ],
+)
+def test_what_cannot_be_read(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_call(text)
+
+
+def test_import_paths_with_options():
+    (item,) = make_methods(
+        "sklearn.tree.DecisionTreeClassifier(max_depth=3, random_state=5)"
+    ).items()
+    assert item[0] == "DecisionTreeClassifier(max_depth=3, random_state=5)"
+    assert (item[1].max_depth, item[1].random_state) == (3, 5)
+
+
+def test_estimators_inside_estimators_share_the_seed():
+    model = make_method(
+        "sklearn.multioutput.MultiOutputClassifier("
+        "estimator=sklearn.ensemble.RandomForestClassifier(n_estimators=3))",
+        seed=9,
+    )
+    assert isinstance(model, MultiOutputClassifier)
+    assert isinstance(model.estimator, RandomForestClassifier)
+    assert model.estimator.random_state == 9
+
+
+def test_nothing_but_estimators_is_made(tmp_path):
+    target = tmp_path / "made"
+    for call in (f"pathlib.Path.touch(self='{target}')", f"os.mkdir(path='{target}')"):
+        with pytest.raises(ValueError, match=r"not a scikit-learn estimator|cannot import"):
+            make_method(call)
+        nested = f"sklearn.multioutput.MultiOutputClassifier(estimator={call})"
+        with pytest.raises(ValueError, match=r"not a scikit-learn estimator|cannot import"):
+            make_method(nested)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no method is named"),
+        ("pccc", "unknown method 'pccc': did you mean pcc"),
+        ("qqqqqq", "unknown method 'qqqqqq': Known are br, cc, pcc"),
+        ("sklearn.tree.DecisionTreeClasifier", "did you mean DecisionTreeClassifier"),
+        ("no_such_package.Model", "cannot import no_such_package.Model"),
+        ("sklearn.preprocessing.StandardScaler", "no fit and predict"),
+        (
+            "sklearn.tree.DecisionTreeClassifier(max_dept=3)",
+            "no option 'max_dept': did you mean max_depth",
+        ),
+        ("sklearn.tree.DecisionTreeClassifier,sklearn.tree.DecisionTreeClassifier", "given twice"),
+    ],
+)
+def test_errors_name_the_fix(text, message):
+    with pytest.raises(ValueError, match=message):
+        make_methods(text)
+
+
+def test_the_table_of_methods_can_be_read():
+    for method in METHODS.values():
+        assert str(parse_call(method.call)) == method.call.removesuffix("()")
+        assert method.description
+
+
+def test_options_of_the_user_win(monkeypatch):
+    stump = METHODS["br"].__class__("sklearn.tree.DecisionTreeClassifier(max_depth=1)", "stump")
+    monkeypatch.setitem(METHODS, "stump", stump)
+    (model,) = make_methods("stump(max_depth=2, criterion='entropy')").values()
+    assert isinstance(model, DecisionTreeClassifier)
+    assert (model.max_depth, model.criterion) == (2, "entropy")
+    assert make_method("stump").max_depth == 1
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_every_short_name_makes_a_classifier_with_a_seed(key):
+    model = make_method(key, seed=3)
+    assert model.get_params(deep=False)["random_state"] == 3
+    assert make_method(f"{key}(C=0.5)").C == 0.5

@@ -1,0 +1,168 @@
+"""Measures against an oracle made of Python sets, against scikit-learn, and by hand."""
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from labelweave.evaluation import METRICS, metrics, resolve_metrics
+
+LABEL_METRICS = [metric for metric in METRICS.values() if not metric.needs_joint]
+
+
+@st.composite
+def label_pairs(draw, min_labels=1):
+    shape = draw(st.integers(1, 8)), draw(st.integers(min_labels, 5))
+    labels = arrays(np.int64, shape, elements=st.integers(0, 1))
+    return draw(labels), draw(labels)
+
+
+def f1_of_sets(truth, prediction):
+    total = len(truth) + len(prediction)
+    return 1.0 if total == 0 else 2 * len(truth & prediction) / total
+
+
+def jaccard_of_sets(truth, prediction):
+    union = truth | prediction
+    return 1.0 if not union else len(truth & prediction) / len(union)
+
+
+def sets_of(matrix):
+    return [set(np.flatnonzero(line)) for line in matrix]
+
+
+def mean_over_rows(measure, truth, prediction):
+    pairs = zip(sets_of(truth), sets_of(prediction), strict=True)
+    return np.mean([measure(a, b) for a, b in pairs])
+
+
+ORACLES = {
+    "exact_match": lambda t, p: mean_over_rows(set.__eq__, t, p),
+    "subset_loss": lambda t, p: mean_over_rows(set.__ne__, t, p),
+    "hamming_loss": lambda t, p: mean_over_rows(lambda a, b: len(a ^ b), t, p) / t.shape[1],
+    "f1_micro": lambda t, p: f1_of_sets(*sets_of([t.ravel(), p.ravel()])),
+    "f1_macro": lambda t, p: mean_over_rows(f1_of_sets, t.T, p.T),
+    "f1_example": lambda t, p: mean_over_rows(f1_of_sets, t, p),
+    "jaccard": lambda t, p: mean_over_rows(jaccard_of_sets, t, p),
+}
+
+
+def test_every_label_metric_has_an_oracle():
+    assert {metric.name for metric in LABEL_METRICS} == set(ORACLES)
+
+
+@pytest.mark.parametrize("metric", LABEL_METRICS, ids=lambda metric: metric.name)
+@given(pair=label_pairs())
+def test_metric_equals_set_arithmetic(metric, pair):
+    truth, prediction = pair
+    assert metric(truth, prediction) == pytest.approx(ORACLES[metric.name](truth, prediction))
+
+
+@pytest.mark.parametrize("metric", LABEL_METRICS, ids=lambda metric: metric.name)
+@given(pair=label_pairs(), seed=st.integers(0, 9))
+def test_metric_ignores_the_order_of_rows_and_labels(metric, pair, seed):
+    truth, prediction = pair
+    random = np.random.default_rng(seed)
+    shuffle = np.ix_(*(random.permutation(size) for size in truth.shape))
+    expected = metric(truth, prediction)
+    assert metric(truth[shuffle], prediction[shuffle]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", LABEL_METRICS, ids=lambda metric: metric.name)
+@given(pair=label_pairs())
+def test_truth_is_the_best_prediction(metric, pair):
+    truth, prediction = pair
+    best, other = metric(truth, truth), metric(truth, prediction)
+    assert best == (1.0 if metric.higher_is_better else 0.0)
+    assert other <= best if metric.higher_is_better else other >= best
+    assert 0.0 <= other <= 1.0
+
+
+@given(pair=label_pairs(min_labels=2))
+def test_scikit_learn_agrees_where_it_has_the_measure(pair):
+    for average, ours in (
+        ("micro", metrics.f1_micro),
+        ("macro", metrics.f1_macro),
+        ("samples", metrics.f1_example),
+    ):
+        theirs = sklearn.metrics.f1_score(*pair, average=average, zero_division=1.0)
+        assert ours(*pair) == pytest.approx(theirs)
+    assert metrics.subset_loss(*pair) == pytest.approx(sklearn.metrics.zero_one_loss(*pair))
+
+
+def test_figures_by_hand():
+    truth = [[1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 0]]
+    prediction = [[1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 0]]
+    # TP 2, FP 1, FN 2 in all; labels: (1,0,1), (1,1,1), (0,0,0); rows: 2/3, empty, 1, 0.
+    assert metrics.exact_match(truth, prediction) == 0.5
+    assert metrics.hamming_loss(truth, prediction) == pytest.approx(3 / 12)
+    assert metrics.f1_micro(truth, prediction) == pytest.approx(4 / 7)
+    assert metrics.f1_macro(truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
+    assert metrics.f1_example(truth, prediction) == pytest.approx((2 / 3 + 1 + 1 + 0) / 4)
+    assert metrics.jaccard(truth, prediction) == pytest.approx((1 / 2 + 1 + 1 + 0) / 4)
+
+
+class Independent:
+    """A joint of independent labels with given marginals."""
+
+    def __init__(self, marginals):
+        self.marginals = np.asarray(marginals)
+
+    def log_prob(self, Y):
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(Y == 1, self.marginals, 1 - self.marginals)).sum(axis=1)
+
+
+def test_cll_loss_is_the_negative_log_likelihood():
+    joint = Independent([[0.9, 0.2], [0.5, 0.4]])
+    truth = [[1, 0], [0, 1]]
+    expected = -np.log(0.9 * 0.8) - np.log(0.5 * 0.4)
+    assert metrics.cll_loss(truth, joint) == pytest.approx(expected)
+    assert metrics.cll_loss_row(truth, joint) == pytest.approx(expected / 2)
+
+
+def test_cll_loss_of_certainty():
+    truth = [[1, 0]]
+    perfect = metrics.cll_loss(truth, Independent([[1.0, 0.0]]))
+    assert str(perfect) == "0.0"
+    assert metrics.cll_loss(truth, Independent([[0.0, 0.0]])) == np.inf
+
+
+def test_cll_loss_refuses_a_joint_of_other_rows():
+    class Fixed:
+        def log_prob(self, Y):
+            return np.zeros(3)
+
+    with pytest.raises(ValueError, match="one number a row"):
+        metrics.cll_loss([[1, 0]], Fixed())
+
+
+@pytest.mark.parametrize(
+    ("truth", "prediction", "message"),
+    [
+        ([1, 0], [1, 0], "Y_true must be an n×L array"),
+        ([[1, 0]], [[1, 0], [0, 0]], "one shape"),
+        ([[1, 2]], [[1, 0]], "Y_true must hold only 0 and 1"),
+        ([[1, 0]], [[1, -1]], "Y_pred must hold only 0 and 1"),
+        (np.empty((0, 2)), np.empty((0, 2)), "no entries"),
+        ([[np.nan, 0]], [[1, 0]], "only 0 and 1"),
+    ],
+)
+def test_bad_input_names_the_argument(truth, prediction, message):
+    for metric in LABEL_METRICS:
+        with pytest.raises(ValueError, match=message):
+            metric(truth, prediction)
+
+
+def test_resolve_metrics():
+    assert [metric.name for metric in resolve_metrics(["Exact-Match", " jaccard"])] == [
+        "exact_match",
+        "jaccard",
+    ]
+    assert len(resolve_metrics(["jaccard", "jaccard"])) == 1
+    with pytest.raises(ValueError, match="did you mean hamming_loss"):
+        resolve_metrics(["haming_loss"])
+    with pytest.raises(ValueError, match="empty"):
+        resolve_metrics([])
