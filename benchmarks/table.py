@@ -18,9 +18,9 @@ BEGIN, END = "<!-- written by make bench: begin -->", "<!-- end -->"
 
 
 def fastest_peer(contest: Contest, n_cores: int) -> str:
-    """Return the solver of scikit-learn with the fastest run among those accurate enough."""
+    """Return the solver of scikit-learn with the fastest median run among those accurate enough."""
     accurate = [k for k in contest.settings if contest.excesses[n_cores][k] <= ACCURACY]
-    return min(accurate, key=lambda k: contest.timings[n_cores][k].best)
+    return min(accurate, key=lambda k: contest.timings[n_cores][k].median)
 
 
 def summary(contests: Sequence[Contest]) -> str:
@@ -38,8 +38,8 @@ def summary(contests: Sequence[Contest]) -> str:
         n, D, L = c.problem.shape
         row = [c.problem.name, f"{n} × {D}, {L}"]
         for n_cores in (2, 1):
-            ours, name = c.timings[n_cores]["ours"].best, fastest_peer(c, n_cores)
-            theirs = c.timings[n_cores][name].best
+            ours, name = c.timings[n_cores]["ours"].median, fastest_peer(c, n_cores)
+            theirs = c.timings[n_cores][name].median
             row += [_seconds(ours), f"{_seconds(theirs)} ({name})", f"**{theirs / ours:.1f}×**"]
         rows.append([*row, _megabytes(c.peak_bytes), _megabytes(c.allowed_bytes)])
     return _markdown(rows)
@@ -47,7 +47,7 @@ def summary(contests: Sequence[Contest]) -> str:
 
 def details(contest: Contest) -> str:
     """Return the table of one set: every solver, its setting, accuracy, times and ratios."""
-    rows = [["solver", "setting", "excess"]]
+    rows = [["solver", "setting", "excess", "runs"]]
     for cores in ("1 core", "2 cores"):
         rows[0] += [f"{cores}: best", "median", "ratio to ours"]
     for name in ("ours", *contest.settings):
@@ -56,10 +56,11 @@ def details(contest: Contest) -> str:
         )
         worst = max(contest.excesses[n_cores][name] for n_cores in (1, 2))
         row = [name, setting, f"{worst:.1e}" + ("" if worst <= ACCURACY else " (missed)")]
+        row.append(str(len(contest.timings[2][name].seconds)))
         for n_cores in (1, 2):
             timing, ours = contest.timings[n_cores][name], contest.timings[n_cores]["ours"]
             row += [_seconds(timing.best), _seconds(timing.median)]
-            row.append(f"{timing.best / ours.best:.1f}×")
+            row.append(f"{timing.median / ours.median:.1f}×")
         rows.append(row)
     left_out = "".join(f"\nNot run: {k} ({why})." for k, why in contest.left_out.items())
     title = f"### {contest.problem.name}\n\n"
@@ -73,8 +74,7 @@ def write(contests: Sequence[Contest]) -> None:
     marks = re.compile(re.escape(BEGIN) + ".*" + re.escape(END), re.S)
     if not marks.search(text):
         raise SystemExit(f"{README.name} has lost its marks {BEGIN!r} and {END!r}")
-    runs = min(len(t.seconds) for c in contests for by in c.timings.values() for t in by.values())
-    parts = [BEGIN, f"Measured on {machine()}. Best of {runs} runs each.", summary(contests)]
+    parts = [BEGIN, f"Measured on {machine()}.", summary(contests)]
     parts += [details(contest) for contest in contests]
     README.write_text(marks.sub(lambda _: "\n\n".join([*parts, END]), text))
 
