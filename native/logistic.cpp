@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "parallel.hpp"
@@ -30,6 +31,8 @@ struct Lane {
     double objective = 0, decrease = 0, step = 1;  // decrease: of the quadratic model so far
     double rho = 0, rho_start = 0;                 // squared preconditioned residual, now and at the start
     double mean_curvature = 0.25;
+    double held_out = std::numeric_limits<double>::infinity();
+    int n_worse = 0;  // stages in a row whose held-out loss rose
 };
 
 // Eight problems in progress. Arrays are feature-major, one row of Lanes per column of the design.
@@ -219,7 +222,10 @@ class Block {
         solutions_.objective[at] = lane.objective;
         solutions_.held_out[at] = held_out;
         if (!lane.last) solutions_.converged[lane.problem] = 0;
-        if (++lane.stage == problems_.n_stages) {
+        lane.n_worse = held_out > lane.held_out ? lane.n_worse + 1 : 0;
+        lane.held_out = held_out;
+        if (settings_.patience > 0 && lane.n_worse >= settings_.patience) leave_path(lane);
+        if (++lane.stage >= problems_.n_stages) {
             write_coefficients(k);
             lane.phase = Phase::idle;
             lane.move = Move::none;
@@ -230,6 +236,14 @@ class Block {
         set_penalty(k);
         lane.objective += penalty(k);
         lane.newton = 0;
+    }
+
+    // The rest of the path is left out: its losses stay unknown.
+    void leave_path(Lane& lane) {
+        const std::size_t end = (lane.problem + 1) * problems_.n_stages;
+        for (std::size_t at = lane.problem * problems_.n_stages + lane.stage + 1; at < end; ++at)
+            solutions_.objective[at] = solutions_.held_out[at] = std::numeric_limits<double>::quiet_NaN();
+        lane.stage = problems_.n_stages;
     }
 
     void write_coefficients(int k) {

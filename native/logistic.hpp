@@ -32,6 +32,7 @@ struct LogisticProblems {
 struct LogisticSettings {
     double tolerance = 1e-7;  // relative decrease promised by the last Newton step
     int max_newton = 100;     // per stage
+    int patience = 0;         // leave a path after so many rises of the held-out loss; 0: never
     int n_threads = 1;
 };
 

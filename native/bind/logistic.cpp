@@ -1,4 +1,5 @@
 #include "logistic.hpp"
+#include "scores.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -42,6 +43,21 @@ struct Matrix {
     std::size_t n_columns = 0;
 };
 
+// The features of a design with n_rows rows.
+Design design_of(const Matrix& x, std::size_t n_rows) {
+    Design design;
+    design.n_rows = n_rows;
+    design.n_features = x.n_columns;
+    if (x.dense) {
+        require(x.dense->shape(0) == n_rows, "X has another number of rows than its targets");
+        design.dense = x.dense->data();
+    } else {
+        require(x.indptr->shape(0) == n_rows + 1, "X has another number of rows than its targets");
+        design.sparse = {x.indptr->data(), x.indices->data(), x.values->data()};
+    }
+    return design;
+}
+
 bool interrupted() {
     nb::gil_scoped_acquire acquire;
     return PyErr_CheckSignals() != 0;
@@ -67,20 +83,12 @@ void bind_logistic(nb::module_& m) {
            std::optional<In<double, 2>> weights, std::optional<In<std::int32_t, 1>> weight,
            std::optional<In<double, 1>> total, In<double, 2> C, In<double, 2> extra_penalty,
            std::optional<In<std::uint8_t, 2>> uses, std::optional<In<double, 2>> start, In<double, 1> start_intercept,
-           double tolerance, int max_newton, int n_threads, std::optional<Out<double, 2>> coef,
+           double tolerance, int max_newton, int patience, int n_threads, std::optional<Out<double, 2>> coef,
            Out<double, 2> objective, Out<double, 2> held_out, Out<std::int32_t, 1> passes,
            Out<std::uint8_t, 1> converged) {
             LogisticProblems p;
             const std::size_t n = labels.shape(1), k = target.shape(0), stages = C.shape(1);
-            p.design.n_rows = n;
-            p.design.n_features = x.n_columns;
-            if (x.dense) {
-                require(x.dense->shape(0) == n, "X and labels differ in their number of rows");
-                p.design.dense = x.dense->data();
-            } else {
-                require(x.indptr->shape(0) == n + 1, "X and labels differ in their number of rows");
-                p.design.sparse = {x.indptr->data(), x.indices->data(), x.values->data()};
-            }
+            p.design = design_of(x, n);
             if (extras && *extras) {
                 const Matrix& e = **extras;
                 require(e.indptr && e.indptr->shape(0) == n + 1, "extras must be CSR with as many rows as X");
@@ -129,7 +137,7 @@ void bind_logistic(nb::module_& m) {
             try {
                 nb::gil_scoped_release release;
                 Interrupt interrupt(interrupted);
-                solve_logistic(p, {tolerance, max_newton, n_threads}, out, interrupt);
+                solve_logistic(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
             } catch (const Interrupted&) {
                 throw nb::python_error();
             }
@@ -137,9 +145,22 @@ void bind_logistic(nb::module_& m) {
         nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
         nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"), nb::arg("extra_penalty"),
         nb::arg("uses").none(), nb::arg("start").none(), nb::arg("start_intercept"), nb::arg("tolerance"),
-        nb::arg("max_newton"), nb::arg("n_threads"), nb::arg("coef").none(), nb::arg("objective"), nb::arg("held_out"),
+        nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none(), nb::arg("objective"), nb::arg("held_out"),
         nb::arg("passes"), nb::arg("converged"),
         "Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.");
+
+    m.def(
+        "linear_scores",
+        [](const Matrix& x, In<double, 2> weights, In<double, 1> intercept, Out<double, 2> scores, int n_threads) {
+            const Design design = design_of(x, scores.shape(0));
+            require(weights.shape(1) == x.n_columns, "weights and X differ in their number of features");
+            require(weights.shape(0) == scores.shape(1) && intercept.shape(0) == scores.shape(1),
+                    "weights, intercept and scores differ in their number of outputs");
+            nb::gil_scoped_release release;
+            linear_scores(design, weights.data(), intercept.data(), scores.shape(1), scores.data(), n_threads);
+        },
+        nb::arg("x"), nb::arg("weights"), nb::arg("intercept"), nb::arg("scores"), nb::arg("n_threads"),
+        "Fill scores with X weights' + intercept.");
 }
 
 }  // namespace labelweave::bind

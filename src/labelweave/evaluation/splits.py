@@ -16,7 +16,7 @@ from sklearn.model_selection import BaseCrossValidator, KFold
 __all__ = ["IterativeStratification", "make_splitter"]
 
 
-class IterativeStratification(BaseCrossValidator):  # type: ignore[misc]
+class IterativeStratification(BaseCrossValidator):
     """K folds with the same share of every label and every label combination.
 
     Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011): serve the label with the

@@ -4,7 +4,18 @@
 penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees.
 """
 
+from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
+from labelweave.logistic.path import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
 
-__all__ = ["LogisticProblems", "Solutions", "solve", "solve_problems"]
+__all__ = [
+    "LinearConditionals",
+    "LogisticProblems",
+    "PenaltyChoice",
+    "Solutions",
+    "choose_penalties",
+    "fit_conditionals",
+    "solve",
+    "solve_problems",
+]

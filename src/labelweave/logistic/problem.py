@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -66,6 +65,11 @@ class LogisticProblems:
         """Number of extra columns E."""
         return 0 if self.extras is None else int(self.extras.shape[1])
 
+    @property
+    def has_extras(self) -> bool:
+        """Whether any problem uses an extra column."""
+        return self.n_extras > 0 and (self.uses is None or bool(self.uses.any()))
+
     def class_weights(self) -> tuple[Floats, Floats]:
         """Weight of the negative and of the positive rows of every problem."""
         n, n_targets = self.targets.shape
@@ -95,9 +99,9 @@ class LogisticProblems:
 
 def as_features(X: Any) -> Any:
     """X as the engine reads it: C-contiguous float64, or CSR with float64 values."""
-    if sp.issparse(X):
-        return X.tocsr().astype(np.float64, copy=False)
-    return np.ascontiguousarray(X, dtype=np.float64)
+    if not hasattr(X, "tocsr"):
+        return np.ascontiguousarray(X, dtype=np.float64)
+    return X.tocsr().astype(np.float64, copy=False)
 
 
 def as_labels(Y: Any) -> NDArray[np.int8]:

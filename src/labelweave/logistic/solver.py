@@ -107,10 +107,14 @@ def solve_problems(
     *,
     tol: float = 1e-7,
     max_iter: int = 100,
+    patience: int = 0,
     n_threads: int = 1,
     keep_coef: bool = True,
 ) -> Solutions:
     """Solve every problem along its path of penalties.
+
+    With `patience`, a problem leaves its path once the held-out loss has risen so many times in a
+    row; the losses of the stages it skips are NaN.
 
     A target of one class only has no finite optimum; it gets a constant conditional with Laplace's
     smoothing, (k + 1) / (n + 2), instead.
@@ -125,7 +129,8 @@ def solve_problems(
     order = np.flatnonzero(proper)
     order = order[np.argsort(-positive[order], kind="stable")]
     if len(order):
-        _solve_proper(problems, order, intercept, solutions, tol, max_iter, n_threads, keep_coef)
+        settings = {"tolerance": tol, "max_newton": max_iter, "patience": patience}
+        _solve_proper(problems, order, intercept, solutions, settings, n_threads)
     return solutions
 
 
@@ -165,12 +170,11 @@ def _solve_proper(
     order: NDArray[np.intp],
     intercept: Floats,
     solutions: Solutions,
-    tol: float,
-    max_iter: int,
+    settings: dict[str, Any],
     n_threads: int,
-    keep_coef: bool,
 ) -> None:
-    matrix, used = _native_matrix(problems.X)
+    keep_coef = len(solutions.coef) > 0
+    features, used = _without_empty_columns(problems.X)
     n_features, n_extras = len(used), problems.n_extras
     shape = (len(order), problems.C.shape[1])
     coef = np.empty((len(order), n_features + 1 + n_extras)) if keep_coef else None
@@ -181,8 +185,8 @@ def _solve_proper(
         rest = problems.start[order, problems.X.shape[1] :]
         start = np.hstack([problems.start[np.ix_(order, used)], rest])
     native.solve_logistic(
-        x=matrix,
-        extras=None if problems.extras is None else _native_csr(problems.extras),
+        x=native_matrix(features),
+        extras=None if problems.extras is None else native_matrix(problems.extras),
         labels=np.ascontiguousarray(problems.targets.T),
         target=problems.target_of[order].astype(np.int32),
         weights=None if problems.weights is None else np.ascontiguousarray(problems.weights.T),
@@ -193,14 +197,13 @@ def _solve_proper(
         uses=None if problems.uses is None else problems.uses[order].astype(np.uint8),
         start=start,
         start_intercept=np.ascontiguousarray(intercept[order]),
-        tolerance=tol,
-        max_newton=max_iter,
         n_threads=n_threads,
         coef=coef,
         objective=objective,
         held_out=held_out,
         passes=passes,
         converged=converged,
+        **settings,
     )
     solutions.objective[order] = objective
     solutions.held_out[order] = held_out
@@ -213,24 +216,23 @@ def _solve_proper(
         solutions.extra_coef[order] = coef[:, n_features + 1 :]
 
 
-def _native_matrix(X: Any) -> tuple[native.Matrix, NDArray[np.intp]]:
-    """X for the engine, without empty columns, and the columns that are left."""
+def native_matrix(X: Any) -> native.Matrix:
+    """X as the kernels read it; X must come from `as_features`."""
+    if isinstance(X, np.ndarray):
+        return native.Matrix(X)
+    return native.Matrix(
+        X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data, X.shape[1]
+    )
+
+
+def _without_empty_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
+    """X without the columns that are empty, if they are many, and the columns that are left."""
     n_features = X.shape[1]
-    if not sp.issparse(X):
-        return native.Matrix(X), np.arange(n_features)
+    if isinstance(X, np.ndarray):
+        return X, np.arange(n_features)
     occupied = np.bincount(X.indices, minlength=n_features) > 0
     used = np.flatnonzero(occupied)
     if len(used) > (1 - _WORTH_COMPACTING) * n_features:
-        return _native_csr(X), np.arange(n_features)
+        return X, np.arange(n_features)
     rank = np.cumsum(occupied, dtype=np.int32) - 1
-    indices = rank[X.indices].astype(np.int32, copy=False)
-    return native.Matrix(X.indptr.astype(np.int64), indices, X.data, len(used)), used
-
-
-def _native_csr(X: Any) -> native.Matrix:
-    return native.Matrix(
-        X.indptr.astype(np.int64),
-        X.indices.astype(np.int32, copy=False),
-        np.ascontiguousarray(X.data, dtype=np.float64),
-        X.shape[1],
-    )
+    return sp.csr_array((X.data, rank[X.indices], X.indptr), (X.shape[0], len(used))), used

@@ -1,1 +1,7 @@
-"""models."""
+"""Estimators with scikit-learn's interface that learn P(y|x)."""
+
+from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.binary_relevance import BinaryRelevance
+from labelweave.models.classifier_chain import ClassifierChain
+
+__all__ = ["BinaryRelevance", "ClassifierChain", "MultiLabelClassifier"]

@@ -1,0 +1,166 @@
+"""Choose penalties by cross-validated log-likelihood, all folds and targets at once.
+
+Leaving a row out of a fold is giving it weight zero, so the problems of all folds share X and
+follow their paths of penalties side by side in the engine; the rows left out are scored on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelweave.logistic.problem import Floats, LogisticProblems
+from labelweave.logistic.solver import solve_problems
+
+#: Candidates for C, from strong to weak penalties: first far apart, then close to the best.
+C_GRID: Floats = 10.0 ** np.arange(-3.5, 3.1, 0.5)
+C_STEPS: Floats = 10.0 ** np.arange(-0.5, 0.3, 0.25)
+#: Candidates for the label penalty, from strong to weak.
+LABEL_PENALTY_GRID: Floats = 10.0 ** np.arange(0, -3.1, -0.5)
+# The label penalty under which C is chosen; labels are few and strong, so it is a weak one.
+_FIRST_LABEL_PENALTY = 0.03
+# Losses along a path only have to be good enough to compare penalties.
+_PATH_TOLERANCE = 1e-2
+# Beyond two rises in a row the loss of a path does not come back.
+_PATIENCE = 2
+
+
+@dataclass(frozen=True)
+class PenaltyChoice:
+    """Penalties chosen by cross-validation.
+
+    Attributes
+    ----------
+    C : float
+    label_penalty : float
+    loss : float
+        Mean held-out loss a row, summed over the targets; NaN where nothing was chosen.
+    """
+
+    C: float
+    label_penalty: float
+    loss: float = float("nan")
+
+
+def choose_penalties(
+    problems: LogisticProblems,
+    *,
+    C: float | str = "cv",
+    label_penalty: float | str = "cv",
+    n_folds: int = 3,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> PenaltyChoice:
+    """Choose one C and one label penalty for all problems by cross-validation.
+
+    First C is chosen from a wide grid under a weak label penalty, then the label penalty under
+    that C, then C once more from a narrow grid. Of all candidates that are not worse than the best
+    by more than one standard error (of the paired difference over folds) the strongest penalty is
+    taken.
+
+    Parameters
+    ----------
+    problems : LogisticProblems
+        One problem per target; its own penalties are ignored.
+    C, label_penalty : float or "cv"
+        A number is taken as it is.
+    n_folds : int
+        Reduced to the number of rows where there are fewer.
+    seed : int
+        Of the assignment of rows to folds.
+    """
+    folds = _Folds.of(problems, n_folds, seed, n_threads)
+    chosen = PenaltyChoice(
+        C=1.0 if C == "cv" else float(C),
+        label_penalty=_FIRST_LABEL_PENALTY if label_penalty == "cv" else float(label_penalty),
+    )
+    if C == "cv":
+        chosen = folds.choose(C_GRID, [chosen.label_penalty])
+    if label_penalty == "cv" and problems.has_extras:
+        chosen = folds.choose([chosen.C], LABEL_PENALTY_GRID, cautious=True)
+    if C == "cv":
+        chosen = folds.choose(chosen.C * C_STEPS, [chosen.label_penalty], cautious=True)
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """The problems of every fold: problem p of fold f is number ``f * P + p``."""
+
+    problems: LogisticProblems
+    n_folds: int
+    total_weight: float
+    n_threads: int
+
+    @classmethod
+    def of(cls, problems: LogisticProblems, n_folds: int, seed: int, n_threads: int) -> _Folds:
+        n_rows, n_problems = len(problems.targets), problems.n_problems
+        n_folds = min(n_folds, n_rows)
+        fold = np.empty(n_rows, dtype=np.intp)
+        fold[np.random.default_rng(seed).permutation(n_rows)] = np.arange(n_rows) % n_folds
+        total = np.ones(n_rows) if problems.weights is None else problems.weights[:, 0]
+        inside = fold[:, None] != np.arange(n_folds)
+        uses = problems.uses
+        repeated = replace(
+            problems,
+            target_of=np.tile(problems.target_of, n_folds),
+            uses=None if uses is None else np.tile(uses, (n_folds, 1)),
+            weights=np.where(inside, total[:, None], 0.0),
+            weight_of=np.repeat(np.arange(n_folds, dtype=np.int32), n_problems),
+            total_weight=total,
+        )
+        return cls(repeated, n_folds, float(total.sum()), n_threads)
+
+    def choose(
+        self, C: ArrayLike, label_penalty: ArrayLike, cautious: bool = False
+    ) -> PenaltyChoice:
+        """Choose from a path of penalties, strong to weak; of one of the two there is one value."""
+        C_path, label_path = np.broadcast_arrays(C, label_penalty)
+        losses = self.losses(C_path, label_path)
+        best = _strongest_good(losses) if cautious else int(losses.sum(axis=0).argmin())
+        return PenaltyChoice(
+            C=float(C_path[best]),
+            label_penalty=float(label_path[best]),
+            loss=float(losses[:, best].sum() / self.total_weight),
+        )
+
+    def losses(self, C: Floats, label_penalty: Floats) -> Floats:
+        """Held-out loss of each fold (rows) at each stage of the path (columns)."""
+        shape = (self.problems.n_problems, len(C))
+        solutions = solve_problems(
+            replace(
+                self.problems,
+                C=np.broadcast_to(C, shape),
+                extra_penalty=np.broadcast_to(label_penalty, shape),
+            ),
+            tol=_PATH_TOLERANCE,
+            patience=_PATIENCE,
+            n_threads=self.n_threads,
+            keep_coef=False,
+        )
+        held_out = _extrapolate(solutions.held_out)
+        per_fold: Floats = held_out.reshape(self.n_folds, -1, len(C)).sum(axis=1)
+        return per_fold
+
+
+def _extrapolate(losses: Floats) -> Floats:
+    """Continue a loss that was rising when its path was left, along its last slope."""
+    filled = losses.copy()
+    for stage in range(2, losses.shape[1]):
+        slope = np.maximum(filled[:, stage - 1] - filled[:, stage - 2], 0.0)
+        missing = np.isnan(filled[:, stage])
+        filled[missing, stage] = (filled[:, stage - 1] + slope)[missing]
+    return filled
+
+
+def _strongest_good(losses: Floats) -> int:
+    """First stage whose loss is within one standard error of the best, folds in rows."""
+    difference = losses - losses[:, [int(losses.sum(axis=0).argmin())]]
+    n_folds = len(losses)
+    error: Floats = np.zeros(losses.shape[1])
+    if n_folds > 1:
+        error = difference.std(axis=0, ddof=1) / np.sqrt(n_folds)
+    good: NDArray[np.bool_] = difference.mean(axis=0) <= error
+    return int(np.argmax(good))

@@ -1,0 +1,148 @@
+"""What all estimators share: scikit-learn's manners around one `predict_joint`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from labelweave.decision import Decision, resolve_decision
+from labelweave.inference import Auto, Inference
+from labelweave.joint import JointDistribution
+from labelweave.models.labels import LabelEncoding, read_labels
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base of the estimators: `fit` learns P(y|x), `predict_joint` gives it for new rows.
+
+    A subclass implements ``_fit(X, labels, sample_weight)`` and ``_joint(X)``; X arrives validated
+    (float64 array or CSR), labels as an int8 array of 0/1.
+
+    Attributes set by `fit`
+    -----------------------
+    n_labels_ : int
+    label_names_in_ : (L,) array of str
+        The columns of Y, when Y is a data frame.
+    classes_ : list of arrays
+        The values of each label; a single array when Y is one-dimensional.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    # Parameters every estimator has; declared here for the methods below.
+    decision: str | Decision
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Learn the joint distribution of the labels given the features.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        Y : (n, L) array, sparse matrix or data frame of 0/1
+            A one-dimensional array of two classes counts as a single label.
+        sample_weight : (n,) array, optional
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C")
+        labels, self._encoding = read_labels(Y, X.shape[0])
+        self.classes_ = self._encoding.classes
+        self.n_labels_ = labels.shape[1]
+        if self._encoding.names is not None:
+            self.label_names_in_ = np.array(self._encoding.names, dtype=object)
+        elif hasattr(self, "label_names_in_"):
+            del self.label_names_in_
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            if not sample_weight.any():
+                raise ValueError("sample_weight is zero for every row: nothing is left to learn")
+        resolve_decision(self.decision, self._inference())  # a wrong name fails here, not later
+        self._fit(X, labels, sample_weight)
+        return self
+
+    def predict_joint(self, X: Any) -> JointDistribution:
+        """Joint distributions of the labels, one per row of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        return self._joint(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels that are best for `decision`, (n, L) of 0/1."""
+        joint = self.predict_joint(X)
+        labels = resolve_decision(self.decision, self._inference())(joint)
+        return self._encoding.decode(labels)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Marginal probability of each label, (n, L).
+
+        For a one-dimensional Y: the probabilities of its two classes, (n, 2).
+        """
+        return self._encoding.probabilities(self.predict_joint(X).marginals())
+
+    @abstractmethod
+    def _fit(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
+    ) -> None:
+        """Learn from validated data."""
+
+    @abstractmethod
+    def _joint(self, X: Any) -> JointDistribution:
+        """Joint distributions for validated rows."""
+
+    def _inference(self) -> Inference:
+        strategy = getattr(self, "inference", None)  # not every model has a choice
+        if strategy is None or isinstance(strategy, str):
+            if strategy not in (None, "auto"):
+                raise ValueError(
+                    f"inference must be 'auto' or a strategy such as Greedy(); got {strategy!r}"
+                )
+            return Auto()
+        if not callable(strategy):
+            raise ValueError(f"inference must be a strategy such as Greedy(); got {strategy!r}")
+        checked: Inference = strategy
+        return checked
+
+    def _penalty(self, name: str) -> float | str:
+        """Return the penalty parameter `name`: a positive number, or "cv"."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "cv":
+            return value
+        if not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
+            raise ValueError(f"{name} must be a positive number or 'cv'; got {value!r}")
+        return float(value)
+
+    def _tell(self, message: str) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: {message}")
+
+    def _n_threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _names(self) -> tuple[str, ...] | None:
+        encoding: LabelEncoding = self._encoding
+        return encoding.names
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what the estimator accepts."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,89 @@
+"""Any scikit-learn classifier as the conditional of a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
+
+Floats = NDArray[np.float64]
+
+
+class ConstantConditional:
+    """The conditional of a label with one class in training: its smoothed frequency.
+
+    Parameters
+    ----------
+    log_odds : float
+    """
+
+    def __init__(self, log_odds: float) -> None:
+        self.log_odds = log_odds
+
+
+def fit_bases(
+    base: Any,
+    X: Any,
+    labels: NDArray[np.int8],
+    parents: list[NDArray[np.int64]],
+    sample_weight: Floats | None,
+    random_state: Any,
+    n_jobs: int | None,
+) -> list[Any]:
+    """Fit a clone of `base` for each label j on [X, labels of parents[j]]."""
+    if not is_classifier(base) or not hasattr(base, "predict_proba"):
+        raise ValueError(
+            f"base must be a scikit-learn classifier with predict_proba; got {base!r}. "
+            "Wrap it, e.g. in sklearn.calibration.CalibratedClassifierCV, if it has none"
+        )
+    if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
+        raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
+    random = check_random_state(random_state)
+    seeds = random.randint(2**31 - 1, size=labels.shape[1])
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_fit_one)(base, with_labels(X, labels, parent), labels[:, j], sample_weight, s)
+            for j, (parent, s) in enumerate(zip(parents, seeds, strict=True))
+        )
+    )
+
+
+def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None, seed: int) -> Any:
+    mass = np.ones(len(target)) if weight is None else weight
+    positive, negative = mass[target == 1].sum(), mass[target == 0].sum()
+    if positive == 0 or negative == 0:
+        return ConstantConditional(float(np.log((positive + 1) / (negative + 1))))
+    estimator = clone(base)
+    seeded = {k: int(seed) for k, v in estimator.get_params().items() if _is_open_seed(k, v)}
+    estimator.set_params(**seeded)
+    fit_params = {} if weight is None else {"sample_weight": weight}
+    return estimator.fit(X, target.astype(np.int64), **fit_params)
+
+
+def _is_open_seed(name: str, value: Any) -> bool:
+    return name.rpartition("__")[2] == "random_state" and value is None
+
+
+def base_log_odds(estimator: Any, X: Any) -> Floats:
+    """Log-odds of the positive class; infinite where the classifier is certain."""
+    if isinstance(estimator, ConstantConditional):
+        return np.full(X.shape[0], estimator.log_odds)
+    probability = estimator.predict_proba(X)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(probability[:, 1]) - np.log(probability[:, 0]))
+
+
+def with_labels(X: Any, labels: NDArray[Any], columns: NDArray[np.int64]) -> Any:
+    """X with the given label columns appended."""
+    if len(columns) == 0:
+        return X
+    chosen = labels[:, columns].astype(np.float64)
+    if isinstance(X, np.ndarray):
+        return np.hstack([X, chosen])
+    return sp.hstack([X, sp.csr_array(chosen)], format="csr")
