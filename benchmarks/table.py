@@ -45,6 +45,20 @@ def summary(contests: Sequence[Contest]) -> str:
     return _markdown(rows)
 
 
+def paths(contests: Sequence[Contest]) -> str:
+    """Return the table of what choosing the penalties costs."""
+    rows = [["data set"]]
+    for what in ("independent labels", "chain"):
+        rows[0] += [f"{what}: C = 1", "chosen", "multiple"]
+    for c in contests:
+        row = [c.problem.name]
+        for cost in (c.paths["independent"], c.paths["chain"]):
+            times = (cost.fixed.median, cost.chosen.median)
+            row += [*map(_seconds, times), f"**{cost.multiple:.1f}**"]
+        rows.append(row)
+    return _markdown(rows)
+
+
 def details(contest: Contest) -> str:
     """Return the table of one set: every solver, its setting, accuracy, times and ratios."""
     rows = [["solver", "setting", "excess", "runs"]]
@@ -75,6 +89,7 @@ def write(contests: Sequence[Contest]) -> None:
     if not marks.search(text):
         raise SystemExit(f"{README.name} has lost its marks {BEGIN!r} and {END!r}")
     parts = [BEGIN, f"Measured on {machine()}.", summary(contests)]
+    parts += ['What `C="cv"` and `label_penalty="cv"` cost, on two cores:', paths(contests)]
     parts += [details(contest) for contest in contests]
     README.write_text(marks.sub(lambda _: "\n\n".join([*parts, END]), text))
 
