@@ -1,0 +1,107 @@
+"""The benchmark's tables in Markdown, and their place in README.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.measure import machine
+from benchmarks.settings import ACCURACY
+
+if TYPE_CHECKING:
+    from benchmarks.logistic import Contest
+
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- written by make bench: begin -->", "<!-- end -->"
+
+
+def fastest_peer(contest: Contest, n_cores: int) -> str:
+    """Return the solver of scikit-learn with the fastest median run among those accurate enough."""
+    accurate = [k for k in contest.settings if contest.excesses[n_cores][k] <= ACCURACY]
+    return min(accurate, key=lambda k: contest.timings[n_cores][k].median)
+
+
+def summary(contests: Sequence[Contest]) -> str:
+    """Return the table of all sets: ours, scikit-learn's fastest, ratio, memory."""
+    rows = [
+        ["data set", "n × D, labels"]
+        + [
+            f"{what}, {cores}"
+            for cores in ("2 cores", "1 core")
+            for what in ("ours", "scikit-learn's fastest", "ratio")
+        ]
+        + ["peak memory beyond X", "allowed"]
+    ]
+    for c in contests:
+        n, D, L = c.problem.shape
+        row = [c.problem.name, f"{n} × {D}, {L}"]
+        for n_cores in (2, 1):
+            ours, name = c.timings[n_cores]["ours"].median, fastest_peer(c, n_cores)
+            theirs = c.timings[n_cores][name].median
+            row += [_seconds(ours), f"{_seconds(theirs)} ({name})", f"**{theirs / ours:.1f}×**"]
+        rows.append([*row, _megabytes(c.peak_bytes), _megabytes(c.allowed_bytes)])
+    return _markdown(rows)
+
+
+def paths(contests: Sequence[Contest]) -> str:
+    """Return the table of what choosing the penalties costs."""
+    rows = [["data set"]]
+    for what in ("independent labels", "chain"):
+        rows[0] += [f"{what}: C = 1", "chosen", "multiple"]
+    for c in contests:
+        row = [c.problem.name]
+        for cost in (c.paths["independent"], c.paths["chain"]):
+            times = (cost.fixed.median, cost.chosen.median)
+            row += [*map(_seconds, times), f"**{cost.multiple:.1f}**"]
+        rows.append(row)
+    return _markdown(rows)
+
+
+def details(contest: Contest) -> str:
+    """Return the table of one set: every solver, its setting, accuracy, times and ratios."""
+    rows = [["solver", "setting", "excess", "runs"]]
+    for cores in ("1 core", "2 cores"):
+        rows[0] += [f"{cores}: best", "median", "ratio to ours"]
+    for name in ("ours", *contest.settings):
+        setting = (
+            contest.settings[name].describe() if name != "ours" else f"tol={contest.our_tol:.0e}"
+        )
+        worst = max(contest.excesses[n_cores][name] for n_cores in (1, 2))
+        row = [name, setting, f"{worst:.1e}" + ("" if worst <= ACCURACY else " (missed)")]
+        row.append(str(len(contest.timings[2][name].seconds)))
+        for n_cores in (1, 2):
+            timing, ours = contest.timings[n_cores][name], contest.timings[n_cores]["ours"]
+            row += [_seconds(timing.best), _seconds(timing.median)]
+            row.append(f"{timing.median / ours.median:.1f}×")
+        rows.append(row)
+    left_out = "".join(f"\nNot run: {k} ({why})." for k, why in contest.left_out.items())
+    title = f"### {contest.problem.name}\n\n"
+    note = f"\nThe optimum is certified to a relative {contest.reference_gap:.0e}.{left_out}\n"
+    return title + _markdown(rows) + note
+
+
+def write(contests: Sequence[Contest]) -> None:
+    """Put the tables between the two marks in README.md, leaving its prose alone."""
+    text = README.read_text()
+    marks = re.compile(re.escape(BEGIN) + ".*" + re.escape(END), re.S)
+    if not marks.search(text):
+        raise SystemExit(f"{README.name} has lost its marks {BEGIN!r} and {END!r}")
+    parts = [BEGIN, f"Measured on {machine()}.", summary(contests)]
+    parts += ['What `C="cv"` and `label_penalty="cv"` cost, on two cores:', paths(contests)]
+    parts += [details(contest) for contest in contests]
+    README.write_text(marks.sub(lambda _: "\n\n".join([*parts, END]), text))
+
+
+def _seconds(value: float) -> str:
+    return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.2f} s"
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB"
+
+
+def _markdown(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
