@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lanes.hpp"
+#include "team.hpp"
 
 namespace labelweave {
 
@@ -45,6 +46,13 @@ struct Targets {
 struct Tally {
     Lanes loss{}, held_out{}, curvature{};
     Lanes product{};  // v' A' D A v of the lanes that ask for a Hessian product
+
+    void operator+=(const Tally& other) {
+        loss += other.loss;
+        held_out += other.held_out;
+        curvature += other.curvature;
+        product += other.product;
+    }
 };
 
 // One pass: u = A v, then per row and lane either the Hessian's curvature * u, or (lanes in
@@ -57,11 +65,11 @@ struct Pass {
     const Lanes* direction = nullptr;  // width
     double* score = nullptr;           // kLanes x n_rows: a lane's scores lie together
     double* curvature = nullptr;       // the same for dense X, n_rows x kLanes for sparse X
-    Lanes* response = nullptr;         // scratch of response_size(design)
 };
-std::size_t response_size(const Design& design);
 
-void run_pass(const Pass& pass, Lanes* gradient, Tally& tally);
+// Room that a pass needs, in Lanes, and the pass itself; the team's size does not change the result.
+std::size_t pass_room(const Design& design);
+void run_pass(const Pass& pass, Team& team, Lanes* room, Lanes* gradient, Tally& tally);
 
 // A CSR matrix together with the arrays it points to.
 struct OwnedCsr {

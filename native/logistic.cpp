@@ -129,12 +129,12 @@ LABELWEAVE_KERNEL void update_direction(State& s, const Lanes* y, Lanes& energy)
 class Block {
   public:
     Block(const LogisticProblems& problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
-          Preconditioner& preconditioner, int n_lanes)
+          Preconditioner& preconditioner, int n_lanes, Team& team)
         : problems_(problems), settings_(settings), solutions_(solutions), preconditioner_(preconditioner),
           design_(problems.design), s_(problems.design), solved_(problems.design.width()),
           scratch_(preconditioner.factored() ? problems.design.width() : 0),
-          response_(response_size(problems.design)), curvature_(problems.design.dense ? (n_lanes * problems.design.n_rows + kLanes - 1) / kLanes : problems.design.n_rows),
-          score_(n_lanes * problems.design.n_rows), n_lanes_(n_lanes) {}
+          room_(pass_room(problems.design)), curvature_(problems.design.dense ? (n_lanes * problems.design.n_rows + kLanes - 1) / kLanes : problems.design.n_rows),
+          score_(n_lanes * problems.design.n_rows), narrow_((scratch_.size() + 1) / 2), n_lanes_(n_lanes), team_(team) {}
 
     // Solve problems from the queue until it is empty and every lane is done.
     void run(std::atomic<std::size_t>& queue, Interrupt& interrupt) {
@@ -174,9 +174,8 @@ class Block {
         pass.direction = s_.direction.data();
         pass.score = score_.data();
         pass.curvature = reinterpret_cast<double*>(curvature_.data());
-        pass.response = response_.data();
         Tally tally;
-        run_pass(pass, s_.gradient.data(), tally);
+        run_pass(pass, team_, room_.data(), s_.gradient.data(), tally);
         return tally;
     }
 
@@ -321,7 +320,8 @@ class Block {
             if (!pending[k]) continue;
             LaneMask same{};
             for (int j = k; j < kLanes; ++j) same[j] = pending[j] && lanes_[j].level == lanes_[k].level ? -1 : 0;
-            solve_factored(preconditioner_.factor(lanes_[k].level), order, s_.residual.data(), scratch_.data());
+            solve_factored(preconditioner_.factor(lanes_[k].level), order, s_.residual.data(), reinterpret_cast<float*>(narrow_.data()),
+                           scratch_.data());
             for (std::size_t row = 0; row < order; ++row) solved_[row] = select(same, scratch_[row], solved_[row]);
             pending &= ~same;
         }
@@ -359,9 +359,10 @@ class Block {
     Preconditioner& preconditioner_;
     const Design& design_;
     State s_;
-    LaneArray solved_, scratch_, response_, curvature_;
+    LaneArray solved_, scratch_, room_, curvature_, narrow_;
     std::vector<double> score_;
     int n_lanes_;
+    Team& team_;
     Lane lanes_[kLanes];
     Lanes energy_{}, feature_norm_{}, extra_norm_{};
     int n_busy_ = 0;
@@ -371,6 +372,7 @@ class Block {
 
 void solve_logistic(LogisticProblems problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
                     Interrupt& interrupt) {
+    if (problems.n_problems == 0) return;
     const int n_threads = resolve_threads(settings.n_threads);
     Design& design = problems.design;
     OwnedCsr columns;
@@ -381,13 +383,16 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
     }
     if (design.n_extras) design.extras = without_unit_values(design.extras, design.n_rows);
     Preconditioner preconditioner(problems.design, n_threads);
-    // Few problems are dealt out evenly instead of filling the lanes of one block.
-    const std::size_t n_blocks = std::min<std::size_t>(n_threads, problems.n_problems);
-    const std::size_t share = n_blocks ? (problems.n_problems + n_blocks - 1) / n_blocks : 0;
+    // A few problems over dense X share one block and split the rows. Otherwise every thread has a block
+    // of its own, and problems are dealt out evenly where they are too few to fill the lanes.
+    const bool split_rows = design.dense && problems.n_problems <= 2 * kLanes;
+    const std::size_t n_blocks = split_rows ? 1 : std::min<std::size_t>(n_threads, problems.n_problems);
+    const std::size_t share = (problems.n_problems + n_blocks - 1) / n_blocks;
     const int n_lanes = static_cast<int>(std::min<std::size_t>(share, kLanes));
     std::atomic<std::size_t> queue{0};
     parallel_for(n_blocks, n_threads, [&](std::size_t) {
-        Block(problems, settings, solutions, preconditioner, n_lanes).run(queue, interrupt);
+        Team team(split_rows ? n_threads : 1);
+        Block(problems, settings, solutions, preconditioner, n_lanes, team).run(queue, interrupt);
     });
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 // Beyond this order a factor no longer fits the cache and costs more than the passes it saves.
 constexpr std::size_t kLargestOrder = 1024;
-constexpr std::size_t kTileRows = 8, kTileColumns = 2 * kLanes;
+constexpr std::size_t kTileRows = 8, kTileColumns = 2 * kLanes, kRowBlock = 128, kGroup = 8;
 constexpr std::size_t kRowsPerFeature = 16, kLeastRows = 2048;
 
 constexpr std::size_t packed(std::size_t i, std::size_t j) { return i * (i + 1) / 2 + j; }
@@ -30,7 +30,7 @@ LABELWEAVE_KERNEL void gram_tile(const double* const* rows, std::size_t n_rows, 
     for (std::size_t i = i0; i < std::min(i0 + kTileRows, n_features); ++i)
         for (std::size_t j = j0; j < std::min(j0 + kTileColumns, i + 1); ++j) {
             const double entry = j < j0 + kLanes ? left[i - i0][j - j0] : right[i - i0][j - j0 - kLanes];
-            gram[packed(i, j)] = static_cast<float>(scale * entry);
+            gram[packed(i, j)] += static_cast<float>(scale * entry);
         }
 }
 
@@ -52,10 +52,15 @@ std::vector<float> gram_matrix(const Design& design, int n_threads) {
     }
 
     std::vector<float> gram(packed(d + 1, 0), 0.0f);
-    parallel_for((d + kTileRows - 1) / kTileRows, n_threads, [&](std::size_t tile) {
-        const std::size_t i0 = tile * kTileRows;
-        for (std::size_t j0 = 0; j0 < i0 + kTileRows; j0 += kTileColumns)
-            gram_tile(rows.data(), n_sample, d, i0, j0, scale, gram.data());
+    // Every task goes through the rows once, block by block, for its share of the tiles.
+    const std::size_t n_tile_rows = (d + kTileRows - 1) / kTileRows;
+    const auto n_tasks = static_cast<std::size_t>(resolve_threads(n_threads));
+    parallel_for(n_tasks, n_threads, [&](std::size_t task) {
+        for (std::size_t begin = 0; begin < n_sample; begin += kRowBlock)
+            for (std::size_t tile = task; tile < n_tile_rows; tile += n_tasks)
+                for (std::size_t j0 = 0; j0 < (tile + 1) * kTileRows; j0 += kTileColumns)
+                    gram_tile(rows.data() + begin, std::min(kRowBlock, n_sample - begin), d, tile * kTileRows, j0, scale,
+                              gram.data());
     });
     std::vector<double> sums(d, 0.0);
     for (const double* row : rows)
@@ -65,13 +70,17 @@ std::vector<float> gram_matrix(const Design& design, int n_threads) {
     return gram;
 }
 
-using LaneFloats = float __attribute__((vector_size(32)));
+typedef float LaneFloats __attribute__((vector_size(32), aligned(16)));
 
-LABELWEAVE_INLINE Lanes load_floats(const float* from) {
-    LaneFloats floats;
-    std::memcpy(&floats, from, sizeof floats);
-    return __builtin_convertvector(floats, Lanes);
+LABELWEAVE_INLINE LaneFloats load_narrow(const float* from) {
+    LaneFloats lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
 }
+
+LABELWEAVE_INLINE void store_narrow(float* to, const LaneFloats& lanes) { std::memcpy(to, &lanes, sizeof lanes); }
+
+LABELWEAVE_INLINE Lanes load_floats(const float* from) { return __builtin_convertvector(load_narrow(from), Lanes); }
 
 // In-place Cholesky factor of a packed matrix. Directions without curvature get a small pivot.
 LABELWEAVE_KERNEL void factorise(float* a, std::size_t order) {
@@ -98,7 +107,11 @@ LABELWEAVE_KERNEL void factorise(float* a, std::size_t order) {
 Preconditioner::Preconditioner(const Design& design, int n_threads)
     : order_(design.n_features + 1), squares_(design.width()) {
     column_squares(design, squares_.data());
-    if (design.dense && order_ <= std::min(kLargestOrder, design.n_rows)) gram_ = gram_matrix(design, n_threads);
+    if (!design.dense || order_ > std::min(kLargestOrder, design.n_rows)) return;
+    gram_ = gram_matrix(design, n_threads);
+    // Features of extreme scale leave the range of single precision.
+    const auto usable = [](float entry) { return std::isfinite(entry) && std::fabs(entry) < 1e30f; };
+    if (!std::all_of(gram_.begin(), gram_.end(), usable)) gram_.clear();
 }
 
 int Preconditioner::level(double ridge) {
@@ -117,21 +130,47 @@ const Factor& Preconditioner::factor(int level) {
     return entry->second;
 }
 
-LABELWEAVE_KERNEL void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, Lanes* solution) {
-    for (std::size_t i = 0; i < order; ++i) {
-        const float* row = factor.data() + packed(i, 0);
-        Lanes sums[4] = {r[i], Lanes{}, Lanes{}, Lanes{}};
-        std::size_t j = 0;
-        for (; j + 4 <= i; j += 4)
-            for (int k = 0; k < 4; ++k) sums[k] -= static_cast<double>(row[j + k]) * solution[j + k];
-        for (; j < i; ++j) sums[0] -= static_cast<double>(row[j]) * solution[j];
-        solution[i] = ((sums[0] + sums[1]) + (sums[2] + sums[3])) * (1.0 / row[i]);
+// Rows are taken in groups: within a group one after the other, against all others together, so that
+// what is read of `work` serves the whole group.
+LABELWEAVE_KERNEL void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work,
+                                      Lanes* solution) {
+    const float* l = factor.data();
+    // Residuals are scaled into the range of single precision, and back.
+    Lanes largest = broadcast(1e-300);
+    for (std::size_t i = 0; i < order; ++i) largest = select(abs(r[i]) > largest, abs(r[i]), largest);
+    for (std::size_t first = 0; first < order; first += kGroup) {
+        const std::size_t n = std::min(kGroup, order - first);
+        LaneFloats sums[kGroup]{};
+        const float* row[kGroup];
+        for (std::size_t i = 0; i < kGroup; ++i) row[i] = l + packed(first + std::min(i, n - 1), 0);
+        for (std::size_t j = 0; j < first; ++j) {
+            const LaneFloats w = load_narrow(work + j * kLanes);
+            for (std::size_t i = 0; i < kGroup; ++i) sums[i] += row[i][j] * w;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            const Lanes scaled = r[first + i] / largest;
+            LaneFloats value = __builtin_convertvector(scaled, LaneFloats) - sums[i];
+            for (std::size_t j = 0; j < i; ++j) value -= row[i][first + j] * load_narrow(work + (first + j) * kLanes);
+            store_narrow(work + (first + i) * kLanes, value * (1.0f / row[i][first + i]));
+        }
     }
-    for (std::size_t i = order; i-- > 0;) {
-        const float* row = factor.data() + packed(i, 0);
-        const Lanes value = solution[i] * (1.0 / row[i]);
-        solution[i] = value;
-        for (std::size_t j = 0; j < i; ++j) solution[j] -= static_cast<double>(row[j]) * value;
+    for (std::size_t end = order; end > 0;) {
+        const std::size_t n = std::min(kGroup, end), first = end - n;
+        LaneFloats values[kGroup]{};
+        const float* row[kGroup];
+        for (std::size_t i = 0; i < kGroup; ++i) row[i] = l + packed(first + std::min(i, n - 1), 0);
+        for (std::size_t i = n; i-- > 0;) {
+            LaneFloats value = load_narrow(work + (first + i) * kLanes);
+            for (std::size_t j = i + 1; j < n; ++j) value -= row[j][first + i] * values[j];
+            values[i] = value * (1.0f / row[i][first + i]);
+            solution[first + i] = __builtin_convertvector(values[i], Lanes) * largest;
+        }
+        for (std::size_t j = 0; j < first; ++j) {
+            LaneFloats w = load_narrow(work + j * kLanes);
+            for (std::size_t i = 0; i < kGroup; ++i) w -= row[i][j] * values[i];
+            store_narrow(work + j * kLanes, w);
+        }
+        end = first;
     }
 }
 

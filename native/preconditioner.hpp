@@ -39,7 +39,7 @@ class Preconditioner {
     std::mutex mutex_;
 };
 
-// solution = (L L')^-1 r for eight right-hand sides.
-void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, Lanes* solution);
+// solution = (L L')^-1 r for eight right-hand sides, in single precision; work has room for order * kLanes.
+void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes* solution);
 
 }  // namespace labelweave
