@@ -17,6 +17,7 @@ namespace {
 constexpr double kForcing = 0.3;
 constexpr int kMaxConjugate = 200, kMaxHalvings = 40;
 constexpr double kArmijo = 1e-4, kRounding = 1e-13;
+constexpr double kLeastCurvature = 1e-290;  // keeps ridges finite
 
 enum class Phase { idle, conjugate, evaluate };
 // What the sweeps after a pass do with a lane.
@@ -27,6 +28,7 @@ struct Lane {
     Move move = Move::none;
     std::size_t problem = 0, stage = 0;
     bool first = true, last = false, stalled = false;
+    bool solved = false;  // whether the step in hand solves its Newton system
     int newton = 0, conjugate = 0, halvings = 0;
     double objective = 0, decrease = 0, step = 1;  // decrease: of the quadratic model so far
     double rho = 0, rho_start = 0;                 // squared preconditioned residual, now and at the start
@@ -91,7 +93,9 @@ LABELWEAVE_KERNEL void precondition_diagonal(const State& s, const double* squar
     for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
         if (row < begin) return;
         const Lanes r = s.residual[row];
-        y[row] = r / (s.scale * squares[row] + penalty);
+        // An empty column without penalty has no curvature and no gradient.
+        const Lanes curvature = s.scale * squares[row] + penalty;
+        y[row] = select(curvature > 0.0, r / curvature, Lanes{});
         total += r * y[row];
     });
     rho = total;
@@ -186,7 +190,7 @@ class Block {
         if (lane.phase == Phase::conjugate) {
             const double curvature = tally.product[k] + energy_[k];
             const double alpha = lane.rho / curvature;
-            lane.stalled = !(curvature > 0) || !std::isfinite(alpha);
+            lane.stalled = !(curvature > 0) || !std::isfinite(curvature) || !std::isfinite(alpha);
             s_.alpha[k] = lane.stalled ? 0.0 : alpha;
             if (!lane.stalled) lane.decrease += 0.5 * alpha * lane.rho;
             lane.move = Move::advance;
@@ -207,7 +211,7 @@ class Block {
         lane.stalled = !lane.first && !better;
         lane.first = false;
         lane.objective = value;
-        lane.mean_curvature = tally.curvature[k] / static_cast<double>(design_.n_rows);
+        lane.mean_curvature = std::max(tally.curvature[k] / static_cast<double>(design_.n_rows), kLeastCurvature);
         lane.move = Move::restart;
         if (lane.last || lane.stalled || lane.newton >= settings_.max_newton) finish_stage(k, tally.held_out[k]);
     }
@@ -221,7 +225,8 @@ class Block {
         const std::size_t at = lane.problem * problems_.n_stages + lane.stage;
         solutions_.objective[at] = lane.objective;
         solutions_.held_out[at] = held_out;
-        if (!lane.last) solutions_.converged[lane.problem] = 0;
+        const bool sure = lane.last && lane.solved && std::isfinite(lane.objective) && !preconditioner_.overflowed();
+        if (!sure) solutions_.converged[lane.problem] = 0;
         lane.n_worse = held_out > lane.held_out ? lane.n_worse + 1 : 0;
         lane.held_out = held_out;
         if (settings_.patience > 0 && lane.n_worse >= settings_.patience) leave_path(lane);
@@ -266,13 +271,15 @@ class Block {
             lane.rho = lane.rho_start = rho;
             lane.decrease = 0;
             lane.conjugate = 0;
-            if (!(rho > 0)) try_step(lane, true);
+            lane.solved = rho == 0;
+            if (!(rho > 0) || !std::isfinite(rho)) try_step(lane, true);
         } else if (lane.move == Move::advance) {
             ++lane.conjugate;
-            const bool solved = rho <= kForcing * kForcing * lane.rho_start;
+            lane.solved = rho <= kForcing * kForcing * lane.rho_start;
             s_.beta[k] = rho / lane.rho;
             lane.rho = rho;
-            if (solved || lane.stalled || lane.conjugate >= kMaxConjugate)
+            lane.stalled = lane.stalled || !std::isfinite(rho);
+            if (lane.solved || lane.stalled || lane.conjugate >= kMaxConjugate)
                 try_step(lane, lane.stalled || lane.decrease <= settings_.tolerance * lane.objective);
         }
     }
@@ -341,8 +348,11 @@ class Block {
         }
         if (!start && problems_.start_intercept)
             s_.direction[design_.intercept()][k] = problems_.start_intercept[problem];
-        for (std::size_t e = 0; e < design_.n_extras; ++e)
-            s_.uses[e][k] = !problems_.uses || problems_.uses[problem * design_.n_extras + e] ? 1.0 : 0.0;
+        for (std::size_t e = 0; e < design_.n_extras; ++e) {
+            const bool used = !problems_.uses || problems_.uses[problem * design_.n_extras + e];
+            s_.uses[e][k] = used ? 1.0 : 0.0;
+            if (!used) s_.direction[design_.first_extra() + e][k] = 0.0;
+        }
         std::fill_n(score_.begin() + k * design_.n_rows, design_.n_rows, 0.0);
     }
 
