@@ -59,6 +59,7 @@ void column_squares(const Design& design, double* squares) {
     }
     if (design.n_extras) add_squares(design.extras, design.n_rows, squares + design.first_extra());
     squares[design.intercept()] = static_cast<double>(design.n_rows);
+    for (std::size_t f = 0; f < design.width(); ++f) squares[f] = std::min(squares[f], kLargestSquare);
 }
 
 }  // namespace labelweave

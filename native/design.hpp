@@ -82,6 +82,9 @@ struct OwnedCsr {
 Csr without_unit_values(Csr matrix, std::size_t n_rows);
 OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns);
 
+// Where sums of squares end; larger features still have a (rough) preconditioner.
+constexpr double kLargestSquare = 1e306;
+
 // Sum of squares of every column, the intercept's included.
 void column_squares(const Design& design, double* squares);
 

@@ -8,6 +8,7 @@
 
 #include "parallel.hpp"
 #include "preconditioner.hpp"
+#include "sweeps.hpp"
 
 namespace labelweave {
 namespace {
@@ -18,7 +19,7 @@ constexpr double kForcing = 0.3;
 constexpr int kMaxConjugate = 200, kMaxHalvings = 40;
 constexpr double kArmijo = 1e-4, kRounding = 1e-13;
 // Where every row is fitted perfectly the curvature vanishes; preconditioners need some.
-constexpr double kLeastCurvature = 1e-12;
+constexpr double kLeastCurvature = 1e-290;
 
 enum class Phase { idle, conjugate, evaluate };
 // What the sweeps after a pass do with a lane.
@@ -29,6 +30,7 @@ struct Lane {
     Move move = Move::none;
     std::size_t problem = 0, stage = 0;
     bool first = true, last = false, stalled = false;
+    bool solved = false;  // whether the step in hand solves its Newton system
     int newton = 0, conjugate = 0, halvings = 0;
     double objective = 0, decrease = 0, step = 1;  // decrease: of the quadratic model so far
     double rho = 0, rho_start = 0;                 // squared preconditioned residual, now and at the start
@@ -37,94 +39,6 @@ struct Lane {
     double held_out = std::numeric_limits<double>::infinity();
     int n_worse = 0;  // stages in a row whose held-out loss rose
 };
-
-// Eight problems in progress. Arrays are feature-major, one row of Lanes per column of the design.
-struct State {
-    explicit State(const Design& design)
-        : n_features(design.n_features), n_extras(design.n_extras), coef(design.width()), step(design.width()),
-          residual(design.width()), direction(design.width()), gradient(design.width()), uses(design.n_extras) {}
-
-    std::size_t n_features, n_extras;
-    LaneArray coef, step, residual, direction, gradient, uses;
-    Lanes lambda{}, extra_lambda{};  // penalties of features and extras
-    Lanes alpha{}, beta{};           // of conjugate gradients
-    Lanes scale{};                   // mean curvature, for the diagonal preconditioner
-    Lanes retreat{};                 // back from the full step to its half, then its quarter, ...
-    LaneMask evaluating{}, advancing{}, restarting{}, retrying{};
-};
-
-// Call visit(row, penalty, mask) for every column; mask is zero where a lane does not use an extra.
-template <class Visit>
-LABELWEAVE_INLINE void for_columns(const State& s, Visit&& visit) {
-    const Lanes one = broadcast(1.0);
-    for (std::size_t f = 0; f < s.n_features; ++f) visit(f, s.lambda, one);
-    visit(s.n_features, Lanes{}, one);
-    for (std::size_t e = 0; e < s.n_extras; ++e) visit(s.n_features + 1 + e, s.extra_lambda, s.uses[e]);
-}
-
-struct Norms {
-    Lanes features{}, extras{};
-};
-
-// Move the coefficients of the lanes that evaluate; squared norms of what is penalised.
-LABELWEAVE_KERNEL void move_coefficients(State& s, Norms& norms) {
-    for_columns(s, [&](std::size_t row, Lanes, Lanes) {
-        const Lanes w = s.coef[row] + select(s.evaluating, s.direction[row], Lanes{});
-        s.coef[row] = w;
-        if (row < s.n_features) norms.features += w * w;
-        if (row > s.n_features) norms.extras += w * w;
-    });
-}
-
-// Step and residual of the lanes that advance; fresh residual of the lanes that restart.
-LABELWEAVE_KERNEL void update_residual(State& s) {
-    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes mask) {
-        const Lanes p = s.direction[row], g = s.gradient[row];
-        const Lanes moved = s.residual[row] - s.alpha * mask * (g + penalty * p);
-        const Lanes fresh = -mask * (g + penalty * s.coef[row]);
-        s.residual[row] = select(s.restarting, fresh, select(s.advancing, moved, s.residual[row]));
-        s.step[row] = select(s.restarting, Lanes{}, s.step[row] + select(s.advancing, s.alpha * p, Lanes{}));
-    });
-}
-
-// Columns from `begin` on of y = M^-1 r with the diagonal preconditioner; adds their part of r'y to rho.
-LABELWEAVE_KERNEL void precondition_diagonal(const State& s, const double* squares, std::size_t begin, Lanes* y,
-                                             Lanes& rho) {
-    Lanes total = rho;
-    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
-        if (row < begin) return;
-        const Lanes r = s.residual[row];
-        y[row] = r / (s.scale * squares[row] + penalty);
-        total += r * y[row];
-    });
-    rho = total;
-}
-
-// The first columns of y divided by the mean curvature, which factors leave out; adds their part of r'y to rho.
-LABELWEAVE_KERNEL void rescale(const State& s, std::size_t end, Lanes* y, Lanes& rho) {
-    Lanes total = rho;
-    for (std::size_t row = 0; row < end; ++row) {
-        y[row] /= s.scale;
-        total += s.residual[row] * y[row];
-    }
-    rho = total;
-}
-
-// Next direction of every lane, and its p' penalty p.
-LABELWEAVE_KERNEL void update_direction(State& s, const Lanes* y, Lanes& energy) {
-    Lanes total{};
-    const LaneMask moving = s.advancing | s.restarting | s.retrying;
-    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
-        const Lanes p = s.direction[row];
-        Lanes next = y[row] + select(s.restarting, Lanes{}, s.beta * p);
-        next = select(s.evaluating, s.step[row], next);
-        next = select(s.retrying, s.retreat * p, next);
-        next = select(moving, next, Lanes{});
-        s.direction[row] = next;
-        total += penalty * next * next;
-    });
-    energy = total;
-}
 
 class Block {
   public:
@@ -188,7 +102,7 @@ class Block {
         if (lane.phase == Phase::conjugate) {
             const double curvature = tally.product[k] + energy_[k];
             const double alpha = lane.rho / curvature;
-            lane.stalled = !(curvature > 0) || !std::isfinite(alpha);
+            lane.stalled = !(curvature > 0) || !std::isfinite(curvature) || !std::isfinite(alpha);
             s_.alpha[k] = lane.stalled ? 0.0 : alpha;
             if (!lane.stalled) lane.decrease += 0.5 * alpha * lane.rho;
             lane.move = Move::advance;
@@ -224,7 +138,8 @@ class Block {
         const std::size_t at = lane.problem * problems_.n_stages + lane.stage;
         solutions_.objective[at] = lane.objective;
         solutions_.held_out[at] = held_out;
-        if (!lane.last) solutions_.converged[lane.problem] = 0;
+        const bool sure = lane.last && lane.solved && std::isfinite(lane.objective) && !preconditioner_.overflowed();
+        if (!sure) solutions_.converged[lane.problem] = 0;
         lane.n_worse = held_out > lane.held_out ? lane.n_worse + 1 : 0;
         lane.held_out = held_out;
         if (settings_.patience > 0 && lane.n_worse >= settings_.patience) leave_path(lane);
@@ -275,13 +190,15 @@ class Block {
             lane.rho = lane.rho_start = rho;
             lane.decrease = 0;
             lane.conjugate = 0;
-            if (!(rho > 0)) try_step(lane, true);
+            lane.solved = rho == 0;
+            if (!(rho > 0) || !std::isfinite(rho)) try_step(lane, true);
         } else if (lane.move == Move::advance) {
             ++lane.conjugate;
-            const bool solved = rho <= kForcing * kForcing * lane.rho_start;
+            lane.solved = rho <= kForcing * kForcing * lane.rho_start;
             s_.beta[k] = rho / lane.rho;
             lane.rho = rho;
-            if (solved || lane.stalled || lane.conjugate >= kMaxConjugate)
+            lane.stalled = lane.stalled || !std::isfinite(rho);
+            if (lane.solved || lane.stalled || lane.conjugate >= kMaxConjugate)
                 try_step(lane, lane.stalled || lane.decrease <= settings_.tolerance * lane.objective);
         }
     }
@@ -348,8 +265,11 @@ class Block {
         }
         if (!start && problems_.start_intercept)
             s_.direction[design_.intercept()][k] = problems_.start_intercept[problem];
-        for (std::size_t e = 0; e < design_.n_extras; ++e)
-            s_.uses[e][k] = !problems_.uses || problems_.uses[problem * design_.n_extras + e] ? 1.0 : 0.0;
+        for (std::size_t e = 0; e < design_.n_extras; ++e) {
+            const bool used = !problems_.uses || problems_.uses[problem * design_.n_extras + e];
+            s_.uses[e][k] = used ? 1.0 : 0.0;
+            if (!used) s_.direction[design_.first_extra() + e][k] = 0.0;
+        }
         std::fill_n(score_.begin() + k * design_.n_rows, design_.n_rows, 0.0);
     }
 

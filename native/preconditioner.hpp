@@ -15,15 +15,21 @@
 
 namespace labelweave {
 
-// Packed lower-triangular Cholesky factor: row i starts at i (i + 1) / 2.
-using Factor = std::vector<float>;
+// A'A + ridge I = S^-1 L L' S^-1, scaled to a unit diagonal so that single precision can hold features
+// of any size. L is packed: row i starts at i (i + 1) / 2.
+struct Factor {
+    std::vector<float> lower;
+    std::vector<double> scale;
+};
 
 class Preconditioner {
   public:
     Preconditioner(const Design& design, int n_threads);
 
-    bool factored() const { return !gram_.empty(); }
+    bool factored() const { return !correlations_.empty(); }
     const double* squares() const { return squares_.data(); }
+    // Whether some features are too large to be squared: residuals are then measured wrongly.
+    bool overflowed() const { return overflowed_; }
 
     // The power of four nearest to a ridge, as the exponent that names its factor.
     static int level(double ridge);
@@ -32,14 +38,19 @@ class Preconditioner {
     const Factor& factor(int level);
 
   private:
+    void correlate(const Design& design, int n_threads);
+
     std::size_t order_ = 0;  // features and intercept
+    bool overflowed_ = false;
     std::vector<double> squares_;
-    std::vector<float> gram_;
+    std::vector<float> correlations_;  // packed A'A with columns scaled to length one
+    std::vector<double> norms_;        // the lengths they had
     std::map<int, Factor> factors_;
     std::mutex mutex_;
 };
 
-// solution = (L L')^-1 r for eight right-hand sides, in single precision; work has room for order * kLanes.
+// solution = (A'A + ridge I)^-1 r for eight right-hand sides, in single precision; work has room for
+// order * kLanes.
 void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes* solution);
 
 }  // namespace labelweave

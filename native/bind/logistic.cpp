@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <cmath>
 #include <optional>
 
 #include "arrays.hpp"
@@ -114,7 +115,9 @@ void bind_logistic(nb::module_& m) {
             require(C.shape(0) == k && stages > 0, "C needs one row per problem and one column per stage");
             require(extra_penalty.shape(0) == k && extra_penalty.shape(1) == stages, "extra_penalty and C differ in shape");
             for (std::size_t i = 0; i < k * stages; ++i)
-                require(C.data()[i] > 0 && extra_penalty.data()[i] >= 0, "C must be positive and extra_penalty not negative");
+                require(C.data()[i] > 0 && std::isfinite(1.0 / C.data()[i]) && extra_penalty.data()[i] >= 0 &&
+                            std::isfinite(extra_penalty.data()[i] / C.data()[i]),
+                        "C must be positive, extra_penalty finite and not negative");
             p.C = C.data();
             p.extra_penalty = extra_penalty.data();
             const std::size_t width = p.design.width();
@@ -145,8 +148,9 @@ void bind_logistic(nb::module_& m) {
         nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
         nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"), nb::arg("extra_penalty"),
         nb::arg("uses").none(), nb::arg("start").none(), nb::arg("start_intercept"), nb::arg("tolerance"),
-        nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none(), nb::arg("objective"), nb::arg("held_out"),
-        nb::arg("passes"), nb::arg("converged"),
+        nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none().noconvert(),
+        nb::arg("objective").noconvert(), nb::arg("held_out").noconvert(), nb::arg("passes").noconvert(),
+        nb::arg("converged").noconvert(),
         "Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.");
 
     m.def(
@@ -159,7 +163,7 @@ void bind_logistic(nb::module_& m) {
             nb::gil_scoped_release release;
             linear_scores(design, weights.data(), intercept.data(), scores.shape(1), scores.data(), n_threads);
         },
-        nb::arg("x"), nb::arg("weights"), nb::arg("intercept"), nb::arg("scores"), nb::arg("n_threads"),
+        nb::arg("x"), nb::arg("weights"), nb::arg("intercept"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
         "Fill scores with X weights' + intercept.");
 }
 

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelweave._core import native
 from labelweave.logistic.path import choose_penalties
-from labelweave.logistic.problem import Floats, LogisticProblems, as_features, as_labels
+from labelweave.logistic.problem import (
+    Floats,
+    LogisticProblems,
+    as_features,
+    as_labels,
+    as_weights,
+)
 from labelweave.logistic.solver import native_matrix, solve_problems
 
 # Newton's last steps are cheap, and a fit this tight is the same whether a row is repeated or
@@ -57,7 +63,7 @@ def fit_conditionals(
     *,
     C: float | str = "cv",
     label_penalty: float | str = "cv",
-    sample_weight: Floats | None = None,
+    sample_weight: ArrayLike | None = None,
     seed: int = 0,
     n_threads: int = 1,
 ) -> LinearConditionals:
@@ -92,7 +98,7 @@ def fit_conditionals(
            [ 0.48,  0.  ],
            [ 1.44,  0.  ]])
     """
-    labels = as_labels(Y)
+    labels, weights = as_labels(Y), as_weights(sample_weight)
     n_labels = labels.shape[1]
     uses = np.zeros((n_labels, n_labels), dtype=bool) if parents is None else parents
     problems = LogisticProblems(
@@ -102,8 +108,8 @@ def fit_conditionals(
         C=np.ones((n_labels, 1)),
         extras=sp.csr_array(labels, dtype=np.float64) if uses.any() else None,
         uses=uses if uses.any() else None,
-        weights=None if sample_weight is None else np.asarray(sample_weight, float)[:, None],
-        total_weight=sample_weight,
+        weights=None if weights is None else weights[:, None],
+        total_weight=weights,
     )
     chosen = choose_penalties(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
@@ -76,13 +76,16 @@ class LogisticProblems:
         if self.weights is None:
             positive = self.targets.sum(axis=0, dtype=np.float64)[self.target_of]
             return n - positive, positive
-        # One product per target column keeps the temporary array small.
+        # One product per target column keeps the temporary array small; both classes are summed, as
+        # a difference of sums would leave a class without rows a rounding error of weight.
         sums = np.stack(
-            [self.targets[:, k].astype(np.float64) @ self.weights for k in range(n_targets)]
+            [
+                [(self.targets[:, k] == value).astype(np.float64) @ self.weights for value in (0, 1)]
+                for k in range(n_targets)
+            ]
         )
         group = self._weight_columns()
-        positive = sums[self.target_of, group]
-        return self.weights.sum(axis=0)[group] - positive, positive
+        return sums[self.target_of, 0, group], sums[self.target_of, 1, group]
 
     def held_out_classes(self) -> tuple[Floats, Floats]:
         """Held-out weight of the negative and of the positive rows of every problem."""
@@ -94,7 +97,7 @@ class LogisticProblems:
     def _weight_columns(self) -> NDArray[np.int32]:
         if self.weight_of is None:
             return np.zeros(self.n_problems, dtype=np.int32)
-        return self.weight_of
+        return self.weight_of.astype(np.int32, copy=False)
 
 
 def as_features(X: Any) -> Any:
@@ -106,5 +109,16 @@ def as_features(X: Any) -> Any:
 
 def as_labels(Y: Any) -> NDArray[np.int8]:
     """0/1 labels as int8."""
-    labels: NDArray[np.int8] = np.ascontiguousarray(Y, dtype=np.int8)
+    given = np.asarray(Y)
+    labels: NDArray[np.int8] = np.ascontiguousarray(given == 1, dtype=np.int8)
+    if labels.ndim != 2 or np.any(given != labels):
+        raise ValueError("Targets must be a matrix of 0 and 1, with one column per problem.")
     return labels
+
+
+def as_weights(sample_weight: ArrayLike | None) -> Floats | None:
+    """Sample weights as the engine reads them: contiguous float64, or None for all ones."""
+    if sample_weight is None:
+        return None
+    weights: Floats = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    return weights

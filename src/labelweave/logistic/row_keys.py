@@ -47,7 +47,7 @@ def assign_folds(
     with np.errstate(over="ignore"):
         shuffled = _scramble(keys + np.uint64(seed) * _GOLDEN)
     distinct = np.unique(shuffled[weight > 0])
-    n_folds = min(n_folds, len(distinct))
+    n_folds = max(1, min(n_folds, len(distinct)))
     return np.searchsorted(distinct, shuffled) % n_folds, n_folds
 
 

@@ -10,7 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from labelweave._core import native
-from labelweave.logistic.problem import Floats, LogisticProblems, as_features, as_labels
+from labelweave.logistic.problem import (
+    Floats,
+    LogisticProblems,
+    as_features,
+    as_labels,
+    as_weights,
+)
 
 # Share of empty columns from which on it pays to leave them out.
 _WORTH_COMPACTING = 0.1
@@ -48,7 +54,7 @@ def solve(
     T: ArrayLike,
     *,
     C: float | Floats = 1.0,
-    sample_weight: Floats | None = None,
+    sample_weight: ArrayLike | None = None,
     extras: Any = None,
     uses: NDArray[np.bool_] | None = None,
     extra_penalty: float = 1.0,
@@ -86,7 +92,7 @@ def solve(
     >>> solution.coef.round(3), solution.intercept.round(3)
     (array([[0.815]]), array([-1.223]))
     """
-    targets = as_labels(T)
+    targets, weights = as_labels(T), as_weights(sample_weight)
     n_problems = targets.shape[1]
     problems = LogisticProblems(
         X=as_features(X),
@@ -96,8 +102,8 @@ def solve(
         extras=None if extras is None else sp.csr_array(extras, dtype=np.float64),
         uses=uses,
         extra_penalty=np.full((n_problems, 1), float(extra_penalty)),
-        weights=None if sample_weight is None else np.asarray(sample_weight, float)[:, None],
-        total_weight=sample_weight,
+        weights=None if weights is None else weights[:, None],
+        total_weight=weights,
     )
     return solve_problems(problems, tol=tol, max_iter=max_iter, n_threads=n_threads)
 
