@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "lanes.hpp"
+#include "links.hpp"
 #include "numerics.hpp"
 #include "parallel.hpp"
 
@@ -15,113 +17,12 @@ namespace {
 constexpr std::size_t kRowBlock = 64;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The coupling in chain order, stored by cause: effect(p)[q] is what a positive label at position p
-// adds to the score at position q > p, contiguous in q.
-class Links {
-  public:
-    explicit Links(const Chain& chain) : chain_(chain), effect_(chain.length * chain.length, 0.0) {
-        for (std::size_t p = 0; p < chain.length; ++p)
-            for (std::size_t q = p + 1; q < chain.length; ++q)
-                effect_[p * chain.length + q] = chain.coupling[chain.order[q] * chain.n_labels + chain.order[p]];
-    }
-    std::size_t length() const { return chain_.length; }
-    std::size_t label(std::size_t p) const { return static_cast<std::size_t>(chain_.order[p]); }
-    const double* effect(std::size_t p) const { return effect_.data() + p * chain_.length; }
-    void load(std::size_t row, double* z) const {
-        for (std::size_t p = 0; p < length(); ++p) z[p] = chain_.scores[row * chain_.n_labels + label(p)];
-    }
-
-  private:
-    const Chain& chain_;
-    std::vector<double> effect_;
-};
-
-// out[q] = z[q] + effect[q] for begin <= q < end; out may be z.
-LABELWEAVE_KERNEL void add_effect(const double* z, const double* effect, std::size_t begin, std::size_t end,
-                                  double* out) {
-    for (std::size_t q = begin; q < end; ++q) out[q] = z[q] + effect[q];
-}
-
 // Walk one row from its loaded scores: decide(p, z_p) names the label at position p.
 template <class Decide>
 void walk(const Links& links, double* z, Decide&& decide) {
     for (std::size_t p = 0; p < links.length(); ++p)
         if (decide(p, z[p])) add_effect(z, links.effect(p), p + 1, links.length(), z);
 }
-
-// How far the labels from position p on can still move the score at q > p: the interval bound.
-class Slack {
-  public:
-    explicit Slack(const Links& links)
-        : length_(links.length()), rise_(length_ * length_, 0.0), fall_(length_ * length_, 0.0) {
-        for (std::size_t p = length_; p-- > 0;)
-            for (std::size_t q = p + 1; q < length_; ++q) {
-                const double v = links.effect(p)[q];
-                rise_[p * length_ + q] = (p + 1 < length_ ? rise_[(p + 1) * length_ + q] : 0.0) + std::max(0.0, v);
-                fall_[p * length_ + q] = (p + 1 < length_ ? fall_[(p + 1) * length_ + q] : 0.0) + std::min(0.0, v);
-            }
-    }
-
-    // At least the log-probability that any labels from position p on can contribute, given their scores
-    // after the labels before p. Stops early, with a value below `enough`, once that is certain.
-    double bound(std::size_t p, const double* z, const std::int8_t* given, double enough) const {
-        double total = 0.0;
-        for (std::size_t q = p; q < length_ && total >= enough; ++q) {
-            const double high = z[q] + rise_[p * length_ + q], low = z[q] + fall_[p * length_ + q];
-            const double margin = given[q] < 0 ? std::max(high, -low) : (given[q] ? high : -low);
-            total -= log1pexp(-margin);
-        }
-        return total;
-    }
-
-  private:
-    std::size_t length_;
-    std::vector<double> rise_, fall_;
-};
-
-// Branch and bound for one row. Scores are kept per depth, not undone, so no rounding error builds up
-// and the log-probability of a leaf is the one chain_log_prob computes.
-class ModeSearch {
-  public:
-    ModeSearch(const Links& links, const Slack& slack)
-        : links_(links), slack_(slack), scores_((links.length() + 1) * links.length()), given_(links.length()),
-          path_(links.length()) {}
-
-    double run(const std::vector<double>& z, std::int8_t* labels) {
-        for (std::size_t p = 0; p < links_.length(); ++p) given_[p] = labels[links_.label(p)];
-        labels_ = labels;
-        best_ = -kInfinity;
-        descend(0, z.data(), 0.0);
-        return best_;
-    }
-
-  private:
-    void descend(std::size_t p, const double* z, double log_prob) {
-        if (p == links_.length()) return record(log_prob);
-        if (best_ > -kInfinity && log_prob + slack_.bound(p, z, given_.data(), best_ - log_prob) <= best_) return;
-        const int likelier = z[p] > 0.0;
-        for (const int y : {likelier, 1 - likelier}) {
-            if (given_[p] >= 0 && given_[p] != y) continue;
-            path_[p] = static_cast<std::int8_t>(y);
-            double* below = scores_.data() + (p + 1) * links_.length();
-            if (y) add_effect(z, links_.effect(p), p + 1, links_.length(), below);
-            descend(p + 1, y ? below : z, log_prob + bernoulli_log_prob(y, z[p]));
-        }
-    }
-
-    void record(double log_prob) {
-        if (!(log_prob > best_)) return;
-        best_ = log_prob;
-        for (std::size_t p = 0; p < links_.length(); ++p) labels_[links_.label(p)] = path_[p];
-    }
-
-    const Links& links_;
-    const Slack& slack_;
-    std::vector<double> scores_;
-    std::vector<std::int8_t> given_, path_;
-    std::int8_t* labels_ = nullptr;
-    double best_ = -kInfinity;
-};
 
 // Scores of one label for all prefixes: the sums of every subset of the effects, by doubling.
 LABELWEAVE_KERNEL void double_scores(double* w, std::size_t half, double effect) {
@@ -154,7 +55,7 @@ LABELWEAVE_KERNEL void split_prefixes(double* log_prob, const double* w, std::si
 class Expansion {
   public:
     Expansion(const Links& links, std::size_t n_columns)
-        : links_(links), base_(links.length()), log_prob_(n_columns), scores_(n_columns), column_(n_columns) {}
+        : links_(links), base_(links.stride()), log_prob_(n_columns), scores_(n_columns), column_(n_columns) {}
 
     void run(std::size_t row, const std::int8_t* known, const std::int64_t* slot, double* out) {
         links_.load(row, base_.data());
@@ -206,7 +107,7 @@ class Expansion {
 void chain_log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads) {
     const Links links(chain);
     parallel_rows(chain.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> z(chain.length);
+        std::vector<double> z(links.stride());
         for (std::size_t i = begin; i < end; ++i) {
             const std::int8_t* y = labels + i * chain.n_labels;
             links.load(i, z.data());
@@ -224,13 +125,16 @@ void chain_greedy(const Chain& chain, std::int8_t* labels, double* log_prob, dou
     const Links links(chain);
     const Slack slack(links);
     parallel_rows(chain.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> z(chain.length);
-        std::vector<std::int8_t> given(chain.length);
+        std::vector<double> z(links.stride());
+        std::vector<double> most(links.stride());
+        Evidence evidence(links.stride());
         for (std::size_t i = begin; i < end; ++i) {
             std::int8_t* y = labels + i * chain.n_labels;
-            for (std::size_t p = 0; p < chain.length; ++p) given[p] = y[links.label(p)];
+            evidence.load(links, y);
             links.load(i, z.data());
-            upper_bound[i] = slack.bound(0, z.data(), given.data(), -kInfinity);
+            interval_bound(z.data(), links.effect(chain.length), slack.rise(0), slack.fall(0), evidence, 0,
+                           chain.length, most.data());
+            upper_bound[i] = std::accumulate(most.begin(), most.begin() + chain.length, 0.0);
             log_prob[i] = 0.0;
             walk(links, z.data(), [&](std::size_t p, double score) {
                 std::int8_t& label = y[links.label(p)];
@@ -238,20 +142,6 @@ void chain_greedy(const Chain& chain, std::int8_t* labels, double* log_prob, dou
                 log_prob[i] += bernoulli_log_prob(label, score);
                 return label != 0;
             });
-        }
-    });
-}
-
-void chain_mode(const Chain& chain, std::int8_t* labels, double* log_prob, int n_threads) {
-    const Links links(chain);
-    const Slack slack(links);
-    // Rows differ widely in how much of the tree they must see: hand them out a few at a time.
-    parallel_rows(chain.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
-        ModeSearch search(links, slack);
-        std::vector<double> z(chain.length);
-        for (std::size_t i = begin; i < end; ++i) {
-            links.load(i, z.data());
-            log_prob[i] = search.run(z, labels + i * chain.n_labels);
         }
     });
 }
@@ -272,7 +162,7 @@ void chain_sample(const Chain& chain, const std::int64_t* rows, std::uint64_t se
                   std::int8_t* labels, double* log_weight, int n_threads) {
     const Links links(chain);
     parallel_rows(chain.n_rows * n_draws, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> z(chain.length);
+        std::vector<double> z(links.stride());
         for (std::size_t cell = begin; cell < end; ++cell) {
             const std::size_t i = cell / n_draws;
             const auto draw = static_cast<std::uint32_t>(cell % n_draws);

@@ -26,10 +26,6 @@ void chain_log_prob(const Chain& chain, const std::int8_t* labels, double* log_p
 // whole vector; upper_bound is at least the log-probability of every vector that agrees with the given labels.
 void chain_greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* upper_bound, int n_threads);
 
-// Replace every -1 in labels so that the whole vector is the most probable one that agrees with the given
-// labels: depth-first over prefixes, the likelier branch first, cut where the bound cannot win.
-void chain_mode(const Chain& chain, std::int8_t* labels, double* log_prob, int n_threads);
-
 // The log-probability of every vector that agrees with known (n_rows x n_labels, -1 for unknown).
 // slot[j] is the bit of label j in the column index, or -1 for a label that is known in all rows;
 // out is n_rows x n_columns and -inf where a column contradicts known.

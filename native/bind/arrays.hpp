@@ -21,4 +21,10 @@ inline void require(bool condition, const char* message) {
     if (!condition) throw nb::value_error(message);
 }
 
+// What an Interrupt polls: whether Python has a signal such as Ctrl-C waiting.
+inline bool interrupted() {
+    nb::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals() != 0;
+}
+
 }  // namespace labelweave::bind

@@ -1,34 +1,7 @@
-#include "chain.hpp"
-
-#include <vector>
-
-#include "arrays.hpp"
+#include "chain_arrays.hpp"
 
 namespace labelweave::bind {
 namespace {
-
-using Scores = In<double, 2>;
-using Order = In<std::int64_t, 1>;
-// Arrays written to are bound with noconvert(): a converted copy would swallow the result.
-
-Chain checked_chain(const Scores& scores, const Scores& coupling, const Order& order) {
-    const std::size_t n_labels = scores.shape(1);
-    require(coupling.shape(0) == n_labels && coupling.shape(1) == n_labels, "coupling must be labels x labels");
-    std::vector<bool> seen(n_labels, false);
-    for (std::size_t p = 0; p < order.shape(0); ++p) {
-        const std::int64_t label = order.data()[p];
-        require(label >= 0 && static_cast<std::size_t>(label) < n_labels && !seen[label],
-                "order must name labels, each at most once");
-        seen[label] = true;
-    }
-    return {scores.data(), coupling.data(), order.data(), scores.shape(0), n_labels, order.shape(0)};
-}
-
-template <class Array>
-void require_labels(const Array& labels, const Chain& chain) {
-    require(labels.shape(0) == chain.n_rows && labels.shape(labels.ndim() - 1) == chain.n_labels,
-            "labels must match the rows and columns of scores");
-}
 
 // Every walked label has a bit of the column index of its own, or is known in all rows.
 void check_slots(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns) {
@@ -113,19 +86,6 @@ void bind_chain(nb::module_& m) {
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(),
         nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,
         "Replace every -1 in labels by the likelier value given the earlier labels.");
-    m.def(
-        "chain_mode",
-        [](Scores scores, Scores coupling, Order order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
-           int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
-            require_labels(labels, chain);
-            require(log_prob.shape(0) == chain.n_rows, "log_prob needs one entry for each row of scores");
-            nb::gil_scoped_release release;
-            chain_mode(chain, labels.data(), log_prob.data(), n_threads);
-        },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(),
-        nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1,
-        "Replace every -1 in labels so that each row is its most probable vector; exact.");
     bind_table(m);
     bind_sample(m);
 }

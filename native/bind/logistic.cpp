@@ -59,11 +59,6 @@ Design design_of(const Matrix& x, std::size_t n_rows) {
     return design;
 }
 
-bool interrupted() {
-    nb::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;
-}
-
 }  // namespace
 
 void bind_logistic(nb::module_& m) {

@@ -5,6 +5,7 @@ namespace labelweave::bind {
 void bind_chain(nb::module_& m);
 void bind_logistic(nb::module_& m);
 void bind_random(nb::module_& m);
+void bind_search(nb::module_& m);
 void bind_text(nb::module_& m);
 }  // namespace labelweave::bind
 
@@ -13,5 +14,6 @@ NB_MODULE(_native, m) {
     labelweave::bind::bind_chain(m);
     labelweave::bind::bind_logistic(m);
     labelweave::bind::bind_random(m);
+    labelweave::bind::bind_search(m);
     labelweave::bind::bind_text(m);
 }

@@ -1,0 +1,69 @@
+#include "search.hpp"
+
+#include <cmath>
+
+#include "chain_arrays.hpp"
+
+namespace labelweave::bind {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point deadline_after(double seconds) {
+    // Longer than a century is forever; converting it would overflow the clock.
+    if (!(seconds < 3e9)) return Clock::time_point::max();
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+    m.def(
+        "chain_search",
+        [](Scores scores, Scores coupling, Order order, std::uint64_t budget, double epsilon, double seconds,
+           In<double, 1> floor, In<double, 1> log_mass, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
+           Out<double, 1> upper_bound, Out<std::int64_t, 1> nodes, int n_threads) {
+            const Chain chain = checked_chain(scores, coupling, order);
+            require_labels(labels, chain);
+            require(epsilon >= 0.0, "epsilon must not be negative");
+            for (const std::size_t size : {floor.shape(0), log_mass.shape(0), log_prob.shape(0), upper_bound.shape(0),
+                                           nodes.shape(0)})
+                require(size == chain.n_rows,
+                        "floor, log_mass, log_prob, upper_bound and nodes need one entry for each row of scores");
+            const SearchLimits limits{budget, epsilon, deadline_after(seconds)};
+            try {
+                nb::gil_scoped_release release;
+                Interrupt interrupt(interrupted);
+                chain_search(chain, limits, floor.data(), log_mass.data(),
+                             {labels.data(), log_prob.data(), upper_bound.data(), nodes.data()}, n_threads, interrupt);
+            } catch (const Interrupted&) {
+                throw nb::python_error();
+            }
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("budget"), nb::arg("epsilon"),
+        nb::arg("seconds"), nb::arg("floor"), nb::arg("log_mass"), nb::arg("labels").noconvert(),
+        nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(), nb::arg("nodes").noconvert(),
+        nb::arg("n_threads") = 1,
+        "Replace every -1 in labels so that each row is its most probable vector, as far as the limits allow.");
+    m.def(
+        "chain_beam",
+        [](Scores scores, Scores coupling, Order order, std::size_t width, Out<std::int8_t, 2> labels,
+           Out<double, 1> upper_bound, int n_threads) {
+            const Chain chain = checked_chain(scores, coupling, order);
+            require_labels(labels, chain);
+            require(width >= 1 && width <= (std::size_t{1} << 24), "width must be between 1 and 2^24");
+            require(upper_bound.shape(0) == chain.n_rows, "upper_bound needs one entry for each row of scores");
+            try {
+                nb::gil_scoped_release release;
+                Interrupt interrupt(interrupted);
+                chain_beam(chain, width, labels.data(), upper_bound.data(), n_threads, interrupt);
+            } catch (const Interrupted&) {
+                throw nb::python_error();
+            }
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("width"), nb::arg("labels").noconvert(),
+        nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,
+        "Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.");
+}
+
+}  // namespace labelweave::bind
