@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import HammingLoss, SubsetLoss
     from labelweave.evaluation import compare
-    from labelweave.inference import Auto, Exhaustive, Greedy, Mode
+    from labelweave.inference import (
+        Auto,
+        Beam,
+        BestFirst,
+        EpsilonApproximate,
+        Exhaustive,
+        Greedy,
+        MeanField,
+        Mode,
+        MonteCarlo,
+    )
     from labelweave.joint import (
         ChainJoint,
         GeneralChain,
@@ -26,18 +36,23 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Auto",
+    "Beam",
+    "BestFirst",
     "BinaryRelevance",
     "ChainJoint",
     "ClassifierChain",
     "Dataset",
+    "EpsilonApproximate",
     "Exhaustive",
     "GeneralChain",
     "Greedy",
     "HammingLoss",
     "IndependentJoint",
     "JointDistribution",
+    "MeanField",
     "MixtureJoint",
     "Mode",
+    "MonteCarlo",
     "SubsetLoss",
     "TableJoint",
     "compare",
@@ -51,7 +66,17 @@ _ROOMS = {
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("HammingLoss", "SubsetLoss"),
     "evaluation": ("compare",),
-    "inference": ("Auto", "Exhaustive", "Greedy", "Mode"),
+    "inference": (
+        "Auto",
+        "Beam",
+        "BestFirst",
+        "EpsilonApproximate",
+        "Exhaustive",
+        "Greedy",
+        "MeanField",
+        "Mode",
+        "MonteCarlo",
+    ),
     "joint": (
         "ChainJoint",
         "GeneralChain",

@@ -40,6 +40,8 @@ METHODS: dict[str, Method] = {
     "br": Method("BinaryRelevance()", "binary relevance: every label on its own"),
     "cc": Method("ClassifierChain(inference=Greedy())", "classifier chain, greedy"),
     "pcc": Method("ClassifierChain(inference=Exhaustive())", "probabilistic chain, exact"),
+    "beam": Method("ClassifierChain(inference=Beam())", "probabilistic chain, beam search"),
+    "bestfirst": Method("ClassifierChain(inference=BestFirst())", "probabilistic chain, proven"),
 }
 
 # A name without a dot is a public name of one of these.

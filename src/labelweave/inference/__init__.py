@@ -1,9 +1,26 @@
 """Inference: strategies that turn a joint distribution into its most probable label vector."""
 
 from labelweave.inference.auto import Auto
+from labelweave.inference.beam import Beam
+from labelweave.inference.best_first import BestFirst
+from labelweave.inference.epsilon_approximate import EpsilonApproximate
 from labelweave.inference.exhaustive import Exhaustive
 from labelweave.inference.greedy import Greedy
+from labelweave.inference.mean_field import MeanField
+from labelweave.inference.monte_carlo import MonteCarlo
 from labelweave.inference.protocol import Inference
-from labelweave.inference.result import Mode
+from labelweave.inference.result import Mode, SearchedMode
 
-__all__ = ["Auto", "Exhaustive", "Greedy", "Inference", "Mode"]
+__all__ = [
+    "Auto",
+    "Beam",
+    "BestFirst",
+    "EpsilonApproximate",
+    "Exhaustive",
+    "Greedy",
+    "Inference",
+    "MeanField",
+    "Mode",
+    "MonteCarlo",
+    "SearchedMode",
+]

@@ -4,34 +4,73 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labelweave.inference.exhaustive import Exhaustive
+import numpy as np
+
+from labelweave.inference.beam import Beam
+from labelweave.inference.best_first import BestFirst
 from labelweave.inference.greedy import Greedy
+from labelweave.inference.monte_carlo import MonteCarlo
+from labelweave.inference.protocol import Inference
 from labelweave.inference.result import Mode
 from labelweave.joint import JointDistribution
+from labelweave.joint._chain_form import ChainForm
+from labelweave.joint._checks import check_count
+from labelweave.joint.enumeration import MAX_SEARCHED
+
+# What may still improve a chain's row that the search could not settle.
+HEURISTICS: tuple[Inference, ...] = (Beam(width=32), MonteCarlo(samples=100))
 
 
 @dataclass(frozen=True)
 class Auto:
-    """Exact where that is cheap, greedy beyond.
+    """Exact where that is cheap, the best of several strategies elsewhere.
+
+    Chains are searched best-first; most rows of chains fitted to data are settled, and certified
+    optimal, within a few looks for each label. Rows that are not settled within the budget, as
+    those of flat distributions with many labels, get the best vector of all strategies that scale,
+    and the mode's ``gap`` says how far from optimal it may be. Other forms are solved in closed
+    form or by enumeration, and greedily beyond 20 unknown labels.
 
     Parameters
     ----------
-    max_labels : int, default=20
-        Up to so many labels the search is exhaustive, and every row is certified optimal. Beyond,
-        it is greedy and the mode's ``gap`` says how far from optimal each row may be.
+    budget : int, default=10_000
+        Prefixes the exact search may look at in each row.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint import IndependentJoint
-    >>> Auto()(IndependentJoint(np.array([[1.0, -2.0]]))).labels
-    array([[1, 0]], dtype=int8)
+    >>> from labelweave.joint import ChainJoint
+    >>> rng = np.random.default_rng(0)
+    >>> coupling = np.tril(rng.normal(size=(100, 100)), -1)
+    >>> sure, flat = (ChainJoint(s * rng.normal(size=(5, 100)), s * coupling) for s in (9, 0.1))
+    >>> Auto()(sure).optimal.all(), Auto()(flat).optimal.any()
+    (np.True_, np.False_)
     """
 
-    max_labels: int = 20
+    budget: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_count(self.budget, "budget")
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the mode, with its bound."""
-        if joint.n_labels <= self.max_labels:
-            return Exhaustive(self.max_labels)(joint)
-        return Greedy()(joint)
+        if isinstance(joint, ChainForm):
+            return self._of_chain(joint)
+        few = (joint.known < 0).sum(axis=1).max(initial=0) <= MAX_SEARCHED
+        closed = type(joint)._mode is not JointDistribution._mode
+        return joint.mode() if few or closed else Greedy()(joint)
+
+    def _of_chain(self, joint: ChainForm) -> Mode:
+        found = BestFirst(self.budget)(joint)
+        unsettled = np.flatnonzero(~found.optimal)
+        if len(unsettled) == 0:
+            return found
+        best: Mode = found[unsettled]
+        for strategy in HEURISTICS:
+            best = best.or_better(strategy(joint[unsettled]))
+        labels, log_prob = found.labels.copy(), found.log_prob.copy()
+        upper_bound = found.upper_bound.copy()
+        labels[unsettled] = best.labels
+        log_prob[unsettled] = best.log_prob
+        upper_bound[unsettled] = best.upper_bound
+        return Mode(labels, log_prob, upper_bound)

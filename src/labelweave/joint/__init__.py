@@ -6,7 +6,7 @@ from labelweave.joint.estimate import Estimate
 from labelweave.joint.general_chain import GeneralChain
 from labelweave.joint.independent import IndependentJoint
 from labelweave.joint.mixture import MixtureJoint
-from labelweave.joint.mode import Mode, Ranked
+from labelweave.joint.mode import Mode, Ranked, SearchedMode
 from labelweave.joint.table import TableJoint
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "MixtureJoint",
     "Mode",
     "Ranked",
+    "SearchedMode",
     "TableJoint",
 ]

@@ -21,14 +21,24 @@ from labelweave.joint import _checks as checks
 from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint._steps import beam_search
 from labelweave.joint.base import JointDistribution
-from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, patterns, row_blocks
+from labelweave.joint.enumeration import (
+    MAX_ENUMERATED,
+    MAX_SEARCHED,
+    Enumeration,
+    patterns,
+    row_blocks,
+)
 from labelweave.joint.estimate import Estimate, normalised_weights
-from labelweave.joint.mode import Mode, Ranked, certified
+from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits, certified
 
 # Weighted draws that stand for the ancestors of the evidence when there are too many to enumerate.
 POOL_SIZE = 1024
 # Prefixes a search for the top k keeps, when k is not larger.
 BEAM_WIDTH = 64
+# Steps after which `mode` gives up a row of more labels than a full search could see: well under a
+# second, a hundred times what chains fitted to data take.
+UNPROVEN_BUDGET = 100_000
+MODE_BLOCK = 256
 
 
 class ChainForm(JointDistribution):
@@ -88,8 +98,15 @@ class ChainForm(JointDistribution):
         """Log-joint of the labels in ``order``: known where not ``free``, (n, 2^f)."""
 
     @abstractmethod
-    def _search(self) -> tuple[Labels, Floats]:
-        """Return the most probable vectors that agree with the evidence, and their log-joint."""
+    def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:
+        """Search the most probable vectors that agree with the evidence; all in log-joints.
+
+        ``floor`` is that of the limits for each row, ``log_mass`` what all vectors have together.
+        """
+
+    @abstractmethod
+    def _beam(self, width: int) -> tuple[Labels, Floats]:
+        """Return the vectors a beam search finds, and a bound on the log-joint of all others."""
 
     @abstractmethod
     def _ancestors(self, labels: Indices) -> Indices:
@@ -196,16 +213,45 @@ class ChainForm(JointDistribution):
 
     # ------------------------------------------------------------------ search
 
-    def _exhaustive_mode(self, max_labels: int) -> Mode:
-        self._require_few_labels(max_labels)
-        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
-        log_joint = np.empty(self.n_rows)
-        unknown = int((self._known < 0).sum(axis=1).max(initial=0))
-        # Blocks return to Python now and then, so that a long search can be interrupted.
-        for block in row_blocks(self.n_rows, 2 ** min(unknown, MAX_ENUMERATED)):
-            labels[block], log_joint[block] = self[block]._search()
-        log_prob = log_joint - self._normaliser.value
-        return Mode(labels, log_prob, log_prob.copy())
+    def _best_first(self, limits: SearchLimits) -> SearchedMode:
+        """Return the best vectors a search within these limits finds."""
+        normaliser = self._normaliser
+        # An estimated normaliser bounds nothing; but no evidence has more than all the mass.
+        log_mass = np.where(normaliser.exact, normaliser.value, 0.0)
+        found = self._search(limits, limits.floor + normaliser.value, log_mass)
+        return SearchedMode(
+            found.labels,
+            found.log_prob - normaliser.value,
+            found.upper_bound - normaliser.value,
+            found.nodes,
+        )
+
+    def _mode(self) -> Mode:
+        """Return the mode, proven; the search gives up where that takes too long."""
+        unknown = (self._known < 0).sum(axis=1)
+        budget = UNPROVEN_BUDGET if (unknown > MAX_SEARCHED).any() else 2 ** (MAX_SEARCHED + 1)
+        parts: list[Mode] = []
+        # In blocks, so that a hopeless batch is not searched to its end before it is refused.
+        for start in range(0, max(self.n_rows, 1), MODE_BLOCK):
+            parts.append(self[start : start + MODE_BLOCK]._best_first(SearchLimits(budget)))
+            unproven = np.flatnonzero(~parts[-1].optimal)
+            if len(unproven):
+                raise ValueError(
+                    f"the mode of row {start + unproven[0]} is not proven after {budget} steps of "
+                    "search: use inference=BestFirst(budget=...) with more, or inference=Auto(), "
+                    "which returns the best vector found and its gap"
+                )
+        return Mode(
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.log_prob for part in parts]),
+            np.concatenate([part.upper_bound for part in parts]),
+        )
+
+    def _beam_mode(self, width: int) -> Mode:
+        labels, bound = self._beam(width)
+        normaliser = self._normaliser
+        log_prob = self._log_joint(labels) - normaliser.value
+        return certified(labels, log_prob, bound - normaliser.value, normaliser.exact)
 
     def _greedy_mode(self) -> Mode:
         labels = self._known.copy()

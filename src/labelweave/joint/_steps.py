@@ -88,3 +88,9 @@ def beam_search(log_odds: LogOdds, order: Indices, known: Labels, k: int, width:
         labels = np.take_along_axis(labels, ranking[:, :keep, None], axis=1)
     labels[np.isneginf(log_prob)] = -1
     return Ranked(labels, log_prob, np.maximum(dropped, log_prob[:, -1]))
+
+
+def beam(log_odds: LogOdds, order: Indices, known: Labels, width: int) -> tuple[Labels, Floats]:
+    """Return the best vector of a beam search, and what no vector it missed exceeds."""
+    found = beam_search(log_odds, order, known, width, width)
+    return found.labels[:, 0], found.upper_bound

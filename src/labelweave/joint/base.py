@@ -226,6 +226,11 @@ class JointDistribution(ABC):
         ----------
         inference : callable, optional
             A strategy of `labelweave.inference`. By default the form's own exact algorithm.
+
+        Raises
+        ------
+        ValueError
+            If the mode cannot be proven with reasonable effort; strategies say how close they came.
         """
         return self._mode() if inference is None else inference(self)
 
@@ -246,8 +251,8 @@ class JointDistribution(ABC):
         if unknown > max_labels:
             raise ValueError(
                 f"exact search for the mode would look at 2^{unknown} label vectors and is limited "
-                f"to {max_labels} unknown labels: use inference=Greedy(), or a larger limit with "
-                "inference=Exhaustive(max_labels=...)"
+                f"to {max_labels} unknown labels: use inference=Greedy() or Auto(), or a larger "
+                "limit with inference=Exhaustive(max_labels=...)"
             )
 
     def _greedy_mode(self) -> Mode:

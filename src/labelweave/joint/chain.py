@@ -12,6 +12,7 @@ from labelweave._core import native
 from labelweave.joint import _checks as checks
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint.mode import Mode, SearchedMode, SearchLimits
 
 
 class ChainJoint(ChainForm):
@@ -34,8 +35,9 @@ class ChainJoint(ChainForm):
 
     Notes
     -----
-    At most 16 unknown labels are enumerated and exact, `mode` searches up to 20; conditioning is
-    exact while at most 16 unknown labels influence the evidence. Beyond that `log_prob` of a
+    At most 16 unknown labels are enumerated and exact. `mode` searches with an upper bound, which
+    always ends for up to 20 unknown labels and for most longer chains fitted to data. Conditioning
+    is exact while at most 16 unknown labels influence the evidence; beyond that `log_prob` of a
     conditioned chain carries the error that `evidence_log_prob` states.
 
     Examples
@@ -128,10 +130,36 @@ class ChainJoint(ChainForm):
         native.chain_table(self.scores, self.coupling, order, known, slot, out, self.n_threads)
         return out
 
-    def _search(self) -> tuple[Labels, Floats]:
-        labels, log_joint = self._known.copy(), np.empty(self.n_rows)
-        native.chain_mode(self.scores, self.coupling, self.order, labels, log_joint, self.n_threads)
-        return labels, log_joint
+    def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:
+        labels, nodes = self._known.copy(), np.empty(self.n_rows, dtype=np.int64)
+        log_joint, bound = np.empty(self.n_rows), np.empty(self.n_rows)
+        native.chain_search(
+            self.scores,
+            self.coupling,
+            self.order,
+            limits.budget,
+            limits.epsilon,
+            limits.seconds,
+            floor,
+            log_mass,
+            labels,
+            log_joint,
+            bound,
+            nodes,
+            self.n_threads,
+        )
+        return SearchedMode(labels, log_joint, bound, nodes)
+
+    def _exhaustive_mode(self, max_labels: int) -> Mode:
+        self._require_few_labels(max_labels)
+        return self._best_first(SearchLimits(budget=2**63))
+
+    def _beam(self, width: int) -> tuple[Labels, Floats]:
+        labels, bound = self._known.copy(), np.empty(self.n_rows)
+        native.chain_beam(
+            self.scores, self.coupling, self.order, width, labels, bound, self.n_threads
+        )
+        return labels, bound
 
     def _ancestors(self, labels: Indices) -> Indices:
         needed = np.zeros(self.n_labels, dtype=np.bool_)

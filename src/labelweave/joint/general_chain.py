@@ -11,7 +11,10 @@ import numpy.typing as npt
 from labelweave.joint import _checks as checks
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import Floats, Indices, Labels
-from labelweave.joint._steps import LogOdds, expand, walk
+from labelweave.joint._prefix_search import PrefixSearch
+from labelweave.joint._steps import LogOdds, beam, expand, walk
+from labelweave.joint.enumeration import row_blocks
+from labelweave.joint.mode import SearchedMode, SearchLimits
 
 
 class GeneralChain(ChainForm):
@@ -124,12 +127,19 @@ class GeneralChain(ChainForm):
         out[:, column] = log_prob
         return out
 
-    def _search(self) -> tuple[Labels, Floats]:
-        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
-        log_prob = np.empty(self.n_rows)
-        for rows, enumeration in self._enumerate():
-            labels[rows], log_prob[rows] = enumeration.best()
-        return labels, log_prob + self._normaliser.value
+    def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:
+        labels = self._known.copy()
+        log_joint, _ = self._follow(labels)
+        search = PrefixSearch(self._log_odds, self.order, self._known, limits, floor)
+        return search.run(labels, log_joint, log_mass)
+
+    def _beam(self, width: int) -> tuple[Labels, Floats]:
+        labels = np.empty_like(self._known)
+        dropped = np.empty(self.n_rows)
+        for block in row_blocks(self.n_rows, 4 * width * self.n_labels):
+            part = self[block]
+            labels[block], dropped[block] = beam(part._log_odds, part.order, part._known, width)
+        return labels, dropped
 
     def _ancestors(self, labels: Indices) -> Indices:
         """Every earlier label: what a conditional depends on is not visible from outside."""

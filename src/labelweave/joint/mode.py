@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from labelweave.joint._checks import Floats, Labels
+from labelweave.joint._checks import Floats, Indices, Labels
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,50 @@ class Mode:
     def optimal(self) -> npt.NDArray[np.bool_]:
         """Whether the vector is proven to be the mode."""
         return self.upper_bound <= self.log_prob
+
+    def __getitem__(self, rows: Indices) -> Mode:
+        """Return the answers of some rows."""
+        return Mode(self.labels[rows], self.log_prob[rows], self.upper_bound[rows])
+
+    def or_better(self, other: Mode) -> Mode:
+        """Return row by row the more probable vector of two answers, and the lower bound."""
+        better = other.log_prob > self.log_prob
+        log_prob = np.where(better, other.log_prob, self.log_prob)
+        bound = np.maximum(np.minimum(self.upper_bound, other.upper_bound), log_prob)
+        return Mode(np.where(better[:, None], other.labels, self.labels), log_prob, bound)
+
+
+@dataclass(frozen=True)
+class SearchedMode(Mode):
+    """A mode that a search for it found, with what it took.
+
+    Attributes
+    ----------
+    nodes : (n,) int64 array
+        Prefixes of label vectors whose continuations were looked at; zero where the first vector
+        was certain to be the mode.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.inference import BestFirst
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
+    >>> BestFirst()(joint).nodes
+    array([3])
+    """
+
+    nodes: Indices
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """When a search for the mode may stop before it has a proof."""
+
+    budget: int
+    epsilon: float = 0.0
+    seconds: float = float("inf")
+    floor: float = float("-inf")
 
 
 def certified(

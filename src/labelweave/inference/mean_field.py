@@ -1,0 +1,103 @@
+"""Variational inference: independent labels as close to the chain as can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from labelweave.inference.greedy import Greedy
+from labelweave.inference.result import Mode
+from labelweave.joint import ChainJoint, JointDistribution
+from labelweave.joint._chain_form import ChainForm
+from labelweave.joint._checks import Floats, Indices, check_count
+from labelweave.joint.enumeration import row_blocks
+
+
+@dataclass(frozen=True)
+class MeanField:
+    """The labels that are likelier than not under a mean-field approximation of a linear chain.
+
+    Independent labels q are fitted to the chain by maximising E_q[log P(y)] + H(q), one label after
+    the other. The expectation of softplus(z) has no closed form; it is replaced by the bound of
+    Jaakkola and Jordan, z/2 + log(2 cosh(ξ/2)) at ξ² = E[z²], which needs the mean and the variance
+    of z only. So the objective is a lower bound and never falls.
+
+    Fast and smooth, but blind to correlation: where the mode is one of several distant vectors the
+    rounded answer can lie between them. The upper bound is that of greedy inference.
+
+    Forms with a closed answer return it.
+
+    Parameters
+    ----------
+    iterations : int, default=20
+        Times every label is updated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint(np.array([[1.0, -1.0]]), np.array([[0.0, 0.0], [4.0, 0.0]]))
+    >>> MeanField()(joint).labels
+    array([[1, 1]], dtype=int8)
+    """
+
+    iterations: int = 20
+
+    def __post_init__(self) -> None:
+        check_count(self.iterations, "iterations")
+
+    def __call__(self, joint: JointDistribution, /) -> Mode:
+        """Return the rounded vectors; ValueError for chains whose conditionals are not linear."""
+        if not isinstance(joint, ChainForm):
+            return joint.mode()
+        if not isinstance(joint, ChainJoint):
+            raise ValueError(
+                "MeanField needs linear conditionals, which give it expected log-odds; use "
+                "inference=Beam() or MonteCarlo() for other base classifiers"
+            )
+        labels = joint.known.copy()
+        for block in row_blocks(joint.n_rows, 4 * joint.n_labels):
+            fit = _Fit(joint[block])
+            for _ in range(self.iterations):
+                fit.sweep()
+            labels[block] = fit.q > 0.5
+        log_prob = joint.log_prob(labels)
+        return Mode(labels, log_prob, np.maximum(Greedy()(joint).upper_bound, log_prob))
+
+
+class _Fit:
+    """The state of the approximation: q, and mean and variance of every score under it."""
+
+    def __init__(self, joint: ChainJoint) -> None:
+        self.coupling = joint.coupling
+        self.order: Indices = joint.order
+        self.known = joint.known
+        self.q: Floats = np.where(self.known >= 0, self.known, 0.0).astype(np.float64)
+        self.mean = joint.scores.copy()
+        self.variance = np.zeros_like(self.mean)
+        for label in self.order:  # forward, as if the labels before were the only ones that count
+            self._set(int(label), self.mean[:, label], np.zeros(len(self.mean)))
+
+    def sweep(self) -> None:
+        """Give every label the log-odds that are best while the others stay."""
+        for label in self.order:
+            v = self.coupling[:, label]
+            later = np.flatnonzero(v)
+            v, mean = v[later], self.mean[:, later]
+            # Jaakkola's λ(ξ) = tanh(ξ/2) / 4ξ weighs E[z²]; at zero it is 1/8.
+            xi = np.sqrt(mean**2 + self.variance[:, later])
+            weight = np.where(xi > 1e-6, np.tanh(xi / 2) / (4 * np.maximum(xi, 1e-6)), 0.125)
+            without = mean - v * self.q[:, label, None]
+            gain = (self.q[:, later] - 0.5) * v - weight * (v**2 + 2 * v * without)
+            self._set(int(label), self.mean[:, label] + gain.sum(axis=1), self.q[:, label])
+
+    def _set(self, label: int, log_odds: Floats, old: Floats) -> None:
+        known = self.known[:, label]
+        new = np.where(known >= 0, known, expit(log_odds))
+        v = self.coupling[:, label]
+        self.mean += np.outer(new - old, v)
+        self.variance += np.outer(new * (1 - new) - old * (1 - old), v**2)
+        np.maximum(self.variance, 0.0, out=self.variance)  # rounding
+        self.q[:, label] = new
