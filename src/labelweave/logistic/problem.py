@@ -80,7 +80,10 @@ class LogisticProblems:
         # a difference of sums would leave a class without rows a rounding error of weight.
         sums = np.stack(
             [
-                [(self.targets[:, k] == value).astype(np.float64) @ self.weights for value in (0, 1)]
+                [
+                    (self.targets[:, k] == value).astype(np.float64) @ self.weights
+                    for value in (0, 1)
+                ]
                 for k in range(n_targets)
             ]
         )
