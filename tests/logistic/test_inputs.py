@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.logistic import LogisticProblems, solve, solve_problems
+from labelweave.logistic import LogisticProblems, fit_conditionals, solve, solve_problems
 from tests.logistic.make import assert_optimal, assert_same_bits, make_problem
 from tests.reference.logistic import reference
 
@@ -84,6 +84,12 @@ def test_untidy_csr():
     np.testing.assert_allclose(matrix.toarray(), X)
     before = matrix.indices.copy()
     assert_close(solve(matrix, T, tol=TIGHT), solve(X, T, tol=TIGHT))
+    tidy = matrix.copy()
+    tidy.sum_duplicates()
+    assert_same_bits(solve(matrix, T), solve(tidy, T))
+    chosen = fit_conditionals(matrix, T), fit_conditionals(tidy, T)
+    np.testing.assert_array_equal(chosen[0].weights, chosen[1].weights)
+    np.testing.assert_array_equal(chosen[0].scores(matrix), chosen[1].scores(tidy))
     np.testing.assert_array_equal(matrix.indices, before)
 
 

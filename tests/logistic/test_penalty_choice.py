@@ -214,6 +214,8 @@ def test_folds_follow_the_content_of_rows():
         assert len(np.unique(fold[(X[row] == X).all(axis=1)])) == 1
     np.testing.assert_array_equal(assign_folds(sp.csr_array(X), weight, 3, 0)[0], fold)
     np.testing.assert_array_equal(row_keys(-0.0 * X), row_keys(0.0 * X))
+    many = np.tile(X, (10, 1))
+    np.testing.assert_array_equal(row_keys(many), np.tile(row_keys(X), 10))
     distinct = np.unique(X[weight > 0], axis=0, return_inverse=True)[1]
     sizes = [len(np.unique(distinct[fold[weight > 0] == f])) for f in range(3)]
     assert max(sizes) - min(sizes) <= 1
