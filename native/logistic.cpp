@@ -8,6 +8,7 @@
 
 #include "parallel.hpp"
 #include "preconditioner.hpp"
+#include "sweeps.hpp"
 
 namespace labelweave {
 namespace {
@@ -37,96 +38,6 @@ struct Lane {
     int n_worse = 0;  // stages in a row whose held-out loss rose
 };
 
-// Eight problems in progress. Arrays are feature-major, one row of Lanes per column of the design.
-struct State {
-    explicit State(const Design& design)
-        : n_features(design.n_features), n_extras(design.n_extras), coef(design.width()), step(design.width()),
-          residual(design.width()), direction(design.width()), gradient(design.width()), uses(design.n_extras) {}
-
-    std::size_t n_features, n_extras;
-    LaneArray coef, step, residual, direction, gradient, uses;
-    Lanes lambda{}, extra_lambda{};  // penalties of features and extras
-    Lanes alpha{}, beta{};           // of conjugate gradients
-    Lanes scale{};                   // mean curvature, for the diagonal preconditioner
-    Lanes retreat{};                 // back from the full step to its half, then its quarter, ...
-    LaneMask evaluating{}, advancing{}, restarting{}, retrying{};
-};
-
-// Call visit(row, penalty, mask) for every column; mask is zero where a lane does not use an extra.
-template <class Visit>
-LABELWEAVE_INLINE void for_columns(const State& s, Visit&& visit) {
-    const Lanes one = broadcast(1.0);
-    for (std::size_t f = 0; f < s.n_features; ++f) visit(f, s.lambda, one);
-    visit(s.n_features, Lanes{}, one);
-    for (std::size_t e = 0; e < s.n_extras; ++e) visit(s.n_features + 1 + e, s.extra_lambda, s.uses[e]);
-}
-
-struct Norms {
-    Lanes features{}, extras{};
-};
-
-// Move the coefficients of the lanes that evaluate; squared norms of what is penalised.
-LABELWEAVE_KERNEL void move_coefficients(State& s, Norms& norms) {
-    for_columns(s, [&](std::size_t row, Lanes, Lanes) {
-        const Lanes w = s.coef[row] + select(s.evaluating, s.direction[row], Lanes{});
-        s.coef[row] = w;
-        if (row < s.n_features) norms.features += w * w;
-        if (row > s.n_features) norms.extras += w * w;
-    });
-}
-
-// Step and residual of the lanes that advance; fresh residual of the lanes that restart.
-LABELWEAVE_KERNEL void update_residual(State& s) {
-    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes mask) {
-        const Lanes p = s.direction[row], g = s.gradient[row];
-        const Lanes moved = s.residual[row] - s.alpha * mask * (g + penalty * p);
-        const Lanes fresh = -mask * (g + penalty * s.coef[row]);
-        s.residual[row] = select(s.restarting, fresh, select(s.advancing, moved, s.residual[row]));
-        s.step[row] = select(s.restarting, Lanes{}, s.step[row] + select(s.advancing, s.alpha * p, Lanes{}));
-    });
-}
-
-// Columns from `begin` on of y = M^-1 r with the diagonal preconditioner; adds their part of r'y to rho.
-LABELWEAVE_KERNEL void precondition_diagonal(const State& s, const double* squares, std::size_t begin, Lanes* y,
-                                             Lanes& rho) {
-    Lanes total = rho;
-    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
-        if (row < begin) return;
-        const Lanes r = s.residual[row];
-        // An empty column without penalty has no curvature and no gradient.
-        const Lanes curvature = s.scale * squares[row] + penalty;
-        y[row] = select(curvature > 0.0, r / curvature, Lanes{});
-        total += r * y[row];
-    });
-    rho = total;
-}
-
-// The first columns of y divided by the mean curvature, which factors leave out; adds their part of r'y to rho.
-LABELWEAVE_KERNEL void rescale(const State& s, std::size_t end, Lanes* y, Lanes& rho) {
-    Lanes total = rho;
-    for (std::size_t row = 0; row < end; ++row) {
-        y[row] /= s.scale;
-        total += s.residual[row] * y[row];
-    }
-    rho = total;
-}
-
-// Next direction of every lane, and its p' penalty p.
-LABELWEAVE_KERNEL void update_direction(State& s, const Lanes* y, Lanes& energy) {
-    Lanes total{};
-    const LaneMask moving = s.advancing | s.restarting | s.retrying;
-    for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
-        const Lanes p = s.direction[row];
-        Lanes next = y[row] + select(s.restarting, Lanes{}, s.beta * p);
-        next = select(s.evaluating, s.step[row], next);
-        next = select(s.retrying, s.retreat * p, next);
-        next = select(moving, next, Lanes{});
-        s.direction[row] = next;
-        total += penalty * next * next;
-    });
-    energy = total;
-}
-
 class Block {
   public:
     Block(const LogisticProblems& problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
@@ -134,7 +45,7 @@ class Block {
         : problems_(problems), settings_(settings), solutions_(solutions), preconditioner_(preconditioner),
           design_(problems.design), s_(problems.design), solved_(problems.design.width()),
           scratch_(preconditioner.factored() ? problems.design.width() : 0),
-          response_(response_size(problems.design)), curvature_(problems.design.dense ? (n_lanes * problems.design.n_rows + kLanes - 1) / kLanes : problems.design.n_rows),
+          response_(response_size(problems.design)), curvature_(curvature_size(problems.design, n_lanes)),
           score_(n_lanes * problems.design.n_rows), n_lanes_(n_lanes) {}
 
     // Solve problems from the queue until it is empty and every lane is done.
@@ -158,6 +69,11 @@ class Block {
     }
 
   private:
+    // In whole vectors: a dense pass keeps the rows of every lane together, a sparse one eight lanes a row.
+    static std::size_t curvature_size(const Design& design, int n_lanes) {
+        return design.dense ? (n_lanes * design.n_rows + kLanes - 1) / kLanes : design.n_rows;
+    }
+
     bool any_in(Phase phase) const {
         return std::any_of(lanes_, lanes_ + kLanes, [&](const Lane& lane) { return lane.phase == phase; });
     }
@@ -200,7 +116,8 @@ class Block {
         extra_norm_[k] = norms.extras[k];
         const double value = tally.loss[k] + penalty(k);
         const double promised = 2 * kArmijo * lane.step * lane.decrease;
-        const bool better = std::isfinite(value) && value <= lane.objective - promised + kRounding * std::fabs(lane.objective);
+        const double rounding = kRounding * std::fabs(lane.objective);
+        const bool better = std::isfinite(value) && value <= lane.objective - promised + rounding;
         if (!lane.first && !better && lane.halvings < kMaxHalvings) {
             ++lane.halvings;
             lane.step *= 0.5;
@@ -313,7 +230,8 @@ class Block {
         }
         const std::size_t order = design_.n_features + 1;
         LaneMask pending{};
-        for (int k = 0; k < kLanes; ++k) pending[k] = lanes_[k].move == Move::advance || lanes_[k].move == Move::restart ? -1 : 0;
+        for (int k = 0; k < kLanes; ++k)
+            pending[k] = lanes_[k].move == Move::advance || lanes_[k].move == Move::restart ? -1 : 0;
         for (int k = 0; k < kLanes; ++k) {
             if (!pending[k]) continue;
             const int level = Preconditioner::level(ridge(k));
