@@ -304,7 +304,7 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
     const int n_lanes = static_cast<int>(std::min<std::size_t>(share, kLanes));
     std::atomic<std::size_t> queue{0};
     parallel_for(n_blocks, n_threads, [&](std::size_t) {
-        Block(problems, settings, solutions, preconditioner, n_lanes).run(queue, interrupt);
+        interrupt.run([&] { Block(problems, settings, solutions, preconditioner, n_lanes).run(queue, interrupt); });
     });
 }
 

@@ -1,11 +1,6 @@
-"""The native functions refuse what they cannot read, and can be interrupted."""
+"""The native functions refuse what they cannot read."""
 
 from __future__ import annotations
-
-import signal
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -266,33 +261,3 @@ def test_scores_are_never_written_to_a_copy(make):
     for scores in (np.zeros((N, P), np.float32), np.zeros((P, N)).T):
         with pytest.raises(TypeError):
             native.linear_scores(make(), np.zeros((P, D)), np.ones(P), scores, 1)
-
-
-@pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize("form", ["X", "sp.csr_array(X)"])
-def test_a_long_solve_can_be_interrupted(form, n_threads):
-    program = f"""
-        import numpy as np, scipy.sparse as sp
-        from labelweave.logistic import solve
-        rng = np.random.default_rng(0)
-        X, T = rng.normal(size=(1000, 60)), rng.integers(0, 2, size=(1000, 400))
-        print("ready", flush=True)
-        try:
-            for _ in range(10**6):
-                solve({form}, np.tile(T, (1, 100)), tol=1e-14, n_threads={n_threads})
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-    """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(timeout=0.7)  # by now it is inside the first solve
-            process.send_signal(signal.SIGINT)
-            output, _ = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert output == "interrupted\n"
-    assert process.returncode == 0
