@@ -100,10 +100,18 @@ class LogisticProblems:
 
 
 def as_features(X: Any) -> Any:
-    """X as the engine reads it: C-contiguous float64, or CSR with float64 values."""
+    """X as the engine reads it: C-contiguous float64, or canonical CSR with float64 values.
+
+    Entries of a row that are out of order or in parts would give the same optimum, but not the
+    same bits, nor the same keys of rows.
+    """
     if not hasattr(X, "tocsr"):
         return np.ascontiguousarray(X, dtype=np.float64)
-    return X.tocsr().astype(np.float64, copy=False)
+    X = X.tocsr().astype(np.float64, copy=False)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def as_labels(Y: Any) -> NDArray[np.int8]:
