@@ -30,8 +30,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     n_labels_ : int
     label_names_in_ : (L,) array of str
         The columns of y, when y is a data frame.
-    classes_ : list of arrays
-        The values of each label; a single array when y is one-dimensional.
+    classes_ : (L, 2) array
+        The values of each label; the two classes when y is one-dimensional.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """

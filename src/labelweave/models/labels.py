@@ -18,19 +18,19 @@ class LabelEncoding:
 
     Attributes
     ----------
-    classes : array or list of arrays
-        The two values of a one-dimensional target, or the values 0 and 1 for each label.
+    classes : array
+        The two values of a one-dimensional target, or the values 0 and 1 of each label, (L, 2).
     names : tuple of str or None
         Label names, if y had any.
     """
 
-    classes: Any
+    classes: NDArray[Any]
     names: tuple[str, ...] | None = None
 
     @property
     def single(self) -> bool:
         """Whether the target was one-dimensional."""
-        return not isinstance(self.classes, list)
+        return self.classes.ndim == 1
 
     def decode(self, labels: NDArray[np.int8]) -> NDArray[Any]:
         """Labels in the user's terms: int64 of 0/1, or the classes of a one-dimensional target."""
@@ -68,7 +68,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
     if wrong.any():
         raise ValueError(_not_binary(values, wrong, names))
     labels = np.ascontiguousarray(values, dtype=np.int8)
-    return labels, LabelEncoding([np.array([0, 1])] * labels.shape[1], names)
+    return labels, LabelEncoding(np.tile([0, 1], (labels.shape[1], 1)), names)
 
 
 def _read_single(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
