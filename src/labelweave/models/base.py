@@ -64,11 +64,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         if self._encoding.names is not None:
             self.label_names_in_ = np.array(self._encoding.names, dtype=object)
         if sample_weight is not None:
+            if not np.asarray(sample_weight).any():
+                raise ValueError("sample_weight is zero for every row: nothing is left to learn")
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            if not sample_weight.any():
-                raise ValueError("sample_weight is zero for every row: nothing is left to learn")
         # What only `predict` uses is checked here too: it fails early, not after the work.
         resolve_decision(self.decision, self._inference())
         self._n_threads()

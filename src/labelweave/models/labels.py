@@ -59,12 +59,16 @@ def read_labels(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
     y = _as_array(y)
     if y.ndim != 2:
         return _read_single(y, n_rows)
-    values = check_array(y, dtype=None, input_name="y", ensure_min_features=0)
+    # Entries of any kind are judged one by one below: some, like pandas.NA, cannot be compared.
+    numeric = y.dtype.kind in "biuf"
+    values = check_array(
+        y, dtype=None, input_name="y", ensure_min_features=0, ensure_all_finite=numeric
+    )
     if len(values) != n_rows:
         raise ValueError(f"y has {len(values)} rows but X has {n_rows}: they must match")
     if values.shape[1] == 0:
         raise ValueError("y has no labels: it needs one column per label")
-    wrong = ~np.isin(values, (0, 1)) if values.dtype.kind in "biuf" else ~_is_binary(values)
+    wrong = ~np.isin(values, (0, 1)) if numeric else ~_is_binary(values)
     if wrong.any():
         raise ValueError(_not_binary(values, wrong, names))
     labels = np.ascontiguousarray(values, dtype=np.int8)
