@@ -34,6 +34,19 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         The values of each label; the two classes when y is one-dimensional.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    Examples
+    --------
+    What every estimator can be asked:
+
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.models import BinaryRelevance, MultiLabelClassifier
+    >>> data = load_emotions()
+    >>> model: MultiLabelClassifier = BinaryRelevance(C=0.01).fit(data.X, data.Y)
+    >>> model.predict(data.X[:2]).shape, model.predict_proba(data.X[:2]).shape
+    ((2, 6), (2, 6))
+    >>> model.predict_joint(data.X[:2])
+    IndependentJoint(n_rows=2, n_labels=6)
     """
 
     # Parameters every estimator has; declared here for the methods below.
