@@ -82,6 +82,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            # Not every learner ignores rows without weight; left out, they cannot disturb any.
+            kept = np.flatnonzero(sample_weight)
+            if len(kept) < len(labels):
+                X, labels, sample_weight = X[kept], labels[kept], sample_weight[kept]
         # What only `predict` uses is checked here too: it fails early, not after the work.
         resolve_decision(self.decision, self._inference())
         self._n_threads()

@@ -40,12 +40,8 @@ def fit_bases(
 ) -> list[Any]:
     """Fit a clone of `base` for each label j on [X, labels of parents[j]]."""
     _check_base(base)
-    if sample_weight is not None:
-        if not has_fit_parameter(base, "sample_weight"):
-            raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
-        # Not every classifier ignores rows without weight; leaving them out, all do.
-        kept = np.flatnonzero(sample_weight)
-        X, labels, sample_weight = X[kept], labels[kept], sample_weight[kept]
+    if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
+        raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
     random = check_random_state(random_state)
     seeds = random.randint(2**31 - 1, size=labels.shape[1])
     return list(
