@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -29,7 +31,32 @@ class Interrupt {
         if (stopped_) throw Interrupted();
     }
 
+    // Runs a thread's share of the work; the owner then goes on polling until the others are done too.
+    template <class Share>
+    void run(Share&& share) {
+        const Working working(*this);
+        share();
+        if (std::this_thread::get_id() != owner_) return;
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (!left_.wait_for(lock, std::chrono::milliseconds(60), [&] { return n_working_ <= 1; })) check();
+    }
+
   private:
+    // Counts the threads at work, whichever way they leave.
+    struct Working {
+        explicit Working(Interrupt& interrupt) : interrupt_(interrupt) { change(1); }
+        ~Working() { change(-1); }
+        void change(int by) {
+            const std::lock_guard<std::mutex> lock(interrupt_.mutex_);
+            interrupt_.n_working_ += by;
+            interrupt_.left_.notify_all();
+        }
+        Interrupt& interrupt_;
+    };
+
+    std::mutex mutex_;
+    std::condition_variable left_;
+    int n_working_ = 0;
     std::function<bool()> poll_;
     std::thread::id owner_ = std::this_thread::get_id();
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();

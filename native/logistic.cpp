@@ -312,7 +312,9 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
     std::atomic<std::size_t> queue{0};
     parallel_for(n_blocks, n_threads, [&](std::size_t) {
         Team team(split_rows ? n_threads : 1);
-        Block(problems, settings, solutions, preconditioner, n_lanes, team).run(queue, interrupt);
+        interrupt.run([&] {
+            Block(problems, settings, solutions, preconditioner, n_lanes, team).run(queue, interrupt);
+        });
     });
 }
 

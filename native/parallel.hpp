@@ -12,10 +12,13 @@
 
 namespace labelweave {
 
+// More threads than this never help, and a machine may refuse to start them.
+constexpr int kMostThreads = 256;
+
 // Threads to use when the caller asks for n_threads (0 or less: all cores).
 inline int resolve_threads(int n_threads) {
-    if (n_threads > 0) return n_threads;
-    return std::max(1u, std::thread::hardware_concurrency());
+    if (n_threads > 0) return std::min(n_threads, kMostThreads);
+    return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{kMostThreads}));
 }
 
 // Call task(i) for i in [0, n_tasks), at most n_threads at a time, in any order.

@@ -40,7 +40,8 @@ LABELWEAVE_KERNEL void dense_scores(const Design& design, const Lanes* weights, 
         for (std::size_t v = 0; v < n_vectors; ++v) {
             Lanes tile[kLanes];
             dense_tile(x, design.n_features, weights + v, n_vectors, intercept[v], tile);
-            for (std::size_t i = 0; i < kLanes && first + i < end; ++i) out[(first - begin + i) * n_vectors + v] = tile[i];
+            for (std::size_t i = 0; i < kLanes && first + i < end; ++i)
+                out[(first - begin + i) * n_vectors + v] = tile[i];
         }
     }
 }

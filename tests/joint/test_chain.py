@@ -259,12 +259,21 @@ def test_mixture_of_long_chains_is_sampled():
     np.testing.assert_allclose(mixture.mode().log_prob, columns.max(axis=1))
 
 
-def test_too_many_labels_for_an_exact_mode():
+def test_a_mode_that_cannot_be_proven_is_refused(monkeypatch):
+    rng = np.random.default_rng(3)
+    joint = ChainJoint(*chain_parameters(rng, 3, 40, scale=0.3))
+    monkeypatch.setattr(ChainJoint, "_proof_budget", 100)
+    with pytest.raises(ValueError, match=r"row 0 .*BestFirst\(budget=.*Auto\(\)"):
+        joint.mode()
+
+
+def test_limits_count_unknown_labels():
     joint = counting_chain(causes=20)
     with pytest.raises(ValueError, match="Greedy"):
-        joint.mode()
+        joint.mode(Exhaustive())
     assert joint.mode(Exhaustive(max_labels=21)).optimal.all()
     assert joint.condition({20: 1}).mode(Exhaustive()).optimal.all()
+    np.testing.assert_array_equal(joint.mode().labels, joint.mode(Exhaustive(max_labels=21)).labels)
 
 
 def test_one_label():

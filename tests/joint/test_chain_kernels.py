@@ -13,6 +13,15 @@ from tests.reference import philox
 laws = settings(max_examples=60, deadline=None)
 
 
+def search(scores, coupling, order, labels, n_threads=1, budget=2**63):
+    """Call the native search without any limit; fills labels."""
+    n = len(scores)
+    log_prob, bound, nodes = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
+    limits = (budget, 0.0, np.inf, np.full(n, -np.inf), np.zeros(n))
+    native.chain_search(scores, coupling, order, *limits, labels, log_prob, bound, nodes, n_threads)
+    return log_prob, bound, nodes
+
+
 def some_known(rng, n, L):
     return np.where(rng.random((n, L)) < 0.4, rng.integers(0, 2, (n, L)), -1).astype(np.int8)
 
@@ -44,9 +53,10 @@ def test_greedy_and_mode(seed, n, L, n_threads):
     scores, coupling, order = chain_parameters(rng, n, L)
     known = some_known(rng, n, L)
     greedy, mode = known.copy(), known.copy()
-    greedy_log_prob, bound, mode_log_prob = np.empty(n), np.empty(n), np.empty(n)
+    greedy_log_prob, bound = np.empty(n), np.empty(n)
     native.chain_greedy(scores, coupling, order, greedy, greedy_log_prob, bound, n_threads)
-    native.chain_mode(scores, coupling, order, mode, mode_log_prob, n_threads)
+    mode_log_prob, mode_bound, _ = search(scores, coupling, order, mode, n_threads)
+    np.testing.assert_array_equal(mode_bound, mode_log_prob)
     for i in range(n):
         chain = (scores[i], coupling, order)
         np.testing.assert_array_equal(greedy[i], reference.greedy(*chain, known[i]))
@@ -111,8 +121,7 @@ def test_search_of_a_hard_chain_is_exact():
     known = np.full((8, 12), -1, dtype=np.int8)
     table = np.empty((8, 2**12))
     native.chain_table(scores, coupling, order, known, np.arange(12), table)
-    log_prob = np.empty(8)
-    native.chain_mode(scores, coupling, order, known, log_prob)
+    log_prob, _, _ = search(scores, coupling, order, known)
     np.testing.assert_allclose(log_prob, table.max(axis=1), rtol=1e-12)
 
 
@@ -141,19 +150,43 @@ class TestBadArguments:
     def test_labels(self, shape):
         labels = np.zeros(shape, dtype=np.int8)
         with pytest.raises(ValueError, match="labels"):
-            native.chain_mode(self.scores, self.coupling, self.order, labels, np.empty(2))
+            search(self.scores, self.coupling, self.order, labels)
+        with pytest.raises(ValueError, match="labels"):
+            native.chain_beam(self.scores, self.coupling, self.order, 2, labels, np.empty(2))
 
     def test_outputs_too_short(self):
         with pytest.raises(ValueError, match="log_prob"):
-            native.chain_mode(self.scores, self.coupling, self.order, self.labels, np.empty(1))
+            native.chain_log_prob(self.scores, self.coupling, self.order, self.labels, np.empty(1))
+        with pytest.raises(ValueError, match="upper_bound"):
+            native.chain_beam(self.scores, self.coupling, self.order, 2, self.labels, np.empty(1))
         with pytest.raises(ValueError, match="upper_bound"):
             native.chain_greedy(
                 self.scores, self.coupling, self.order, self.labels, np.empty(2), np.empty(1)
             )
 
     def test_outputs_that_would_be_copied(self):
+        strided = np.empty(4)[::2]
         with pytest.raises(TypeError):
-            native.chain_mode(self.scores, self.coupling, self.order, self.labels, np.empty(4)[::2])
+            native.chain_beam(self.scores, self.coupling, self.order, 2, self.labels, strided)
+
+    @pytest.mark.parametrize("short", range(5))
+    def test_search_shapes(self, short):
+        sizes = [2] * 5
+        sizes[short] = 1
+        floor, mass, log_prob, bound = (np.zeros(size) for size in sizes[:4])
+        nodes = np.zeros(sizes[4], dtype=np.int64)
+        chain = (self.scores, self.coupling, self.order)
+        with pytest.raises(ValueError, match="one entry for each row"):
+            native.chain_search(
+                *chain, 9, 0.0, 9.0, floor, mass, self.labels.copy(), log_prob, bound, nodes
+            )
+
+    @pytest.mark.parametrize("width", [0, 2**30])
+    def test_beam_width(self, width):
+        with pytest.raises(ValueError, match="width"):
+            native.chain_beam(
+                self.scores, self.coupling, self.order, width, self.labels.copy(), np.empty(2)
+            )
 
     @pytest.mark.parametrize(
         ("slot", "columns", "message"),

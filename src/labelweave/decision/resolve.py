@@ -28,7 +28,7 @@ def resolve_decision(decision: str | Decision, inference: Inference | None = Non
         return SubsetLoss(inference)
     if decision == "hamming":
         return HammingLoss()
-    if isinstance(decision, str) or not callable(decision):
+    if isinstance(decision, (str, type)) or not callable(decision):
         raise ValueError(
             f"decision must be 'subset', 'hamming' or a callable such as SubsetLoss(); "
             f"got {decision!r}"

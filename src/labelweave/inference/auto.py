@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from labelweave.inference.beam import Beam
 from labelweave.inference.best_first import BestFirst
 from labelweave.inference.greedy import Greedy
 from labelweave.inference.monte_carlo import MonteCarlo
 from labelweave.inference.protocol import Inference
 from labelweave.inference.result import Mode
-from labelweave.joint import JointDistribution
+from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import MAX_SEARCHED
@@ -34,7 +32,8 @@ class Auto:
     Parameters
     ----------
     budget : int, default=10_000
-        Prefixes the exact search may look at in each row.
+        Prefixes the exact search may look at in each row. Chains of conditionals that only Python
+        can evaluate get a tenth, for each look is a prediction of the base classifier.
 
     Examples
     --------
@@ -56,21 +55,18 @@ class Auto:
         """Return the mode, with its bound."""
         if isinstance(joint, ChainForm):
             return self._of_chain(joint)
-        few = (joint.known < 0).sum(axis=1).max(initial=0) <= MAX_SEARCHED
         closed = type(joint)._mode is not JointDistribution._mode
-        return joint.mode() if few or closed else Greedy()(joint)
+        few = closed | ((joint.known < 0).sum(axis=1) <= MAX_SEARCHED)
+        # Each row on its own: what a row gets must not depend on the rows beside it.
+        return Greedy()(joint).replaced(few, joint[few].mode())
 
     def _of_chain(self, joint: ChainForm) -> Mode:
-        found = BestFirst(self.budget)(joint)
-        unsettled = np.flatnonzero(~found.optimal)
-        if len(unsettled) == 0:
+        linear = isinstance(joint, ChainJoint)
+        found = BestFirst(self.budget if linear else max(1, self.budget // 10))(joint)
+        open_rows = ~found.optimal
+        if not open_rows.any():
             return found
-        best: Mode = found[unsettled]
+        best, rest = found[open_rows], joint[open_rows]
         for strategy in HEURISTICS:
-            best = best.or_better(strategy(joint[unsettled]))
-        labels, log_prob = found.labels.copy(), found.log_prob.copy()
-        upper_bound = found.upper_bound.copy()
-        labels[unsettled] = best.labels
-        log_prob[unsettled] = best.log_prob
-        upper_bound[unsettled] = best.upper_bound
-        return Mode(labels, log_prob, upper_bound)
+            best = best.or_better(strategy(rest))
+        return found.replaced(open_rows, best)

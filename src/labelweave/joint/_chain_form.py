@@ -35,14 +35,15 @@ from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits, cert
 POOL_SIZE = 1024
 # Prefixes a search for the top k keeps, when k is not larger.
 BEAM_WIDTH = 64
-# Steps after which `mode` gives up a row of more labels than a full search could see: well under a
-# second, a hundred times what chains fitted to data take.
-UNPROVEN_BUDGET = 100_000
+# Rows that `mode` settles before it looks whether one of them could not be.
 MODE_BLOCK = 256
 
 
 class ChainForm(JointDistribution):
     """A chain with evidence, in terms of a few primitives that know the conditionals."""
+
+    # Steps of search after which `mode` gives a row up, or up to 20 labels looks at all vectors.
+    _proof_budget: int
 
     def __init__(
         self,
@@ -228,24 +229,27 @@ class ChainForm(JointDistribution):
 
     def _mode(self) -> Mode:
         """Return the mode, proven; the search gives up where that takes too long."""
-        unknown = (self._known < 0).sum(axis=1)
-        budget = UNPROVEN_BUDGET if (unknown > MAX_SEARCHED).any() else 2 ** (MAX_SEARCHED + 1)
-        parts: list[Mode] = []
+        labels, log_prob = self._known.copy(), np.empty(self.n_rows)
         # In blocks, so that a hopeless batch is not searched to its end before it is refused.
-        for start in range(0, max(self.n_rows, 1), MODE_BLOCK):
-            parts.append(self[start : start + MODE_BLOCK]._best_first(SearchLimits(budget)))
-            unproven = np.flatnonzero(~parts[-1].optimal)
-            if len(unproven):
-                raise ValueError(
-                    f"the mode of row {start + unproven[0]} is not proven after {budget} steps of "
-                    "search: use inference=BestFirst(budget=...) with more, or inference=Auto(), "
-                    "which returns the best vector found and its gap"
-                )
-        return Mode(
-            np.concatenate([part.labels for part in parts]),
-            np.concatenate([part.log_prob for part in parts]),
-            np.concatenate([part.upper_bound for part in parts]),
-        )
+        for start in range(0, self.n_rows, MODE_BLOCK):
+            rows = np.arange(start, min(start + MODE_BLOCK, self.n_rows))
+            mode: Mode = self[rows]._best_first(SearchLimits(self._proof_budget))
+            unproven = ~mode.optimal
+            if unproven.any():
+                mode = mode.replaced(unproven, self[rows[unproven]]._settled(rows[unproven]))
+            labels[rows], log_prob[rows] = mode.labels, mode.log_prob
+        return Mode(labels, log_prob, log_prob.copy())
+
+    def _settled(self, rows: Indices) -> Mode:
+        """Return the modes of rows that the search left open, if all vectors can be looked at."""
+        many = (self._known < 0).sum(axis=1) > MAX_SEARCHED
+        if many.any():
+            raise ValueError(
+                f"the mode of row {rows[many][0]} is not proven after {self._proof_budget} steps "
+                "of search: use inference=BestFirst(budget=...) with more, or inference=Auto(), "
+                "which gives the best vector found and its gap"
+            )
+        return self._exhaustive_mode(MAX_SEARCHED)
 
     def _beam_mode(self, width: int) -> Mode:
         labels, bound = self._beam(width)

@@ -82,7 +82,8 @@ def probability_from_draws(
     Σ w²f (1 − 2μ) + μ² Σ w². It is never stated below one over the effective number of draws:
     an event that was never drawn may still have about that probability.
     """
-    mean = _moment(quantity, labels, weight)
+    # Weights that sum to one may do so only up to rounding.
+    mean = np.minimum(_moment(quantity, labels, weight), 1.0)
     squared_weight = (weight**2).sum(axis=1).reshape((-1,) + (1,) * (mean.ndim - 1))
     variance = _moment(quantity, labels, weight**2) * (1 - 2 * mean) + mean**2 * squared_weight
     error = np.maximum(np.sqrt(np.maximum(variance, 0.0)), squared_weight)

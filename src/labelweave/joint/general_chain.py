@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -44,6 +45,8 @@ class GeneralChain(ChainForm):
     >>> joint.cardinality().round(3)
     array([[0., 1., 0.]])
     """
+
+    _proof_budget = 1000
 
     def __init__(
         self,
@@ -128,6 +131,23 @@ class GeneralChain(ChainForm):
         return out
 
     def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:
+        # All rows together while few prefixes can wait, then the hard ones in blocks: so the
+        # conditionals are asked about many prefixes at once and memory stays bounded.
+        first = replace(limits, budget=min(limits.budget, self._proof_budget))
+        found = self._search_together(first, floor, log_mass)
+        spent = np.flatnonzero(found.nodes >= first.budget)
+        if first.budget == limits.budget or len(spent) == 0:
+            return found
+        for block in row_blocks(len(spent), min(limits.budget, 2**40)):
+            rows = spent[block]
+            again = self[rows]._search_together(limits, floor[rows], log_mass[rows])
+            found.labels[rows], found.nodes[rows] = again.labels, again.nodes
+            found.log_prob[rows], found.upper_bound[rows] = again.log_prob, again.upper_bound
+        return found
+
+    def _search_together(
+        self, limits: SearchLimits, floor: Floats, log_mass: Floats
+    ) -> SearchedMode:
         labels = self._known.copy()
         log_joint, _ = self._follow(labels)
         search = PrefixSearch(self._log_odds, self.order, self._known, limits, floor)

@@ -52,9 +52,20 @@ class Mode:
         """Whether the vector is proven to be the mode."""
         return self.upper_bound <= self.log_prob
 
-    def __getitem__(self, rows: Indices) -> Mode:
+    def __getitem__(self, rows: Indices | npt.NDArray[np.bool_]) -> Mode:
         """Return the answers of some rows."""
         return Mode(self.labels[rows], self.log_prob[rows], self.upper_bound[rows])
+
+    def replaced(self, rows: npt.NDArray[np.bool_], part: Mode) -> Mode:
+        """Return these answers with those of some rows replaced by ``part``."""
+        labels, log_prob = self.labels.copy(), self.log_prob.copy()
+        upper_bound = self.upper_bound.copy()
+        labels[rows], log_prob[rows], upper_bound[rows] = (
+            part.labels,
+            part.log_prob,
+            part.upper_bound,
+        )
+        return Mode(labels, log_prob, upper_bound)
 
     def or_better(self, other: Mode) -> Mode:
         """Return row by row the more probable vector of two answers, and the lower bound."""

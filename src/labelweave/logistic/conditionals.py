@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._core import native
 from labelweave.logistic.path import choose_penalties
@@ -18,7 +20,7 @@ from labelweave.logistic.problem import (
     as_labels,
     as_weights,
 )
-from labelweave.logistic.solver import native_matrix, solve_problems
+from labelweave.logistic.solver import Solutions, native_matrix, solve_problems
 
 # Newton's last steps are cheap, and a fit this tight is the same whether a row is repeated or
 # weighted, sparse or dense.
@@ -119,9 +121,21 @@ def fit_conditionals(
         problems, C=np.full(shape, chosen.C), extra_penalty=np.full(shape, chosen.label_penalty)
     )
     solutions = solve_problems(problems, tol=_FINAL_TOLERANCE, n_threads=n_threads)
+    _warn_unless_converged(solutions)
     coupling = np.zeros((n_labels, n_labels))
     if solutions.extra_coef.size:
         coupling = solutions.extra_coef
     return LinearConditionals(
         solutions.coef, solutions.intercept, coupling, chosen.C, chosen.label_penalty
     )
+
+
+def _warn_unless_converged(solutions: Solutions) -> None:
+    n_failed = int((~solutions.converged).sum())
+    if n_failed:
+        warnings.warn(
+            f"{n_failed} of {len(solutions.converged)} logistic regressions did not converge: "
+            "scale the features (for example with sklearn's StandardScaler) or lower C",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

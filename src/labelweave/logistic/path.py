@@ -19,12 +19,13 @@ from labelweave.logistic.solver import solve_problems
 C_GRID: Floats = 10.0 ** np.arange(-3.5, 3.1, 0.5)
 C_STEPS: Floats = 10.0 ** np.arange(-0.5, 0.3, 0.25)
 #: Candidates for the label penalty, from strong to weak.
-LABEL_PENALTY_GRID: Floats = 10.0 ** np.arange(0, -3.1, -0.5)
+LABEL_PENALTY_GRID: Floats = 10.0 ** np.arange(0, -4.1, -0.5)
 # The label penalty under which C is chosen; labels are few and strong, so it is a weak one.
 _FIRST_LABEL_PENALTY = 0.03
-# Losses along a path only have to be good enough to compare penalties.
-_PATH_TOLERANCE = 1e-2
-# Beyond two rises in a row the loss of a path does not come back.
+# Losses along a path have to be good enough to compare penalties, and the same for the same data in
+# another form (sparse, weighted instead of repeated).
+_PATH_TOLERANCE = 1e-4
+# Beyond two rises in a row the loss of a path does not come back; it is taken to go on rising.
 _PATIENCE = 2
 
 

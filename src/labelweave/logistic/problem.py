@@ -78,15 +78,11 @@ class LogisticProblems:
             return n - positive, positive
         # One product per target column keeps the temporary array small; both classes are summed, as
         # a difference of sums would leave a class without rows a rounding error of weight.
-        sums = np.stack(
-            [
-                [
-                    (self.targets[:, k] == value).astype(np.float64) @ self.weights
-                    for value in (0, 1)
-                ]
-                for k in range(n_targets)
-            ]
-        )
+        sums = np.empty((n_targets, 2, self.weights.shape[1]))
+        for target in range(n_targets):
+            for value in (0, 1):
+                rows = (self.targets[:, target] == value).astype(np.float64)
+                sums[target, value] = rows @ self.weights
         group = self._weight_columns()
         return sums[self.target_of, 0, group], sums[self.target_of, 1, group]
 
@@ -104,10 +100,18 @@ class LogisticProblems:
 
 
 def as_features(X: Any) -> Any:
-    """X as the engine reads it: C-contiguous float64, or CSR with float64 values."""
+    """X as the engine reads it: C-contiguous float64, or canonical CSR with float64 values.
+
+    Entries of a row that are out of order or in parts would give the same optimum, but not the
+    same bits, nor the same keys of rows.
+    """
     if not hasattr(X, "tocsr"):
         return np.ascontiguousarray(X, dtype=np.float64)
-    return X.tocsr().astype(np.float64, copy=False)
+    X = X.tocsr().astype(np.float64, copy=False)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def as_labels(Y: Any) -> NDArray[np.int8]:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+# Rows of a dense X that are worked on at a time, so that no copies of all of X are made.
+_BLOCK = 256
 
 
 def row_keys(X: Any) -> NDArray[np.int64]:
@@ -25,7 +27,11 @@ def row_keys(X: Any) -> NDArray[np.int64]:
     """
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
-            keys = np.where(X != 0, _mixed(X, np.arange(X.shape[1])), np.uint64(0)).sum(axis=1)
+            keys = np.empty(len(X), dtype=np.uint64)
+            for first in range(0, len(X), _BLOCK):
+                block = X[first : first + _BLOCK]
+                words = np.where(block != 0, _mixed(block, np.arange(X.shape[1])), np.uint64(0))
+                keys[first : first + _BLOCK] = words.sum(axis=1)
         else:
             terms = np.where(X.data != 0, _mixed(X.data, X.indices), np.uint64(0))
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])

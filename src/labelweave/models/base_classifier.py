@@ -12,6 +12,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from labelweave.joint.enumeration import row_blocks
+
 Floats = NDArray[np.float64]
 
 
@@ -37,11 +39,7 @@ def fit_bases(
     n_jobs: int | None,
 ) -> list[Any]:
     """Fit a clone of `base` for each label j on [X, labels of parents[j]]."""
-    if not is_classifier(base) or not hasattr(base, "predict_proba"):
-        raise ValueError(
-            f"base must be a scikit-learn classifier with predict_proba; got {base!r}. "
-            "Wrap it, e.g. in sklearn.calibration.CalibratedClassifierCV, if it has none"
-        )
+    _check_base(base)
     if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
         raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
     random = check_random_state(random_state)
@@ -52,6 +50,17 @@ def fit_bases(
             for j, (parent, s) in enumerate(zip(parents, seeds, strict=True))
         )
     )
+
+
+def _check_base(base: Any) -> None:
+    if isinstance(base, type):
+        raise ValueError(f"base must be a classifier, not a class: write {base.__name__}()")
+    is_estimator = hasattr(base, "__sklearn_tags__")
+    if not is_estimator or not is_classifier(base) or not hasattr(base, "predict_proba"):
+        raise ValueError(
+            f"base must be a scikit-learn classifier with predict_proba; got {base!r}. "
+            "Wrap it, e.g. in sklearn.calibration.CalibratedClassifierCV, if it has none"
+        )
 
 
 def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None, seed: int) -> Any:
@@ -68,6 +77,24 @@ def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None,
 
 def _is_open_seed(name: str, value: Any) -> bool:
     return name.rpartition("__")[2] == "random_state" and value is None
+
+
+def chain_log_odds(
+    estimator: Any,
+    X: Any,
+    rows: NDArray[np.int64],
+    prefix: NDArray[np.int8],
+    parents: NDArray[np.int64],
+) -> Floats:
+    """Log-odds after the labels of `prefix`, one for each of `rows`.
+
+    An enumeration asks about every row very often: the repeated features are made block by block.
+    """
+    out = np.empty(len(rows))
+    for block in row_blocks(len(rows), X.shape[1] + len(parents)):
+        extended = with_labels(X[rows[block]], prefix[block], parents)
+        out[block] = base_log_odds(estimator, extended)
+    return out
 
 
 def base_log_odds(estimator: Any, X: Any) -> Floats:

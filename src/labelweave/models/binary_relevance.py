@@ -29,7 +29,8 @@ class BinaryRelevance(MultiLabelClassifier):
     decision : {"subset", "hamming"} or callable, default="subset"
         The loss `predict` decides for; with independent labels both give the same labels.
     n_jobs : int, optional
-        Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
+        Threads (processes with `base`); -1 uses all cores. Results do not depend on it, nor on
+        the rows predicted together (with `base`, as far as its own arithmetic does not).
     random_state : int, RandomState or None, default=None
         Seeds the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0: results are
         reproducible unless asked otherwise.
@@ -79,7 +80,7 @@ class BinaryRelevance(MultiLabelClassifier):
         if self.base is not None:
             parents = [np.empty(0, np.int64)] * self.n_labels_
             self.estimators_ = fit_bases(
-                self.base, X, labels, parents, sample_weight, self.random_state, self.n_jobs
+                self.base, X, labels, parents, sample_weight, self._seed(), self.n_jobs
             )
             return
         self.conditionals_ = fit_conditionals(
@@ -94,7 +95,7 @@ class BinaryRelevance(MultiLabelClassifier):
         self._tell(f"C = {self.C_:.4g}")
 
     def _joint(self, X: Any) -> JointDistribution:
-        if self.base is not None:
+        if hasattr(self, "estimators_"):
             scores = np.column_stack([base_log_odds(e, X) for e in self.estimators_])
         else:
             scores = self.conditionals_.scores(X, n_threads=self._n_threads())

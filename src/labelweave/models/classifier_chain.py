@@ -13,7 +13,7 @@ from labelweave.joint import ChainJoint, GeneralChain, JointDistribution
 from labelweave.logistic import fit_conditionals
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import base_log_odds, fit_bases, with_labels
+from labelweave.models.base_classifier import chain_log_odds, fit_bases
 from labelweave.models.order import resolve_order
 
 
@@ -41,7 +41,8 @@ class ClassifierChain(MultiLabelClassifier):
     decision : {"subset", "hamming"} or callable, default="subset"
         The loss `predict` decides for: the most probable vector, or each label by its marginal.
     n_jobs : int, optional
-        Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
+        Threads (processes with `base`); -1 uses all cores. Results do not depend on it, nor on
+        the rows predicted together (with `base`, as far as its own arithmetic does not).
     random_state : int, RandomState or None, default=None
         Seeds the random order, the folds of "cv" and the open seeds of `base`. None counts as 0:
         results are reproducible unless asked otherwise.
@@ -133,7 +134,7 @@ class ClassifierChain(MultiLabelClassifier):
             "row_ids": row_keys(X),
             "n_threads": self._n_threads(),
         }
-        if self.base is None:
+        if hasattr(self, "conditionals_"):
             scores = self.conditionals_.scores(X, n_threads=self._n_threads())
             return ChainJoint(scores, self.conditionals_.coupling, **shared)
         parents = self._parents()
@@ -141,8 +142,6 @@ class ClassifierChain(MultiLabelClassifier):
         def log_odds(
             label: int, rows: NDArray[np.int64], prefix: NDArray[np.int8]
         ) -> NDArray[np.float64]:
-            return base_log_odds(
-                self.estimators_[label], with_labels(X[rows], prefix, parents[label])
-            )
+            return chain_log_odds(self.estimators_[label], X, rows, prefix, parents[label])
 
         return GeneralChain(log_odds, X.shape[0], self.n_labels_, **shared)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 
@@ -17,19 +18,19 @@ class LabelEncoding:
 
     Attributes
     ----------
-    classes : array or list of arrays
-        The two values of a one-dimensional target, or the values 0 and 1 for each label.
+    classes : array
+        The two values of a one-dimensional target, or the values 0 and 1 of each label, (L, 2).
     names : tuple of str or None
         Label names, if y had any.
     """
 
-    classes: Any
+    classes: NDArray[Any]
     names: tuple[str, ...] | None = None
 
     @property
     def single(self) -> bool:
         """Whether the target was one-dimensional."""
-        return not isinstance(self.classes, list)
+        return self.classes.ndim == 1
 
     def decode(self, labels: NDArray[np.int8]) -> NDArray[Any]:
         """Labels in the user's terms: int64 of 0/1, or the classes of a one-dimensional target."""
@@ -55,22 +56,31 @@ def read_labels(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
             "pass the label matrix as the second argument of fit"
         )
     names = _names_of(y)
-    y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+    y = _as_array(y)
     if y.ndim != 2:
         return _read_single(y, n_rows)
-    values = check_array(y, dtype=None, input_name="y", ensure_min_features=0)
+    # Entries of any kind are judged one by one below: some, like pandas.NA, cannot be compared.
+    numeric = y.dtype.kind in "biuf"
+    values = check_array(
+        y, dtype=None, input_name="y", ensure_min_features=0, ensure_all_finite=numeric
+    )
     if len(values) != n_rows:
         raise ValueError(f"y has {len(values)} rows but X has {n_rows}: they must match")
     if values.shape[1] == 0:
         raise ValueError("y has no labels: it needs one column per label")
-    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise ValueError(_not_binary(values, names))
+    wrong = ~np.isin(values, (0, 1)) if numeric else ~_is_binary(values)
+    if wrong.any():
+        raise ValueError(_not_binary(values, wrong, names))
     labels = np.ascontiguousarray(values, dtype=np.int8)
-    return labels, LabelEncoding([np.array([0, 1])] * labels.shape[1], names)
+    return labels, LabelEncoding(np.tile([0, 1], (labels.shape[1], 1)), names)
 
 
 def _read_single(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
-    y = column_or_1d(y)
+    if y.ndim != 1:
+        raise ValueError(
+            f"y should be a 1d array or a matrix with one column per label, got an array of shape "
+            f"{y.shape} instead"
+        )
     if y.dtype.kind == "f":
         check_array(y[:, None], input_name="y")
     check_classification_targets(y)
@@ -96,11 +106,32 @@ def _names_of(y: Any) -> tuple[str, ...] | None:
     return names
 
 
-def _not_binary(values: NDArray[Any], names: tuple[str, ...] | None) -> str:
-    if values.dtype.kind in "biuf":
-        row, column = np.argwhere(~np.isin(values, (0, 1)))[0]
-    else:
-        row, column = 0, 0
+def _as_array(y: Any) -> NDArray[Any]:
+    if hasattr(y, "toarray"):
+        return np.asarray(y.toarray())
+    try:
+        return np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "y must be a matrix with one 0/1 column per label; its rows differ in length. "
+            "Lists of labels become a matrix with sklearn's MultiLabelBinarizer"
+        ) from error
+
+
+def _is_binary(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries of an object array (say, of nullable columns) are the numbers 0 and 1."""
+    kinds = (bool, np.bool_, Real)
+
+    def is_binary(value: Any) -> bool:
+        return isinstance(value, kinds) and value in (0, 1)
+
+    return np.frompyfunc(is_binary, 1, 1)(values).astype(np.bool_)  # type: ignore[no-any-return]
+
+
+def _not_binary(
+    values: NDArray[Any], wrong: NDArray[np.bool_], names: tuple[str, ...] | None
+) -> str:
+    row, column = np.argwhere(wrong)[0]
     label = repr(names[column]) if names else f"column {column}"
     return (
         f"y must contain only 0 and 1; row {row} of {label} is {values[row, column]!r}. "

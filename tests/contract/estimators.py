@@ -1,0 +1,73 @@
+"""The estimators that keep the contract. A new estimator joins by a line in `CASES`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from labelweave.inference import Greedy
+from labelweave.models import BinaryRelevance, ClassifierChain, MultiLabelClassifier
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator under test.
+
+    Attributes
+    ----------
+    estimator
+        Never fitted itself: the tests clone it.
+    bitwise
+        Whether batches give the same bits; a base classifier that multiplies matrices by BLAS
+        rounds differently for different numbers of rows.
+    trusted
+        Types of a foreign base classifier that `persistence.load` has to be told to trust.
+    unsuited
+        Inputs that a foreign base classifier cannot learn from, with the reason.
+    """
+
+    estimator: MultiLabelClassifier
+    bitwise: bool = True
+    trusted: tuple[str, ...] = ()
+    unsuited: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+# The solver for few features: quick, and exact enough to compare models.
+_LOGISTIC = LogisticRegression(solver="newton-cholesky")
+_TREE = DecisionTreeClassifier(max_depth=3)
+_NO_VARIANCE = {
+    "identical rows": "GaussianNB divides by variances, which are all zero",
+    "one row a class": "GaussianNB divides by variances, which are all zero",
+    "sparse": "GaussianNB reads dense features only",
+}
+
+CASES = {
+    "br": Case(BinaryRelevance()),
+    "br-C1": Case(BinaryRelevance(C=1.0)),
+    "br-logistic": Case(BinaryRelevance(base=_LOGISTIC), bitwise=False),
+    "br-tree": Case(BinaryRelevance(base=_TREE), trusted=("sklearn.tree._tree.Tree",)),
+    "br-bayes": Case(BinaryRelevance(base=GaussianNB()), unsuited=_NO_VARIANCE),
+    "chain": Case(ClassifierChain()),
+    "chain-C1": Case(ClassifierChain(C=1.0, label_penalty=1.0)),
+    "chain-greedy": Case(ClassifierChain(C=1.0, inference=Greedy())),
+    "chain-hamming": Case(ClassifierChain(C=1.0, label_penalty=0.1, decision="hamming")),
+    "chain-random": Case(ClassifierChain(C=1.0, order="random", random_state=3)),
+    "chain-logistic": Case(ClassifierChain(base=_LOGISTIC), bitwise=False),
+    "chain-tree": Case(ClassifierChain(base=_TREE), trusted=("sklearn.tree._tree.Tree",)),
+    "chain-bayes": Case(
+        ClassifierChain(base=GaussianNB(), inference=Greedy()), unsuited=_NO_VARIANCE
+    ),
+}
+
+# For scikit-learn's own checks: the defaults and one with a base classifier. (They want no
+# probability to be 0 or 1, which is the base's affair: a decision tree may be that certain.)
+SKLEARN_CHECKED = [
+    BinaryRelevance(),
+    ClassifierChain(),
+    ClassifierChain(base=LogisticRegression()),
+]

@@ -1,0 +1,29 @@
+"""Small data for the contract."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+def sample(n: int = 48, n_features: int = 5, n_labels: int = 4, seed: int = 0) -> Arrays:
+    """Rows whose labels depend on the features and on the label before."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, n_features))
+    weights = random.normal(size=(n_features, n_labels))
+    noise = random.logistic(size=(n, n_labels))
+    Y = np.zeros((n, n_labels), dtype=np.int64)
+    for label in range(n_labels):
+        before = 2.0 * Y[:, label - 1] - 1.0 if label else 0.0
+        Y[:, label] = X @ weights[:, label] + before + noise[:, label] > 0
+    # Both values of every label, whatever the draw.
+    Y[0], Y[1] = 0, 1
+    return X, Y
+
+
+def all_vectors(n_labels: int) -> NDArray[np.int8]:
+    """All 2^L label vectors."""
+    codes = np.arange(2**n_labels)
+    return ((codes[:, None] >> np.arange(n_labels)) & 1).astype(np.int8)

@@ -1,0 +1,118 @@
+"""predict, predict_proba, predict_joint and score tell one story."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from labelweave.decision import HammingLoss, SubsetLoss
+from labelweave.inference import Auto, Exhaustive, Greedy
+from labelweave.joint import JointDistribution
+from tests.contract.samples import all_vectors, sample
+
+X, Y = sample(n=60)
+TEST = X[40:]
+
+
+@pytest.fixture
+def model(estimator):
+    return estimator.fit(X[:40], Y[:40])
+
+
+def table(joint: JointDistribution) -> np.ndarray:
+    """Probabilities of all label vectors, (n, 2^L), asked one vector at a time."""
+    columns = [
+        joint.log_prob(np.tile(vector, (joint.n_rows, 1))) for vector in all_vectors(joint.n_labels)
+    ]
+    return np.exp(np.stack(columns, axis=1))
+
+
+def test_shapes_and_types(model):
+    labels, probability, joint = (
+        model.predict(TEST),
+        model.predict_proba(TEST),
+        model.predict_joint(TEST),
+    )
+    assert labels.shape == probability.shape == (20, 4)
+    assert labels.dtype == np.int64
+    assert probability.dtype == np.float64
+    assert isinstance(joint, JointDistribution)
+    assert (joint.n_rows, joint.n_labels) == (20, 4)
+    assert set(np.unique(labels)) <= {0, 1}
+
+
+def test_the_joint_is_a_distribution_with_these_marginals(model):
+    joint = model.predict_joint(TEST)
+    probabilities = table(joint)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_proba(TEST), probabilities @ all_vectors(4), atol=1e-12
+    )
+    np.testing.assert_array_equal(model.predict_proba(TEST), joint.marginals())
+
+
+@pytest.mark.parametrize(
+    ("decision", "strategy"),
+    [("subset", "auto"), ("subset", Greedy()), ("subset", Exhaustive()), ("hamming", "auto")],
+)
+def test_predict_is_the_decision_of_the_joint(model, decision, strategy):
+    model.set_params(decision=decision)
+    if "inference" in model.get_params():
+        model.set_params(inference=strategy)
+    elif strategy != "auto":
+        pytest.skip("has no inference")
+    joint, labels = model.predict_joint(TEST), model.predict(TEST)
+    if decision == "hamming":
+        np.testing.assert_array_equal(labels, model.predict_proba(TEST) > 0.5)
+    elif strategy == Greedy():
+        np.testing.assert_array_equal(labels, Greedy()(joint).labels)
+    else:  # no vector is more probable
+        best = table(joint).max(axis=1)
+        np.testing.assert_allclose(np.exp(joint.log_prob(labels)), best, rtol=1e-9)
+
+
+def test_a_decision_may_be_any_callable(model):
+    for decision in (SubsetLoss(Auto()), HammingLoss(), lambda joint: joint.known * 0):
+        model.set_params(decision=decision)
+        np.testing.assert_array_equal(model.predict(TEST), decision(model.predict_joint(TEST)))
+
+
+def test_score_is_subset_accuracy(model):
+    expected = (model.predict(TEST) == Y[40:]).all(axis=1).mean()
+    for form in (np.asarray, pd.DataFrame, sp.csr_matrix, lambda a: a.astype(bool)):
+        assert model.score(TEST, form(Y[40:])) == expected
+
+
+def test_conditioning_agrees_with_bayes_rule(model):
+    joint = model.predict_joint(TEST)
+    vectors = all_vectors(4)
+    probabilities = table(joint)
+    agrees = vectors[:, 1] == 1
+    evidence = probabilities[:, agrees].sum(axis=1)
+    possible = evidence > 0
+    assert possible.any()
+    given = joint[possible].condition({1: 1})
+    expected = np.where(agrees, probabilities[possible], 0.0) / evidence[possible, None]
+    np.testing.assert_allclose(table(given), expected, atol=1e-10)
+
+
+def test_no_rows_are_refused_as_everywhere_in_scikit_learn(model):
+    for answer in (model.predict, model.predict_proba, model.predict_joint):
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            answer(TEST[:0])
+
+
+def test_other_features_are_refused(model):
+    for answer in (model.predict, model.predict_proba, model.predict_joint):
+        with pytest.raises(ValueError, match=r"X has 4 features, but .* is expecting 5 features"):
+            answer(TEST[:, :4])
+
+
+def test_other_feature_names_are_refused(estimator):
+    frame = pd.DataFrame(X, columns=list("vwxyz"))
+    model = estimator.fit(frame, Y)
+    assert list(model.feature_names_in_) == list("vwxyz")
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"v": "other"}))

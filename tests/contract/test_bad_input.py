@@ -1,0 +1,205 @@
+"""Bad input: one clear ValueError that names the argument and the fix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from labelweave.decision import HammingLoss
+from labelweave.inference import Greedy
+from tests.contract.samples import sample
+
+X, Y = sample(n=30)
+
+
+def with_value(array, value, row=3, column=1):
+    changed = array.astype(object if isinstance(value, str) or value is None else float)
+    changed[row, column] = value
+    return changed
+
+
+def broken_csr():
+    matrix = sp.csr_matrix(X)
+    matrix.indices[7] = 99
+    return matrix
+
+
+BAD_X = {
+    "NaN": (with_value(X, np.nan), "Input X contains NaN"),
+    "inf": (with_value(X, np.inf), "Input X contains infinity"),
+    "sparse NaN": (sp.csr_matrix(with_value(X, np.nan)), "Input X contains NaN"),
+    "text": (with_value(X, "red"), "could not convert string to float: 'red'"),
+    "1-D": (X[:, 0], "Expected 2D array, got 1D array instead"),
+    "3-D": (X[:, :, None], "Found array with dim 3"),
+    "no rows": (X[:0], r"0 sample\(s\)"),
+    "no features": (X[:, :0], r"0 feature\(s\)"),
+    "complex": (X * 1j, "Complex data not supported"),
+    "broken CSR": (broken_csr(), "X is not a valid sparse matrix: .*indices"),
+}
+ONLY_BINARY = "y must contain only 0 and 1; row 3 of column 1 is"
+BAD_Y = {
+    "two": (with_value(Y, 2), ONLY_BINARY + r" .*2.*MultiLabelBinarizer"),
+    "minus one": (with_value(Y, -1), ONLY_BINARY + r" .*-1"),
+    "half": (with_value(Y, 0.5), ONLY_BINARY + r" .*0\.5"),
+    "text": (with_value(Y, "yes"), ONLY_BINARY + " 'yes'"),
+    "None": (with_value(Y, None), ONLY_BINARY + " None"),
+    "strings": (Y.astype(str), "row 0 of column 0 is .*'0'"),
+    "NaN": (with_value(Y, np.nan), "Input y contains NaN"),
+    "inf": (with_value(Y, np.inf), "Input y contains infinity"),
+    "NA": (pd.DataFrame(with_value(Y, np.nan)).astype("Int64"), "y must|Input y contains NaN"),
+    "sparse two": (sp.csr_matrix(with_value(Y, 2)), ONLY_BINARY),
+    "named": (
+        pd.DataFrame(with_value(Y, 2), columns=list("abcd")),
+        "y must contain only 0 and 1; row 3 of 'b' is",
+    ),
+    "absent": (None, "pass the label matrix as the second argument of fit"),
+    "fewer rows": (Y[:29], "y has 29 rows but X has 30: they must match"),
+    "fewer rows, 1-D": (Y[:29, 0], r"inconsistent numbers of samples: \[30, 29\]"),
+    "no labels": (Y[:, :0], "y has no labels: it needs one column per label"),
+    "3-D": (Y[:, :, None], r"y should be .* one column per label, got .*\(30, 4, 1\)"),
+    "number": (1, "y should be a 1d array or a matrix with one column per label"),
+    "ragged": ([[0, 1], [1]] * 15, "y must be a matrix .*MultiLabelBinarizer"),
+    "three classes": (np.arange(30) % 3, "pass y as a matrix with one 0/1 column per label"),
+    "one name twice": (
+        pd.DataFrame(Y, columns=list("abca")),
+        "y has two labels named 'a': label names must be distinct",
+    ),
+}
+BAD_WEIGHTS = {
+    "negative": (np.linspace(-1, 1, 30), "[Nn]egative.*sample_weight"),
+    "all zero": (np.zeros(30), "sample_weight is zero for every row: nothing is left to learn"),
+    "NaN": (np.full(30, np.nan), "sample_weight contains NaN"),
+    "inf": (np.full(30, np.inf), "sample_weight contains infinity"),
+    "too few": (np.ones(29), r"sample_weight.shape == \(29,\), expected \(30,\)"),
+    "matrix": (np.ones((30, 2)), "[Ss]ample.weight.* must be 1D|1D array"),
+}
+NOT_A_PENALTY = [0, -1.0, np.nan, np.inf, True, None, "auto", [1.0], 1j]
+BAD_PARAMETERS = {
+    "C": [(value, "C must be a positive number or 'cv'; got") for value in NOT_A_PENALTY],
+    "label_penalty": [
+        (value, "label_penalty must be a positive number or 'cv'; got") for value in NOT_A_PENALTY
+    ],
+    "decision": [
+        (value, r"decision must be 'subset', 'hamming' or a callable such as SubsetLoss\(\); got")
+        for value in ("f1", None, 3, HammingLoss)
+    ],
+    "inference": [
+        (value, r"inference must be .*a strategy such as Greedy\(\); got")
+        for value in ("greedy", 3, Greedy)
+    ],
+    "order": [
+        ("sorted", "order must be None, 'random' or a list of labels; got 'sorted'"),
+        ([0, 1, 2], "order must name each of the 4 labels once"),
+        ([0, 1, 2, 2], "order must name each of the 4 labels once"),
+        ([0, 1, 2, 4], "order must name each of the 4 labels once"),
+        ([0, 1, 2, -1], "order must name each of the 4 labels once"),
+        ([0, 1, 2, 3.0], r"order must hold positions or names of labels; got 3\.0"),
+        ([0, 1, 2, True], "order must hold positions or names of labels; got True"),
+        (["a", "b", "c", "d"], "order names the label 'a', but y has no label names"),
+        (2, "order must name each of the 4 labels once"),
+    ],
+    "base": [
+        (LogisticRegression, r"base must be a classifier, not a class: write LogisticRegression\("),
+        *[
+            (value, "base must be a scikit-learn classifier with predict_proba; got .*Calibrated")
+            for value in ("logistic", 3, object(), LinearSVC(), LinearRegression())
+        ],
+    ],
+    "n_jobs": [
+        (value, r"n_jobs must be None, a number of threads or -1 \(all cores\); got")
+        for value in (0, "two", 1.5)
+    ],
+    "random_state": [
+        (value, "random_state must be None, a whole number from 0 to .*; got")
+        for value in (-1, "seed", np.random.default_rng(0))
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", BAD_X)
+def test_features_of_fit(estimator, kind):
+    bad, message = BAD_X[kind]
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(bad, Y)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BAD_X if kind != "no features"])
+def test_features_of_predict(estimator, kind):
+    bad, message = BAD_X[kind]
+    model = estimator.fit(X, Y)
+    for answer in (model.predict, model.predict_proba, model.predict_joint):
+        with pytest.raises(ValueError, match=message):
+            answer(bad)
+
+
+@pytest.mark.parametrize("kind", BAD_Y)
+def test_labels(estimator, kind):
+    bad, message = BAD_Y[kind]
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, bad)
+
+
+@pytest.mark.parametrize("kind", BAD_WEIGHTS)
+def test_weights(estimator, kind):
+    bad, message = BAD_WEIGHTS[kind]
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, Y, sample_weight=bad)
+
+
+@pytest.mark.parametrize("name", BAD_PARAMETERS)
+def test_parameters(estimator, name):
+    known = estimator.get_params(deep=False)
+    if name not in known:
+        pytest.skip(f"has no {name}")
+    if name in ("C", "label_penalty", "random_state") and known.get("base") is not None:
+        estimator.set_params(base=None)
+    if name == "random_state" and known.get("C") != "cv":
+        estimator.set_params(C="cv")
+    for value, message in BAD_PARAMETERS[name]:
+        with pytest.raises(ValueError, match=message):
+            estimator.set_params(**{name: value}).fit(X, Y)
+
+
+def test_unknown_label_in_order(estimator):
+    if "order" not in estimator.get_params():
+        pytest.skip("has no order")
+    estimator.set_params(order=["a", "b", "c", "e"])
+    with pytest.raises(ValueError, match="order names the unknown label 'e'; y has a, b, c, d"):
+        estimator.fit(X, pd.DataFrame(Y, columns=list("abcd")))
+
+
+def test_base_that_cannot_take_weights(estimator):
+    if "base" not in estimator.get_params():
+        pytest.skip("has no base")
+    estimator.set_params(base=KNeighborsClassifier(3))
+    assert estimator.fit(X, Y).predict_proba(X).shape == Y.shape
+    with pytest.raises(ValueError, match=r"sample_weight was given, but base KNeighborsClassifier"):
+        estimator.fit(X, Y, sample_weight=np.ones(30))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "message"),
+    [
+        ({"e": 1}, "evidence names unknown label 'e'; known are .*'a'"),
+        ({4: 1}, "evidence names label 4; labels are 0 to 3"),
+        ({-1: 1}, "evidence names label -1"),
+        ({"a": 2}, r"evidence\['a'\] must only contain values in"),
+        ({"a": [0, 1]}, r"evidence\['a'\] must be one value or an array of 30 values"),
+        ({"a": 1, 0: 1}, "evidence names label 0 twice"),
+    ],
+)
+def test_evidence(estimator, evidence, message):
+    joint = estimator.fit(X, pd.DataFrame(Y, columns=list("abcd"))).predict_joint(X)
+    with pytest.raises(ValueError, match=message):
+        joint.condition(evidence)
+
+
+def test_evidence_by_name_without_names(estimator):
+    joint = estimator.fit(X, Y).predict_joint(X)
+    with pytest.raises(ValueError, match="labels have no names"):
+        joint.condition({"a": 1})

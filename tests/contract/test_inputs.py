@@ -1,0 +1,188 @@
+"""Everything that may be handed over as X and y gives the same model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from labelweave.models.base_classifier import ConstantConditional
+from tests.contract.samples import sample
+
+X, Y = sample()
+NAMES = ["happy", "sad", "calm", "angry"]
+
+FORMS_OF_X = {
+    "list": lambda a: a.tolist(),
+    "fortran": np.asfortranarray,
+    "strided": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "float32": lambda a: a.astype(np.float32),
+    "frame": pd.DataFrame,
+}
+SPARSE_FORMS_OF_X = {
+    "csr_matrix": sp.csr_matrix,
+    "csr_array": sp.csr_array,
+    "csc_array": sp.csc_array,
+    "coo_matrix": sp.coo_matrix,
+}
+FORMS_OF_Y = {
+    "list": lambda a: a.tolist(),
+    "bool": lambda a: a.astype(bool),
+    "uint8": lambda a: a.astype(np.uint8),
+    "float": lambda a: a.astype(float),
+    "object": lambda a: a.astype(object),
+    "csr_matrix": sp.csr_matrix,
+    "csc_array": sp.csc_array,
+    "lil_matrix": sp.lil_matrix,
+    "frame": pd.DataFrame,
+    "nullable integers": lambda a: pd.DataFrame(a).astype("Int64"),
+    "nullable booleans": lambda a: pd.DataFrame(a).astype("boolean"),
+    "mixed frame": lambda a: pd.DataFrame({"a": a[:, 0] > 0, "b": a[:, 1], "c": a[:, 2] * 1.0}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS_OF_X)
+def test_dense_features(estimator, form):
+    exact = np.round(X, 3).astype(np.float32).astype(float)
+    plain = clone(estimator).fit(exact, Y)
+    given = FORMS_OF_X[form](exact)
+    assert (plain.predict_proba(exact) == estimator.fit(given, Y).predict_proba(given)).all()
+
+
+@pytest.mark.parametrize("form", SPARSE_FORMS_OF_X)
+def test_sparse_features(case, estimator, form):
+    if "sparse" in case.unsuited:
+        pytest.skip(case.unsuited["sparse"])
+    thin = np.where(np.abs(X) < 0.7, 0.0, X)
+    dense = clone(estimator).fit(thin, Y)
+    given = SPARSE_FORMS_OF_X[form](thin)
+    model = estimator.fit(given, Y)
+    np.testing.assert_allclose(model.predict_proba(given), dense.predict_proba(thin), atol=1e-4)
+    np.testing.assert_array_equal(model.predict(given), model.predict(sp.csr_array(thin)))
+    # Fitted on one form, asked with the other.
+    np.testing.assert_allclose(model.predict_proba(thin), model.predict_proba(given), atol=1e-12)
+
+
+def test_one_sparse_matrix_in_two_spellings(case, estimator):
+    """Unsorted, duplicated and explicitly zero entries mean the matrix they add up to."""
+    if "sparse" in case.unsuited:
+        pytest.skip(case.unsuited["sparse"])
+    clean = sp.csr_array(np.where(np.abs(X) < 0.7, 0.0, X))
+    coo = clean.tocoo()
+    halves = np.concatenate([coo.data / 2, coo.data / 2])[::-1]
+    rows = np.concatenate([coo.row, coo.row])[::-1]
+    columns = np.concatenate([coo.col, coo.col])[::-1]
+    order = np.argsort(rows, kind="stable")
+    counts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(X)))])
+    short = (columns[order].astype(np.int32), counts.astype(np.int32))
+    odd = sp.csr_array((halves[order], *short), shape=X.shape)
+    assert not odd.has_canonical_format
+    stored = odd.nnz
+    expected = clone(estimator).fit(clean, Y).predict_proba(clean)
+    np.testing.assert_array_equal(estimator.fit(odd, Y).predict_proba(odd), expected)
+    assert odd.nnz == stored, "the caller's matrix was changed"
+
+
+@pytest.mark.parametrize("form", FORMS_OF_Y)
+def test_labels(estimator, form):
+    labels = Y[:, :3]
+    plain = clone(estimator).fit(X, labels)
+    given = FORMS_OF_Y[form](labels)
+    model = estimator.fit(X, given)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    assert model.predict(X).dtype == np.int64
+
+
+def test_the_callers_data_is_not_changed(estimator):
+    features, labels, weight = X.copy(), Y.copy(), np.linspace(0, 1, len(X))
+    estimator.fit(features, labels, sample_weight=weight).predict(features)
+    np.testing.assert_array_equal(features, X)
+    np.testing.assert_array_equal(labels, Y)
+    np.testing.assert_array_equal(weight, np.linspace(0, 1, len(X)))
+
+
+def test_read_only_data(estimator):
+    features, labels = X.copy(), Y.astype(np.int8)
+    features.flags.writeable = labels.flags.writeable = False
+    expected = clone(estimator).fit(X, Y).predict_proba(X)
+    np.testing.assert_array_equal(estimator.fit(features, labels).predict_proba(features), expected)
+
+
+def test_label_names_come_back(estimator):
+    model = estimator.fit(X, pd.DataFrame(Y, columns=NAMES))
+    assert list(model.label_names_in_) == NAMES
+    joint = model.predict_joint(X[:5])
+    assert joint.label_names == tuple(NAMES)
+    by_position = joint.evidence_log_prob({2: 1}).value
+    np.testing.assert_array_equal(joint.evidence_log_prob({"calm": 1}).value, by_position)
+    possible = joint[np.isfinite(by_position)]
+    given = possible.condition({"calm": 1})
+    np.testing.assert_array_equal(given.marginals()[:, 2], 1.0)
+
+
+def test_without_names_there_are_none(estimator):
+    model = estimator.fit(X, Y)
+    assert not hasattr(model, "label_names_in_")
+    assert model.predict_joint(X).label_names is None
+
+
+@pytest.mark.parametrize("classes", [("no", "yes"), (-1, 1), (False, True), (3, 7)])
+def test_one_dimensional_target(estimator, classes):
+    target = np.array(classes)[Y[:, 0]]
+    model = estimator.fit(X, target)
+    np.testing.assert_array_equal(model.classes_, np.unique(target))
+    labels, probability = model.predict(X), model.predict_proba(X)
+    assert labels.shape == (len(X),)
+    assert labels.dtype == target.dtype
+    assert probability.shape == (len(X), 2)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    as_column = clone(estimator).fit(X, Y[:, :1])
+    np.testing.assert_array_equal(probability[:, 1], as_column.predict_proba(X)[:, 0])
+    np.testing.assert_array_equal(labels == classes[1], as_column.predict(X)[:, 0])
+    assert model.score(X, target) == (labels == target).mean()
+
+
+def test_one_dimensional_target_of_one_class(estimator):
+    model = estimator.fit(X, np.full(len(X), "only"))
+    assert (model.predict(X) == "only").all()
+    np.testing.assert_array_equal(model.predict_proba(X), np.ones((len(X), 1)))
+
+
+def test_weights_mean_repetition(case, estimator):
+    """A row of weight two is the row twice; to the tolerance of the base classifier's solver."""
+    # Chosen penalties may differ where two candidates are about as good: they are fixed here.
+    chosen = {name for name, value in estimator.get_params().items() if value == "cv"}
+    estimator.set_params(**dict.fromkeys(chosen, 1.0))
+    weight = np.random.default_rng(1).integers(0, 4, len(X))
+    rows = np.repeat(np.arange(len(X)), weight)
+    weighted = clone(estimator).fit(X, Y, sample_weight=weight).predict_proba(X)
+    repeated = estimator.fit(X[rows], Y[rows]).predict_proba(X)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-6 if case.bitwise else 1e-3)
+
+
+def test_rows_without_weight_are_as_if_removed(estimator):
+    kept = np.arange(len(X)) % 3 > 0
+    rows = np.where(kept[:, None], X, 1e4 * X)  # far from all others, where they would be noticed
+    weighted = clone(estimator).fit(rows, Y, sample_weight=kept * 1.0)
+    removed = estimator.fit(X[kept], Y[kept])
+    np.testing.assert_allclose(weighted.predict_proba(X), removed.predict_proba(X), atol=1e-7)
+
+
+def test_a_label_seen_only_without_weight_is_constant(estimator):
+    labels = Y.copy()
+    labels[:, 1] = np.arange(len(X)) < 5
+    model = estimator.fit(X, labels, sample_weight=(np.arange(len(X)) >= 5) * 1.0)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (len(X) - 5 + 2))
+    if hasattr(model, "estimators_"):
+        assert isinstance(model.estimators_[1], ConstantConditional)
+
+
+def test_score_takes_weights(estimator):
+    model = estimator.fit(X, Y)
+    right = (model.predict(X) == Y).all(axis=1)
+    weight = np.linspace(1, 2, len(X))
+    assert model.score(X, Y, sample_weight=weight) == pytest.approx(
+        (right * weight).sum() / weight.sum()
+    )

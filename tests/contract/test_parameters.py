@@ -1,0 +1,174 @@
+"""Parameters and learned attributes, as scikit-learn wants them; life inside its tools."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from labelweave.inference import Greedy
+from tests.contract.samples import sample
+
+X, Y = sample()
+ANSWERS = ["predict", "predict_proba", "predict_joint"]
+
+
+def test_parameters_are_keyword_only_and_stored_untouched(estimator):
+    parameters = inspect.signature(type(estimator)).parameters
+    assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+    given = {name: object() for name in parameters}
+    made = type(estimator)(**given)
+    assert all(getattr(made, name) is value for name, value in given.items())
+    assert set(vars(made)) == set(given)
+
+
+def test_fit_leaves_parameters_alone(estimator):
+    before = dict(vars(estimator))
+    shown = repr(estimator)
+    estimator.fit(X, Y)
+    assert all(getattr(estimator, name) is value for name, value in before.items())
+    assert repr(estimator) == shown
+
+
+def test_public_attributes_appear_with_fit_and_end_in_underscore(estimator):
+    before = set(vars(estimator))
+    assert not [name for name in before if name.endswith("_")]
+    estimator.fit(X, Y)
+    learned = {name for name in vars(estimator) if not name.startswith("_")} - before
+    assert {"classes_", "n_labels_", "n_features_in_"} <= learned
+    assert [name for name in learned if not name.endswith("_")] == []
+    assert estimator.n_labels_ == 4
+    assert estimator.n_features_in_ == 5
+    np.testing.assert_array_equal(estimator.classes_, [[0, 1]] * 4)
+
+
+def test_the_words_that_mean_the_same_everywhere(estimator):
+    assert {"decision", "n_jobs", "random_state", "verbose"} <= set(estimator.get_params())
+
+
+def test_parameters_round_trip(estimator):
+    parameters = estimator.get_params(deep=False)
+    copy = clone(estimator).set_params(**parameters)
+    assert repr(copy.get_params(deep=False)) == repr(parameters)
+    assert type(estimator).__name__ in repr(estimator)
+    with pytest.raises(ValueError, match="no_such"):
+        estimator.set_params(no_such=1)
+
+
+def test_clone_is_not_fitted(estimator):
+    copy = clone(estimator.fit(X, Y))
+    for answer in ANSWERS:
+        with pytest.raises(NotFittedError, match=r"not fitted yet"):
+            getattr(copy, answer)(X)
+    with pytest.raises(NotFittedError):
+        copy.score(X, Y)
+
+
+def test_a_failed_fit_leaves_no_model(estimator):
+    estimator.fit(X, Y)
+    with pytest.raises(ValueError):
+        estimator.fit(X, Y + 1)
+    with pytest.raises(NotFittedError):
+        estimator.predict(X)
+    bad = clone(estimator).set_params(decision="no such loss")
+    with pytest.raises(ValueError, match="decision"):
+        bad.fit(X, Y)
+    with pytest.raises(NotFittedError):
+        bad.predict(X)
+
+
+def test_refitting_forgets_the_first_data(estimator):
+    pandas = pytest.importorskip("pandas")
+    other_X, other_Y = sample(n_features=3, n_labels=2, seed=7)
+    estimator.fit(pandas.DataFrame(X).add_prefix("f"), pandas.DataFrame(Y, columns=list("abcd")))
+    estimator.fit(other_X, other_Y)
+    fresh = clone(estimator).fit(other_X, other_Y)
+    assert set(vars(estimator)) == set(vars(fresh))
+    assert estimator.predict_joint(other_X).label_names is None
+    np.testing.assert_array_equal(estimator.predict_proba(other_X), fresh.predict_proba(other_X))
+
+
+def test_parameters_changed_after_fit_do_not_break_prediction(estimator):
+    if "base" not in estimator.get_params():
+        pytest.skip("has no base")
+    expected = estimator.fit(X, Y).predict_proba(X)
+    other = None if estimator.base is not None else clone(estimator)
+    estimator.set_params(base=other)
+    np.testing.assert_array_equal(estimator.predict_proba(X), expected)
+
+
+def test_pipeline(estimator):
+    pipeline = make_pipeline(StandardScaler(), estimator).fit(X, Y)
+    scaled = StandardScaler().fit(X).transform(X)
+    np.testing.assert_array_equal(
+        pipeline.predict_proba(X), clone(estimator).fit(scaled, Y).predict_proba(scaled)
+    )
+    assert pipeline.score(X, Y) == (pipeline.predict(X) == Y).all(axis=1).mean()
+
+
+def test_pipeline_that_hands_over_data_frames(estimator):
+    pytest.importorskip("pandas")
+    scaler = StandardScaler().set_output(transform="pandas")
+    pipeline = make_pipeline(scaler, estimator).fit(X, Y)
+    assert list(pipeline[-1].feature_names_in_) == [f"x{j}" for j in range(5)]
+    np.testing.assert_array_equal(
+        pipeline.predict_proba(X),
+        make_pipeline(StandardScaler(), clone(estimator)).fit(X, Y).predict_proba(X),
+    )
+
+
+def test_cross_validate_with_several_scorers(estimator):
+    scores = cross_validate(
+        estimator,
+        X,
+        Y,
+        cv=2,
+        scoring=["accuracy", "f1_macro", "roc_auc"],
+        error_score="raise",
+    )
+    # Folds of a label matrix are consecutive halves: the second is learned, the first judged.
+    model = clone(estimator).fit(X[24:], Y[24:])
+    labels, probability = model.predict(X[:24]), model.predict_proba(X[:24])
+    assert scores["test_accuracy"][0] == (labels == Y[:24]).all(axis=1).mean()
+    assert scores["test_f1_macro"][0] == f1_score(Y[:24], labels, average="macro")
+    assert scores["test_roc_auc"][0] == roc_auc_score(Y[:24], probability)
+
+
+def test_cross_val_predict(estimator):
+    labels = cross_val_predict(estimator, X, Y, cv=2)
+    half = clone(estimator).fit(X[24:], Y[24:]).predict(X[:24])
+    np.testing.assert_array_equal(labels[:24], half)
+    probability = cross_val_predict(estimator, X, Y, cv=2, method="predict_proba")
+    np.testing.assert_array_equal(
+        probability[:24], clone(estimator).fit(X[24:], Y[24:]).predict_proba(X[:24])
+    )
+
+
+def test_grid_search(estimator):
+    known = estimator.get_params()
+    grid = {"decision": ["subset", "hamming"]}
+    if known.get("base", 0) is None:
+        grid["C"] = [0.1, 10.0]
+    if "inference" in known:
+        grid["inference"] = ["auto", Greedy()]
+    search = GridSearchCV(estimator, grid, cv=2, scoring="accuracy", error_score="raise")
+    search.fit(X, Y)
+    assert len(search.cv_results_["params"]) == np.prod([len(values) for values in grid.values()])
+    np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+    assert all(search.best_estimator_.get_params()[k] == v for k, v in search.best_params_.items())
+
+
+def test_verbose_speaks_and_silence_is_the_default(estimator, capsys):
+    silent = estimator.fit(X, Y).predict_proba(X)
+    assert capsys.readouterr().out == ""
+    talking = clone(estimator).set_params(verbose=1).fit(X, Y)
+    if hasattr(talking, "C_"):
+        assert f"C = {talking.C_:.4g}" in capsys.readouterr().out
+    np.testing.assert_array_equal(talking.predict_proba(X), silent)

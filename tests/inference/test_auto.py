@@ -1,0 +1,88 @@
+"""The default strategy: exact where that is cheap, the best of several elsewhere."""
+
+import numpy as np
+import pytest
+
+from labelweave.inference import Auto, Beam, BestFirst, Exhaustive, Greedy, MonteCarlo
+from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
+
+
+def chain(n, L, scale=2.0, seed=0):
+    rng = np.random.default_rng(seed)
+    coupling = np.tril(rng.normal(size=(L, L)), -1)
+    return ChainJoint(rng.normal(size=(n, L)), scale * coupling)
+
+
+def as_general(joint):
+    return GeneralChain(joint._log_odds, joint.n_rows, joint.n_labels)
+
+
+def test_few_labels_are_settled_and_certified():
+    joint = chain(200, 7)
+    mode = Auto()(joint)
+    assert mode.optimal.all()
+    np.testing.assert_array_equal(mode.labels, Exhaustive()(joint).labels)
+    assert (mode.log_prob > Greedy()(joint).log_prob + 1e-9).any()
+
+
+def test_many_confident_labels_are_settled_too():
+    joint = ChainJoint(*(6 * part for part in (chain(20, 60).scores, chain(20, 60).coupling / 9)))
+    assert Auto()(joint).optimal.all()
+
+
+def test_flat_rows_get_the_best_of_all_strategies():
+    joint = chain(12, 60, scale=0.2)
+    mode = Auto(budget=300)(joint)
+    assert not mode.optimal.any()
+    for strategy in (Greedy(), BestFirst(300), Beam(32), MonteCarlo(100)):
+        other = strategy(joint)
+        assert (mode.log_prob >= other.log_prob).all()
+        assert (mode.upper_bound <= other.upper_bound).all()
+    # Both kinds of strategy earn their place somewhere.
+    assert (mode.log_prob > BestFirst(300)(joint).log_prob + 1e-9).any()
+    np.testing.assert_array_equal(mode.log_prob, joint.log_prob(mode.labels))
+
+
+def test_chains_of_python_functions():
+    few = as_general(chain(30, 6))
+    np.testing.assert_array_equal(Auto()(few).labels, Exhaustive()(few).labels)
+    assert Auto()(few).optimal.all()
+    many = as_general(chain(4, 24, scale=0.3))
+    mode = Auto(budget=50)(many)
+    assert (mode.log_prob >= Greedy()(many).log_prob).all()
+    assert not mode.optimal.any()
+
+
+def test_rows_do_not_meet():
+    """Evidence settles some rows; what a row gets does not depend on the others."""
+    joint = chain(20, 24, scale=0.3)
+    even = np.arange(20) % 2 == 0
+    given = joint.condition({label: np.where(even, 1, -1) for label in range(20)})
+    strategy = Auto(budget=30)
+    mode = strategy(given)
+    assert mode.optimal[even].all()
+    assert not mode.optimal.all()
+    for row in range(20):
+        alone = strategy(given[row])
+        np.testing.assert_array_equal(alone.labels[0], mode.labels[row])
+        np.testing.assert_array_equal(alone.upper_bound[0], mode.upper_bound[row])
+
+
+def test_other_forms():
+    independent = IndependentJoint(np.random.default_rng(0).normal(size=(3, 50)))
+    assert Auto()(independent).optimal.all()
+    mixture = MixtureJoint([0.5, 0.5], [independent, IndependentJoint(-independent.scores)])
+    np.testing.assert_array_equal(Auto()(mixture).labels, Greedy()(mixture).labels)
+    small = MixtureJoint([0.3, 0.7], [chain(9, 5), chain(9, 5, seed=1)])
+    np.testing.assert_array_equal(Auto()(small).labels, Exhaustive()(small).labels)
+
+
+def test_no_rows():
+    mode = Auto()(chain(3, 4)[:0])
+    assert mode.labels.shape == (0, 4)
+
+
+@pytest.mark.parametrize("budget", [0, 1.5, True, "many"])
+def test_bad_budget(budget):
+    with pytest.raises(ValueError, match="budget"):
+        Auto(budget)

@@ -1,0 +1,124 @@
+"""The house keeps its plan: imports point downwards, stubs are current, names are documented."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+import labelweave
+from tests.conftest import PROJECT
+
+CONFIGURATION = PROJECT / "pyproject.toml"
+ROOMS = sorted(
+    name
+    for _, name, _ in pkgutil.iter_modules(labelweave.__path__)
+    if not name.startswith("_") and name != "cli"
+)
+# Records and helpers that are shown by the examples of what makes or calls them.
+SHOWN_ELSEWHERE = {
+    "datasets": {"CatalogueEntry"},
+    "evaluation": {"Comparison", "DataSummary", "FoldResult", "Method", "TTest", "verdicts"},
+    "joint": {"JointDistribution"},
+    "logistic": {
+        "LinearConditionals",
+        "LogisticProblems",
+        "PenaltyChoice",
+        "Solutions",
+        "choose_penalties",
+        "solve_problems",
+    },
+    "persistence": {"load"},
+    "report": {"comparison_tables", "warning_notes"},
+}
+
+
+def layers() -> list[str]:
+    with CONFIGURATION.open("rb") as file:
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    return [layer for contract in contracts for layer in contract["layers"]]
+
+
+def public(room: str) -> dict[str, object]:
+    module = importlib.import_module(f"labelweave.{room}")
+    return {name: getattr(module, name) for name in module.__all__}
+
+
+def own_docstring(thing: object) -> str:
+    # A subclass without a docstring would show its parent's.
+    text = vars(thing).get("__doc__") if inspect.isclass(thing) else inspect.getdoc(thing)
+    return text or ""
+
+
+def test_imports_point_downwards(capsys):
+    status = lint_imports(config_filename=str(CONFIGURATION), no_cache=True, no_logo=True)
+    assert status == 0, capsys.readouterr().out
+
+
+def test_every_module_has_its_place_among_the_layers():
+    found = {name for _, name, _ in pkgutil.iter_modules(labelweave.__path__)}
+    assert found - {"__main__", "_native"} == {layer.partition(".")[2] for layer in layers()}
+
+
+def test_native_code_has_one_door():
+    package = Path(labelweave.__file__).parent
+    users = {
+        path.name
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom | ast.Import) and "_native" in ast.unparse(node)
+    }
+    assert users == {"_core.py"}
+
+
+def test_the_stub_of_the_compiled_module_is_current(tmp_path):
+    fresh = tmp_path / "_native.pyi"
+    command = [sys.executable, "-m", "nanobind.stubgen", "-m", "labelweave._native", "-o", fresh]
+    subprocess.run(command, check=True, capture_output=True)
+    kept = Path(labelweave.__file__).with_name("_native.pyi")
+    assert ast.unparse(ast.parse(kept.read_text("utf-8"))) == ast.unparse(
+        ast.parse(fresh.read_text("utf-8"))
+    ), "run `make stubs`"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_public_names_are_documented(room):
+    assert importlib.import_module(f"labelweave.{room}").__doc__
+    things = {n: t for n, t in public(room).items() if inspect.isclass(t) or inspect.isroutine(t)}
+    assert [name for name, thing in things.items() if not own_docstring(thing)] == []
+    without_example = {n for n, thing in things.items() if ">>>" not in own_docstring(thing)}
+    assert without_example == SHOWN_ELSEWHERE.get(room, set())
+
+
+@pytest.mark.parametrize("room", ["decision", "inference", "joint", "models", "persistence"])
+def test_every_parameter_is_documented(room):
+    """What users construct names each parameter in its docstring."""
+    missing = [
+        f"{name}({parameter})"
+        for name, thing in public(room).items()
+        if (inspect.isclass(thing) or inspect.isfunction(thing))
+        and not getattr(thing, "_is_protocol", False)
+        for parameter in inspect.signature(thing).parameters
+        if parameter not in own_docstring(thing)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_public_methods_are_documented(room):
+    missing = [
+        f"{name}.{method}"
+        for name, thing in public(room).items()
+        if inspect.isclass(thing)
+        for method, function in vars(thing).items()
+        if inspect.isfunction(function) and not method.startswith("_") and not function.__doc__
+    ]
+    assert missing == []
