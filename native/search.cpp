@@ -13,7 +13,6 @@ namespace labelweave {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMaxOpen = std::size_t{1} << 20;
 // A bound is summed up block by block and given up as soon as it cannot win.
 constexpr std::size_t kBoundBlock = 32;
 
@@ -33,7 +32,7 @@ struct Open {
 // Prefixes that wait, best bound on top, with their labels as bits.
 class Frontier {
   public:
-    explicit Frontier(std::size_t length) : n_words_((length + 63) / 64) {}
+    Frontier(std::size_t length, std::size_t max_open) : n_words_((length + 63) / 64), max_open_(max_open) {}
 
     void clear() {
         heap_.clear();
@@ -48,7 +47,7 @@ class Frontier {
         std::uint64_t* words = bits_.data() + open.slot * n_words_;
         std::fill_n(words, n_words_, 0);
         for (std::size_t p = 0; p < depth; ++p) words[p / 64] |= static_cast<std::uint64_t>(path[p]) << p % 64;
-        if (heap_.size() < kMaxOpen) {
+        if (heap_.size() < max_open_) {
             heap_.push_back(open);
             std::push_heap(heap_.begin(), heap_.end());
         } else {
@@ -90,7 +89,7 @@ class Frontier {
         return slot;
     }
 
-    std::size_t n_words_;
+    std::size_t n_words_, max_open_;
     std::vector<Open> heap_, stack_;
     std::vector<std::uint32_t> free_;
     std::vector<std::uint64_t> bits_;
@@ -101,7 +100,7 @@ class RowSearch {
   public:
     RowSearch(const Links& links, const Slack& slack, const SearchLimits& limits, Interrupt& interrupt)
         : links_(links), slack_(slack), limits_(limits), interrupt_(interrupt), evidence_(links.stride()),
-          frontier_(links.length()), scores_(links.stride()), z_(links.stride()), tails_(links.stride()),
+          frontier_(links.length(), limits.max_open), scores_(links.stride()), z_(links.stride()), tails_(links.stride()),
           most_(links.stride()), rest_(links.stride() + 1), trial_(links.stride()), path_(links.length()),
           best_path_(links.length()), limited_(limits.deadline != std::chrono::steady_clock::time_point::max()) {}
 

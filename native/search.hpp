@@ -16,6 +16,7 @@ namespace labelweave {
 
 struct SearchLimits {
     std::uint64_t budget;  // prefixes to expand for each row
+    std::size_t max_open;  // prefixes that may wait; with more the search goes on depth-first
     double epsilon;        // be content with a vector within epsilon (nats) of the best
     std::chrono::steady_clock::time_point deadline;  // when to stop all rows, whatever they reached
 };
@@ -28,8 +29,7 @@ struct SearchResults {
 };
 
 // floor[i]: vectors below it need not be found. log_mass[i]: log-probability of the evidence, or anything above.
-// Memory: every open prefix takes about 40 bytes and a bit for each label; beyond a million of them the search
-// goes on depth-first.
+// Every prefix that waits takes about 40 bytes and a bit for each label.
 void chain_search(const Chain& chain, const SearchLimits& limits, const double* floor, const double* log_mass,
                   const SearchResults& out, int n_threads, Interrupt& interrupt);
 

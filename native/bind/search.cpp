@@ -22,7 +22,7 @@ void bind_search(nb::module_& m) {
         "chain_search",
         [](Scores scores, Scores coupling, Order order, std::uint64_t budget, double epsilon, double seconds,
            In<double, 1> floor, In<double, 1> log_mass, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
-           Out<double, 1> upper_bound, Out<std::int64_t, 1> nodes, int n_threads) {
+           Out<double, 1> upper_bound, Out<std::int64_t, 1> nodes, int n_threads, std::size_t max_open) {
             const Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(epsilon >= 0.0, "epsilon must not be negative");
@@ -30,7 +30,7 @@ void bind_search(nb::module_& m) {
                                            nodes.shape(0)})
                 require(size == chain.n_rows,
                         "floor, log_mass, log_prob, upper_bound and nodes need one entry for each row of scores");
-            const SearchLimits limits{budget, epsilon, deadline_after(seconds)};
+            const SearchLimits limits{budget, max_open, epsilon, deadline_after(seconds)};
             try {
                 nb::gil_scoped_release release;
                 Interrupt interrupt(interrupted);
@@ -43,7 +43,7 @@ void bind_search(nb::module_& m) {
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("budget"), nb::arg("epsilon"),
         nb::arg("seconds"), nb::arg("floor"), nb::arg("log_mass"), nb::arg("labels").noconvert(),
         nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(), nb::arg("nodes").noconvert(),
-        nb::arg("n_threads") = 1,
+        nb::arg("n_threads") = 1, nb::arg("max_open") = std::size_t{1} << 20,
         "Replace every -1 in labels so that each row is its most probable vector, as far as the limits allow.");
     m.def(
         "chain_beam",

@@ -13,7 +13,7 @@ from tests.reference import philox
 laws = settings(max_examples=60, deadline=None)
 
 
-def search(scores, coupling, order, labels, n_threads=1, budget=2**63):
+def search(scores, coupling, order, labels, n_threads=1, budget=2**63, max_open=2**20):
     """Call the native search without any limit; fills labels."""
     n = len(scores)
     log_prob, bound, nodes = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
@@ -123,6 +123,22 @@ def test_search_of_a_hard_chain_is_exact():
     native.chain_table(scores, coupling, order, known, np.arange(12), table)
     log_prob, _, _ = search(scores, coupling, order, known)
     np.testing.assert_allclose(log_prob, table.max(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("max_open", [0, 1, 7])
+@pytest.mark.parametrize("budget", [60, 2**63])
+def test_search_goes_depth_first_when_too_much_waits(max_open, budget):
+    rng = np.random.default_rng(2)
+    scores, coupling, order = chain_parameters(rng, 8, 12, scale=0.4)
+    exact = np.full((8, 12), -1, dtype=np.int8)
+    best, _, nodes = search(scores, coupling, order, exact)
+    assert (nodes > 60).any()
+    labels = np.full((8, 12), -1, dtype=np.int8)
+    log_prob, bound, _ = search(scores, coupling, order, labels, budget=budget, max_open=max_open)
+    assert (bound >= best - 1e-12).all()
+    if budget > 60:
+        np.testing.assert_array_equal(labels, exact)
+        np.testing.assert_array_equal(bound, log_prob)
 
 
 class TestBadArguments:

@@ -112,12 +112,11 @@ class PrefixSearch:
 
     def _offer(self, row: int, prefix: Prefix) -> None:
         log_prob = -prefix.cost
-        if log_prob <= self._cut(row):
-            if prefix.remaining or log_prob > self.best[row]:
-                self.skipped[row] = max(self.skipped[row], log_prob)
-        elif prefix.remaining:
+        if prefix.remaining and log_prob > self._cut(row):
             heapq.heappush(self.open[row], prefix)
-        else:
+        elif prefix.remaining:
+            self.skipped[row] = max(self.skipped[row], log_prob)
+        elif log_prob > self.best[row] + ROUNDING * (1 + abs(self.best[row])):
             self.best[row] = log_prob
             self.labels[row] = np.frombuffer(prefix.labels, dtype=np.int8)
 
