@@ -14,12 +14,13 @@ from labelweave.joint.mode import SearchLimits
 
 @dataclass(frozen=True)
 class EpsilonApproximate:
-    """The mode of a chain if its probability is at least epsilon, else the greedy vector.
+    """The mode of a chain if its probability is at least epsilon, else about the greedy vector.
 
     The ε-approximate inference of Dembczyński, Waegeman and Hüllermeier (2012): only prefixes of
     probability epsilon or more are followed. There are at most 1/ε of them at each label, so the
     work is bounded whatever the row. With linear conditionals the upper bound of `BestFirst` leaves
-    out most of them. Where nothing survives, ε itself bounds the mode.
+    out most of them. Where nothing survives the answer is the greedy vector, or a better one that
+    turned up on the way, and ε itself bounds the mode.
 
     Forms with a closed answer return it.
 
