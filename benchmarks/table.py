@@ -42,7 +42,7 @@ def summary(contests: Sequence[Contest]) -> str:
             theirs = c.timings[n_cores][name].median
             row += [_seconds(ours), f"{_seconds(theirs)} ({name})", f"**{theirs / ours:.1f}×**"]
         rows.append([*row, _megabytes(c.peak_bytes), _megabytes(c.allowed_bytes)])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def paths(contests: Sequence[Contest]) -> str:
@@ -56,7 +56,7 @@ def paths(contests: Sequence[Contest]) -> str:
             times = (cost.fixed.median, cost.chosen.median)
             row += [*map(_seconds, times), f"**{cost.multiple:.1f}**"]
         rows.append(row)
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def details(contest: Contest) -> str:
@@ -79,19 +79,23 @@ def details(contest: Contest) -> str:
     left_out = "".join(f"\nNot run: {k} ({why})." for k, why in contest.left_out.items())
     title = f"### {contest.problem.name}\n\n"
     note = f"\nThe optimum is certified to a relative {contest.reference_gap:.0e}.{left_out}\n"
-    return title + _markdown(rows) + note
+    return title + markdown(rows) + note
 
 
 def write(contests: Sequence[Contest]) -> None:
-    """Put the tables between the two marks in README.md, leaving its prose alone."""
-    text = README.read_text()
-    marks = re.compile(re.escape(BEGIN) + ".*" + re.escape(END), re.S)
-    if not marks.search(text):
-        raise SystemExit(f"{README.name} has lost its marks {BEGIN!r} and {END!r}")
-    parts = [BEGIN, f"Measured on {machine()}.", summary(contests)]
+    """Put the tables into README.md."""
+    parts = [f"Measured on {machine()}.", summary(contests)]
     parts += ['What `C="cv"` and `label_penalty="cv"` cost, on two cores:', paths(contests)]
-    parts += [details(contest) for contest in contests]
-    README.write_text(marks.sub(lambda _: "\n\n".join([*parts, END]), text))
+    replace_between(README, BEGIN, END, [*parts, *(details(contest) for contest in contests)])
+
+
+def replace_between(file: Path, begin: str, end: str, parts: Sequence[str]) -> None:
+    """Put the parts between the two marks in a file, leaving its prose alone."""
+    text = file.read_text()
+    marks = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
+    if not marks.search(text):
+        raise SystemExit(f"{file.name} has lost its marks {begin!r} and {end!r}")
+    file.write_text(marks.sub(lambda _: "\n\n".join([begin, *parts, end]), text))
 
 
 def _seconds(value: float) -> str:
@@ -102,6 +106,7 @@ def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB"
 
 
-def _markdown(rows: list[list[str]]) -> str:
+def markdown(rows: list[list[str]]) -> str:
+    """Return rows as a table; the first one is its head."""
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"

@@ -81,6 +81,8 @@ class SearchedMode(Mode):
 
     Attributes
     ----------
+    labels, log_prob, upper_bound
+        As in `Mode`.
     nodes : (n,) int64 array
         Prefixes of label vectors whose continuations were looked at; zero where the first vector
         was certain to be the mode.
