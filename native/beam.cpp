@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "links.hpp"
-#include "parallel.hpp"
 #include "search.hpp"
+#include "share_rows.hpp"
 
 namespace labelweave {
 namespace {
@@ -14,14 +14,15 @@ namespace {
 // continuation only hands its vector on, so most steps copy nothing.
 class Beam {
   public:
-    Beam(const Links& links, const Slack& slack, std::size_t width)
-        : links_(links), slack_(slack), width_(width), evidence_(links.stride()), rest_(links.stride() + 1),
+    Beam(const Links& links, const Slack& slack, std::size_t width, Interrupt& interrupt)
+        : links_(links), slack_(slack), width_(width), interrupt_(interrupt), evidence_(links.stride()), rest_(links.stride() + 1),
           most_(links.stride()), pool_(width * links.stride()), at_(width + 16), tails_(width + 16),
           history_(links.length() * width) {}
 
     void run(std::size_t row, std::int8_t* labels) {
         start(row, labels);
         for (std::size_t p = 0; p < links_.length(); ++p) {
+            if (width_ > 256) interrupt_.check();  // a narrow beam is done before anyone could ask
             extend(p);
             keep_best(p);
             hand_on(p);
@@ -115,6 +116,7 @@ class Beam {
     const Links& links_;
     const Slack& slack_;
     std::size_t width_;
+    Interrupt& interrupt_;
     Evidence evidence_;
     std::vector<double> rest_, most_, pool_, at_, tails_, log_prob_;
     std::vector<Step> history_;
@@ -130,13 +132,11 @@ void chain_beam(const Chain& chain, std::size_t width, std::int8_t* labels, doub
                 Interrupt& interrupt) {
     const Links links(chain);
     const Slack slack(links);
-    parallel_rows(chain.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
-        interrupt.check();
-        Beam beam(links, slack, width);
-        for (std::size_t i = begin; i < end; ++i) {
+    share_rows(chain.n_rows, n_threads, interrupt, [&] {
+        return [&, beam = Beam(links, slack, width, interrupt)](std::size_t i) mutable {
             beam.run(i, labels + i * chain.n_labels);
             upper_bound[i] = beam.upper_bound();
-        }
+        };
     });
 }
 

@@ -7,7 +7,7 @@
 
 #include "links.hpp"
 #include "numerics.hpp"
-#include "parallel.hpp"
+#include "share_rows.hpp"
 
 namespace labelweave {
 namespace {
@@ -257,28 +257,19 @@ class RowSearch {
     bool improved_ = false, limited_;
 };
 
-// Rows differ widely in how much of the tree they must see: every thread gets many small shares of them,
-// yet of short rows enough to be worth the room a search needs.
-std::size_t rows_at_a_time(const Chain& chain, int n_threads) {
-    const std::size_t share = chain.n_rows / (8 * static_cast<std::size_t>(resolve_threads(n_threads)));
-    return std::min(share, std::max<std::size_t>(8, 2048 / std::max<std::size_t>(1, chain.length)));
-}
-
 }  // namespace
 
 void chain_search(const Chain& chain, const SearchLimits& limits, const double* floor, const double* log_mass,
                   const SearchResults& out, int n_threads, Interrupt& interrupt) {
     const Links links(chain);
     const Slack slack(links);
-    parallel_rows(chain.n_rows, rows_at_a_time(chain, n_threads), n_threads, [&](std::size_t begin, std::size_t end) {
-        interrupt.check();
-        RowSearch search(links, slack, limits, interrupt);
-        for (std::size_t i = begin; i < end; ++i) {
+    share_rows(chain.n_rows, n_threads, interrupt, [&] {
+        return [&, search = RowSearch(links, slack, limits, interrupt)](std::size_t i) mutable {
             search.run(i, floor[i], log_mass[i], out.labels + i * chain.n_labels);
             out.log_prob[i] = search.log_prob();
             out.upper_bound[i] = search.upper_bound();
             out.nodes[i] = search.nodes();
-        }
+        };
     });
 }
 

@@ -1,0 +1,46 @@
+"""Ctrl-C ends a long search, also while only another thread still works."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+# Flat rows would take hours; of the straggler's rows only the last one is flat.
+PROGRAM = """
+import numpy as np
+from labelweave.inference import Beam, BestFirst
+from labelweave.joint import ChainJoint
+rng = np.random.default_rng(0)
+L = 300
+scores = 0.1 * rng.normal(size=(40, L))
+scores[: {sure}] = 1e4
+joint = ChainJoint(scores, 0.1 * np.tril(rng.normal(size=(L, L)), -1), n_threads={n_threads})
+print("ready", flush=True)
+try:
+    {strategy}(joint)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("sure", [0, 39])
+@pytest.mark.parametrize("strategy", ["BestFirst(budget=10**10)", "Beam(2**14)"])
+def test_a_long_search_can_be_interrupted(strategy, sure, n_threads):
+    if strategy.startswith("Beam") and sure:
+        pytest.skip("a beam takes as long for every row")
+    program = PROGRAM.format(strategy=strategy, sure=sure, n_threads=n_threads)
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=0.7)  # by now it is inside the search
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert output == "interrupted\n"
+    assert process.returncode == 0
