@@ -5,6 +5,7 @@ import pytest
 
 from labelweave.inference import Auto, Beam, BestFirst, Exhaustive, Greedy, MonteCarlo
 from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
+from labelweave.models import ClassifierChain
 
 
 def chain(n, L, scale=2.0, seed=0):
@@ -75,6 +76,20 @@ def test_other_forms():
     np.testing.assert_array_equal(Auto()(mixture).labels, Greedy()(mixture).labels)
     small = MixtureJoint([0.3, 0.7], [chain(9, 5), chain(9, 5, seed=1)])
     np.testing.assert_array_equal(Auto()(small).labels, Exhaustive()(small).labels)
+
+
+def test_a_chain_of_many_labels_predicts_by_default():
+    """Beyond 20 labels the default of an estimator still finds, and proves, the mode."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 6))
+    Y = (X @ rng.normal(size=(6, 30)) - 2 + rng.normal(size=(150, 30)) > 0).astype(int)
+    model = ClassifierChain(C=0.1, label_penalty=0.1).fit(X[:100], Y[:100])
+    joint = model.predict_joint(X[100:])
+    mode = BestFirst()(joint)
+    assert mode.optimal.all()
+    np.testing.assert_array_equal(model.predict(X[100:]), mode.labels)
+    np.testing.assert_array_equal(joint.mode().labels, mode.labels)
+    assert (mode.labels != Greedy()(joint).labels).any()
 
 
 def test_no_rows():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelweave.inference import BestFirst, Exhaustive, Greedy, SearchedMode
-from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint, TableJoint
 from tests.inference.chains import (
     as_general,
     assert_valid,
@@ -210,3 +210,38 @@ def test_mixtures_of_too_many_labels_say_so():
 def test_bad_arguments(arguments, name):
     with pytest.raises(ValueError, match=name):
         BestFirst(**arguments)
+
+
+@laws
+@given(seeds, st.integers(1, 3), st.integers(1, 7), scales)
+def test_conditioning_agrees_with_bayes_rule_on_the_table(seed, n, L, scale):
+    """The mode given some labels, from the table of all vectors and from the search."""
+    free = random_chain(seed, n, L, scale)
+    table = TableJoint(free._log_table(np.arange(L)))
+    rng = np.random.default_rng(seed)
+    known = np.where(rng.random((n, L)) < 0.5, table.sample(1, seed)[:, 0], -1)
+    evidence = {label: known[:, label] for label in range(L)}
+    mode = BestFirst()(free.condition(evidence))
+    expected = table.condition(evidence).mode()
+    np.testing.assert_allclose(mode.log_prob, expected.log_prob, rtol=1e-8, atol=1e-8)
+    assert ((known < 0) | (mode.labels == known)).all()
+    assert mode.optimal.all()
+
+
+def test_long_evidence_is_searched_though_it_cannot_be_normalised_exactly():
+    joint = random_chain(8, 5, 60, scale=1.0)
+    posterior = joint.condition({int(label): 1 for label in joint.order[40:44]})
+    mode = BestFirst(budget=20_000)(posterior)
+    assert (mode.labels[:, joint.order[40:44]] == 1).all()
+    assert (mode.log_prob >= Greedy()(posterior).log_prob).all()
+    assert (mode.upper_bound >= mode.log_prob).all()
+
+
+@pytest.mark.parametrize("size", [1e150, 1e300, 1.7e308])
+def test_scores_beyond_all_reason_do_not_crash(size):
+    rng = np.random.default_rng(0)
+    coupling = size * np.tril(rng.choice([-1.0, 1.0], size=(12, 12)), -1)
+    joint = ChainJoint(size * rng.choice([-1.0, 1.0], size=(4, 12)), coupling)
+    mode = BestFirst(budget=100)(joint)
+    assert np.isin(mode.labels, (0, 1)).all()
+    assert (mode.nodes <= 100).all()
