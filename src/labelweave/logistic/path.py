@@ -99,8 +99,10 @@ def held_out_losses(
 ) -> Floats:
     """Cross-validated loss of every problem at given penalties, (P,)."""
     folds = _Folds.of(problems, n_folds, seed, n_threads)
-    losses: Floats = folds.losses(np.array([C]), np.array([label_penalty])).sum(axis=(0, 2))
-    return losses
+    # Structures differ by less than penalties do.
+    losses = folds.losses(np.array([C]), np.array([label_penalty]), tol=1e-5)
+    summed: Floats = losses.sum(axis=(0, 2))
+    return summed
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ class _Folds:
             loss=float(losses[:, best].sum() / self.total_weight),
         )
 
-    def losses(self, C: Floats, label_penalty: Floats) -> Floats:
+    def losses(self, C: Floats, label_penalty: Floats, tol: float = _PATH_TOLERANCE) -> Floats:
         """Held-out loss of each fold, problem and stage of the path, (F, P, S)."""
         shape = (self.problems.n_problems, len(C))
         solutions = solve_problems(
@@ -151,7 +153,7 @@ class _Folds:
                 C=np.broadcast_to(C, shape),
                 extra_penalty=np.broadcast_to(label_penalty, shape),
             ),
-            tol=_PATH_TOLERANCE,
+            tol=tol,
             patience=_PATIENCE,
             n_threads=self.n_threads,
             keep_coef=False,
