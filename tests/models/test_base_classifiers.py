@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import BernoulliNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -59,7 +59,7 @@ def test_seeds_inside_a_pipeline_are_filled():
         make_pipeline(StandardScaler(), LogisticRegression()),
         CalibratedClassifierCV(LinearSVC(), cv=2),
         FOREST,
-        BernoulliNB(),
+        GaussianNB(),
     ],
 )
 def test_each_label_sees_the_features_and_the_labels_before(base):
@@ -138,10 +138,10 @@ def test_features_are_repeated_block_by_block(monkeypatch):
 def test_many_labels_are_not_enumerated():
     """With a base, 2^14 vectors a row are too many for the default: greedy, with a bound."""
     rows, labels = sample(n=40, n_features=3, n_labels=14, seed=3)
-    model = ClassifierChain(base=BernoulliNB()).fit(rows, labels)
+    model = ClassifierChain(base=GaussianNB()).fit(rows, labels)
     joint = model.predict_joint(rows[:3])
     np.testing.assert_array_equal(model.predict(rows[:3]), Greedy()(joint).labels)
-    few = ClassifierChain(base=BernoulliNB()).fit(rows, labels[:, :8])
+    few = ClassifierChain(base=GaussianNB()).fit(rows, labels[:, :8])
     best = few.predict_joint(rows).mode(Exhaustive()).log_prob
     np.testing.assert_allclose(few.predict_joint(rows).log_prob(few.predict(rows)), best)
 
