@@ -161,7 +161,7 @@ class MixtureJoint(JointDistribution):
             return super()._exact(quantity)
         parts = np.stack([component._exact(quantity) for component in self.components], axis=1)
         # Weights that sum to one up to rounding must not make probabilities above one.
-        return np.minimum(np.einsum("nk,nk...->n...", self.weights, parts), 1.0)
+        return np.asarray(np.minimum(np.einsum("nk,nk...->n...", self.weights, parts), 1.0))
 
     def _greedy_mode(self) -> Mode:
         """Return the best of the components' greedy vectors under the mixture.
