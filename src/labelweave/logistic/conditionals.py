@@ -138,6 +138,17 @@ def fit_structures(
         ``structures[m][j, k]``: label j depends on label k in structure m.
     bags : (n, M) array, optional
         How often each row counts for each structure; by default once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.logistic import fit_structures
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> Y = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
+    >>> forwards = np.array([[False, False], [True, False]])
+    >>> models = fit_structures(X, Y, [forwards, forwards.T], C=1.0, label_penalty=1.0)
+    >>> [bool(model.coupling[1, 0]) for model in models]
+    [True, False]
     """
     problems = _structure_problems(X, Y, structures, as_weights(sample_weight), bags)
     n_structures = len(structures)
@@ -178,7 +189,21 @@ def structure_losses(
     seed: int = 0,
     n_threads: int = 1,
 ) -> Floats:
-    """Cross-validated loss of each structure, (M,); the lower, the better it predicts."""
+    """Cross-validated loss of each structure, (M,); the lower, the better it predicts.
+
+    Examples
+    --------
+    A label that repeats another is best predicted from it:
+
+    >>> import numpy as np
+    >>> from labelweave.logistic import structure_losses
+    >>> X = np.arange(12.0)[:, None]
+    >>> Y = np.array([[0, 0], [1, 1]] * 6)
+    >>> alone, forwards = np.zeros((2, 2), bool), np.array([[False, False], [True, False]])
+    >>> losses = structure_losses(X, Y, [alone, forwards], C=1.0, label_penalty=0.1)
+    >>> bool(losses[1] < losses[0])
+    True
+    """
     problems = _structure_problems(X, Y, structures, as_weights(sample_weight), None)
     losses = held_out_losses(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
