@@ -144,11 +144,11 @@ def fit_structures(
     >>> import numpy as np
     >>> from labelweave.logistic import fit_structures
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> Y = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
+    >>> Y = np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
     >>> forwards = np.array([[False, False], [True, False]])
     >>> models = fit_structures(X, Y, [forwards, forwards.T], C=1.0, label_penalty=1.0)
-    >>> [bool(model.coupling[1, 0]) for model in models]
-    [True, False]
+    >>> [int(model.coupling[0, 1] != 0) for model in models]
+    [0, 1]
     """
     problems = _structure_problems(X, Y, structures, as_weights(sample_weight), bags)
     n_structures = len(structures)
