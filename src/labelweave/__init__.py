@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
-    from labelweave.decision import HammingLoss, SubsetLoss
+    from labelweave.decision import HammingLoss, SubsetLoss, Vote
     from labelweave.evaluation import compare
     from labelweave.inference import (
         Auto,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         MixtureJoint,
         TableJoint,
     )
-    from labelweave.models import BinaryRelevance, ClassifierChain
+    from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
 
 __version__ = "0.1.0"
 
@@ -39,6 +39,7 @@ __all__ = [
     "Beam",
     "BestFirst",
     "BinaryRelevance",
+    "ChainEnsemble",
     "ChainJoint",
     "ClassifierChain",
     "Dataset",
@@ -55,6 +56,7 @@ __all__ = [
     "MonteCarlo",
     "SubsetLoss",
     "TableJoint",
+    "Vote",
     "compare",
     "load",
     "load_emotions",
@@ -64,7 +66,7 @@ __all__ = [
 # Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
 _ROOMS = {
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
-    "decision": ("HammingLoss", "SubsetLoss"),
+    "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),
     "inference": (
         "Auto",
@@ -85,7 +87,7 @@ _ROOMS = {
         "MixtureJoint",
         "TableJoint",
     ),
-    "models": ("BinaryRelevance", "ClassifierChain"),
+    "models": ("BinaryRelevance", "ChainEnsemble", "ClassifierChain"),
 }
 
 

@@ -7,11 +7,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from labelweave.decision import Vote
 from labelweave.inference import Greedy
-from labelweave.models import BinaryRelevance, ClassifierChain, MultiLabelClassifier
+from labelweave.models import (
+    BinaryRelevance,
+    ChainEnsemble,
+    ClassifierChain,
+    MultiLabelClassifier,
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,11 @@ _NO_VARIANCE = {
     "sparse": "GaussianNB reads dense features only",
 }
 
+_RESAMPLED = {"known counts": "each member counts the rows of its own resample"}
+_RESAMPLED_BAYES = _RESAMPLED | {
+    "identical rows": "naive Bayes smooths its counts, which differ by resample",
+}
+
 CASES = {
     "br": Case(BinaryRelevance()),
     "br-C1": Case(BinaryRelevance(C=1.0)),
@@ -57,6 +68,14 @@ CASES = {
     "chain-greedy": Case(ClassifierChain(C=1.0, inference=Greedy())),
     "chain-hamming": Case(ClassifierChain(C=1.0, label_penalty=0.1, decision="hamming")),
     "chain-random": Case(ClassifierChain(C=1.0, order="random", random_state=3)),
+    "chain-auto": Case(ClassifierChain(C=1.0, label_penalty=0.1, order="auto")),
+    "ensemble": Case(ChainEnsemble(n_estimators=3, C=1.0, label_penalty=0.1), unsuited=_RESAMPLED),
+    "ensemble-vote": Case(
+        ChainEnsemble(n_estimators=3, C=1.0, label_penalty=0.1, decision=Vote(), bootstrap=False)
+    ),
+    "ensemble-bayes": Case(
+        ChainEnsemble(n_estimators=2, base=BernoulliNB()), unsuited=_RESAMPLED_BAYES
+    ),
     "chain-logistic": Case(ClassifierChain(base=_LOGISTIC), bitwise=False),
     "chain-tree": Case(ClassifierChain(base=_TREE), trusted=("sklearn.tree._tree.Tree",)),
     "chain-bayes": Case(
@@ -69,5 +88,6 @@ CASES = {
 SKLEARN_CHECKED = [
     BinaryRelevance(),
     ClassifierChain(),
+    ChainEnsemble(n_estimators=3, bootstrap=False),
     ClassifierChain(base=LogisticRegression()),
 ]

@@ -93,7 +93,7 @@ BAD_PARAMETERS = {
         for value in ("greedy", 3, Greedy)
     ],
     "order": [
-        ("sorted", "order must be None, 'random' or a list of labels; got 'sorted'"),
+        ("sorted", "order must be None, 'random', 'auto' or a list of labels; got 'sorted'"),
         ([0, 1, 2], "order must name each of the 4 labels once"),
         ([0, 1, 2, 2], "order must name each of the 4 labels once"),
         ([0, 1, 2, 4], "order must name each of the 4 labels once"),

@@ -42,6 +42,8 @@ METHODS: dict[str, Method] = {
     "pcc": Method("ClassifierChain(inference=Exhaustive())", "probabilistic chain, exact"),
     "beam": Method("ClassifierChain(inference=Beam())", "probabilistic chain, beam search"),
     "bestfirst": Method("ClassifierChain(inference=BestFirst())", "probabilistic chain, proven"),
+    "ecc": Method("ChainEnsemble(decision=Vote())", "ensemble of chains, votes"),
+    "epcc": Method("ChainEnsemble()", "ensemble of probabilistic chains, averaged marginals"),
 }
 
 # A name without a dot is a public name of one of these.
@@ -113,7 +115,7 @@ def _build(call: Call) -> Any:
     if call.head in METHODS:
         standard = parse_call(METHODS[call.head].call)
         constructor = _find_class(standard.head)
-        options = standard.options | options
+        options = standard.options | _routed(options, constructor, standard)
     else:
         constructor = _find_class(call.head)
     _check_options(call.head, constructor, options)
@@ -125,8 +127,25 @@ def _build(call: Call) -> Any:
     )
 
 
+def _routed(options: dict[str, Any], constructor: type, standard: Call) -> dict[str, Any]:
+    """Hand options that the estimator does not have to its strategy: ``p2cg(sweeps=70)``."""
+    own = set(_parameters(constructor))
+    for name, part in standard.options.items():
+        if not isinstance(part, Call) or name in options:
+            continue
+        taken = {k for k in options if k not in own and k in _parameters(_find_class(part.head))}
+        if taken:
+            inner = Call(part.head, part.options | {k: options[k] for k in taken})
+            options = {k: v for k, v in options.items() if k not in taken} | {name: inner}
+    return options
+
+
+def _parameters(constructor: type) -> list[str]:
+    return [name for name in inspect.signature(constructor).parameters if name != "kwargs"]
+
+
 def _check_options(head: str, constructor: type, options: dict[str, Any]) -> None:
-    known = [name for name in inspect.signature(constructor).parameters if name != "kwargs"]
+    known = _parameters(constructor)
     for name in options:
         if name not in known:
             near = get_close_matches(name, known, n=1)

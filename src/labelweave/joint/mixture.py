@@ -160,7 +160,8 @@ class MixtureJoint(JointDistribution):
         if quantity == "entropy":
             return super()._exact(quantity)
         parts = np.stack([component._exact(quantity) for component in self.components], axis=1)
-        return np.asarray(np.einsum("nk,nk...->n...", self.weights, parts))
+        # Weights that sum to one up to rounding must not make probabilities above one.
+        return np.asarray(np.minimum(np.einsum("nk,nk...->n...", self.weights, parts), 1.0))
 
     def _greedy_mode(self) -> Mode:
         """Return the best of the components' greedy vectors under the mixture.

@@ -4,7 +4,12 @@
 penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees.
 """
 
-from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
+from labelweave.logistic.conditionals import (
+    LinearConditionals,
+    fit_conditionals,
+    fit_structures,
+    structure_losses,
+)
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
@@ -16,6 +21,8 @@ __all__ = [
     "Solutions",
     "choose_penalties",
     "fit_conditionals",
+    "fit_structures",
     "solve",
     "solve_problems",
+    "structure_losses",
 ]

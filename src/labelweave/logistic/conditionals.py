@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._core import native
-from labelweave.logistic.path import choose_penalties
+from labelweave.logistic.path import choose_penalties, held_out_losses
 from labelweave.logistic.problem import (
     Floats,
     LogisticProblems,
@@ -100,33 +101,143 @@ def fit_conditionals(
            [ 0.48,  0.  ],
            [ 1.44,  0.  ]])
     """
-    labels, weights = as_labels(Y), as_weights(sample_weight)
+    labels = as_labels(Y)
     n_labels = labels.shape[1]
-    uses = np.zeros((n_labels, n_labels), dtype=bool) if parents is None else parents
-    problems = LogisticProblems(
-        X=as_features(X),
-        targets=labels,
-        target_of=np.arange(n_labels, dtype=np.int32),
-        C=np.ones((n_labels, 1)),
-        extras=sp.csr_array(labels, dtype=np.float64) if uses.any() else None,
-        uses=uses if uses.any() else None,
-        weights=None if weights is None else weights[:, None],
-        total_weight=weights,
-    )
+    structure = np.zeros((n_labels, n_labels), dtype=bool) if parents is None else parents
+    return fit_structures(
+        X,
+        labels,
+        [structure],
+        C=C,
+        label_penalty=label_penalty,
+        sample_weight=sample_weight,
+        seed=seed,
+        n_threads=n_threads,
+    )[0]
+
+
+def fit_structures(
+    X: Any,
+    Y: ArrayLike,
+    structures: Sequence[NDArray[np.bool_]],
+    *,
+    C: float | str = "cv",
+    label_penalty: float | str = "cv",
+    sample_weight: ArrayLike | None = None,
+    bags: Floats | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> list[LinearConditionals]:
+    """Fit the conditionals of several structures over the same data, all at once.
+
+    Parameters
+    ----------
+    X, Y, C, label_penalty, sample_weight, seed, n_threads
+        As in `fit_conditionals`; penalties are chosen once, for the first structure.
+    structures : sequence of (L, L) bool arrays
+        ``structures[m][j, k]``: label j depends on label k in structure m.
+    bags : (n, M) array, optional
+        How often each row counts for each structure; by default once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.logistic import fit_structures
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> Y = np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
+    >>> forwards = np.array([[False, False], [True, False]])
+    >>> models = fit_structures(X, Y, [forwards, forwards.T], C=1.0, label_penalty=1.0)
+    >>> [int(model.coupling[0, 1] != 0) for model in models]
+    [0, 1]
+    """
+    problems = _structure_problems(X, Y, structures, as_weights(sample_weight), bags)
+    n_structures = len(structures)
+    n_labels = problems.n_problems // n_structures
+    first = _structure_problems(X, Y, structures[:1], as_weights(sample_weight), None)
     chosen = choose_penalties(
-        problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
+        first, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
     )
-    shape = (n_labels, 1)
+    shape = (problems.n_problems, 1)
     problems = replace(
         problems, C=np.full(shape, chosen.C), extra_penalty=np.full(shape, chosen.label_penalty)
     )
     solutions = solve_problems(problems, tol=_FINAL_TOLERANCE, n_threads=n_threads)
     _warn_unless_converged(solutions)
-    coupling = np.zeros((n_labels, n_labels))
-    if solutions.extra_coef.size:
-        coupling = solutions.extra_coef
-    return LinearConditionals(
-        solutions.coef, solutions.intercept, coupling, chosen.C, chosen.label_penalty
+    coupling = solutions.extra_coef
+    if problems.extras is None:
+        coupling = np.zeros((problems.n_problems, n_labels))
+    return [
+        LinearConditionals(
+            solutions.coef[part],
+            solutions.intercept[part],
+            coupling[part],
+            chosen.C,
+            chosen.label_penalty,
+        )
+        for part in (slice(m * n_labels, (m + 1) * n_labels) for m in range(n_structures))
+    ]
+
+
+def structure_losses(
+    X: Any,
+    Y: ArrayLike,
+    structures: Sequence[NDArray[np.bool_]],
+    *,
+    C: float,
+    label_penalty: float,
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Floats:
+    """Cross-validated loss of each structure, (M,); the lower, the better it predicts.
+
+    Examples
+    --------
+    A label that repeats another is best predicted from it:
+
+    >>> import numpy as np
+    >>> from labelweave.logistic import structure_losses
+    >>> X = np.arange(12.0)[:, None]
+    >>> Y = np.array([[0, 0], [1, 1]] * 6)
+    >>> alone, forwards = np.zeros((2, 2), bool), np.array([[False, False], [True, False]])
+    >>> losses = structure_losses(X, Y, [alone, forwards], C=1.0, label_penalty=0.1)
+    >>> bool(losses[1] < losses[0])
+    True
+    """
+    problems = _structure_problems(X, Y, structures, as_weights(sample_weight), None)
+    losses = held_out_losses(
+        problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
+    )
+    per_structure: Floats = losses.reshape(len(structures), -1).sum(axis=1)
+    return per_structure
+
+
+def _structure_problems(
+    X: Any,
+    Y: ArrayLike,
+    structures: Sequence[NDArray[np.bool_]],
+    weight: Floats | None,
+    bags: Floats | None,
+) -> LogisticProblems:
+    """Problem m * L + j is label j in structure m."""
+    labels = as_labels(Y)
+    n_labels, n_structures = labels.shape[1], len(structures)
+    uses = np.concatenate(list(structures))
+    weights = None if weight is None else weight[:, None]
+    weight_of = None
+    if bags is not None:
+        weights = bags if weights is None else bags * weights
+        weight_of = np.repeat(np.arange(n_structures, dtype=np.int32), n_labels)
+    return LogisticProblems(
+        X=as_features(X),
+        targets=labels,
+        target_of=np.tile(np.arange(n_labels, dtype=np.int32), n_structures),
+        C=np.ones((n_structures * n_labels, 1)),
+        extras=sp.csr_array(labels, dtype=np.float64) if uses.any() else None,
+        uses=uses if uses.any() else None,
+        weights=weights,
+        weight_of=weight_of,
+        total_weight=weight,
     )
 
 

@@ -89,6 +89,23 @@ def choose_penalties(
     return chosen
 
 
+def held_out_losses(
+    problems: LogisticProblems,
+    *,
+    C: float,
+    label_penalty: float,
+    n_folds: int = 3,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Floats:
+    """Cross-validated loss of every problem at given penalties, (P,)."""
+    folds = _Folds.of(problems, n_folds, seed, n_threads)
+    # Structures differ by less than penalties do.
+    losses = folds.losses(np.array([C]), np.array([label_penalty]), 1e-5)
+    summed: Floats = losses.sum(axis=(0, 2))
+    return summed
+
+
 @dataclass(frozen=True)
 class _Folds:
     """The problems of every fold: problem p of fold f is number ``f * P + p``."""
@@ -120,7 +137,7 @@ class _Folds:
     ) -> PenaltyChoice:
         """Choose from a path of penalties, strong to weak; of one of the two there is one value."""
         C_path, label_path = np.broadcast_arrays(C, label_penalty)
-        losses = self.losses(C_path, label_path)
+        losses = self.losses(C_path, label_path, _PATH_TOLERANCE).sum(axis=1)
         best = _strongest_good(losses) if cautious else int(losses.sum(axis=0).argmin())
         return PenaltyChoice(
             C=float(C_path[best]),
@@ -128,8 +145,8 @@ class _Folds:
             loss=float(losses[:, best].sum() / self.total_weight),
         )
 
-    def losses(self, C: Floats, label_penalty: Floats) -> Floats:
-        """Held-out loss of each fold (rows) at each stage of the path (columns)."""
+    def losses(self, C: Floats, label_penalty: Floats, tol: float) -> Floats:
+        """Held-out loss of each fold, problem and stage of the path, (F, P, S)."""
         shape = (self.problems.n_problems, len(C))
         solutions = solve_problems(
             replace(
@@ -137,14 +154,13 @@ class _Folds:
                 C=np.broadcast_to(C, shape),
                 extra_penalty=np.broadcast_to(label_penalty, shape),
             ),
-            tol=_PATH_TOLERANCE,
+            tol=tol,
             patience=_PATIENCE,
             n_threads=self.n_threads,
             keep_coef=False,
         )
         held_out = _extrapolate(solutions.held_out)
-        per_fold: Floats = held_out.reshape(self.n_folds, -1, len(C)).sum(axis=1)
-        return per_fold
+        return held_out.reshape(self.n_folds, -1, len(C))
 
 
 def _extrapolate(losses: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.binary_relevance import BinaryRelevance
+from labelweave.models.chain_ensemble import ChainEnsemble
 from labelweave.models.classifier_chain import ClassifierChain
 
-__all__ = ["BinaryRelevance", "ClassifierChain", "MultiLabelClassifier"]
+__all__ = ["BinaryRelevance", "ChainEnsemble", "ClassifierChain", "MultiLabelClassifier"]

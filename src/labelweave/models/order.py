@@ -7,6 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave.logistic import fit_conditionals, structure_losses
+
+#: Orders that ``order="auto"`` compares.
+N_CANDIDATES = 10
+
 
 def resolve_order(
     order: Any, n_labels: int, names: tuple[str, ...] | None, seed: int
@@ -22,7 +27,9 @@ def resolve_order(
         return np.arange(n_labels, dtype=np.int64)
     if isinstance(order, str):
         if order != "random":
-            raise ValueError(f"order must be None, 'random' or a list of labels; got {order!r}")
+            raise ValueError(
+                f"order must be None, 'random', 'auto' or a list of labels; got {order!r}"
+            )
         return np.random.default_rng(seed).permutation(n_labels).astype(np.int64)
     positions = [_position(label, names) for label in np.asarray(order, dtype=object).ravel()]
     if sorted(positions) != list(range(n_labels)):
@@ -30,6 +37,54 @@ def resolve_order(
             f"order must name each of the {n_labels} labels once, from first to last; got {order!r}"
         )
     return np.array(positions, dtype=np.int64)
+
+
+def earlier_labels(order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which labels come before each: ``[j, k]`` is true if k precedes j.
+
+    Examples
+    --------
+    >>> earlier_labels(np.array([1, 0]))
+    array([[False,  True],
+           [False, False]])
+    """
+    rank = np.argsort(order)
+    return rank[:, None] > rank
+
+
+def candidate_orders(
+    labels: NDArray[np.int8], seed: int, n_orders: int = N_CANDIDATES
+) -> list[NDArray[np.int64]]:
+    """Orders worth trying: as given, by frequency both ways, and random ones."""
+    n_labels = labels.shape[1]
+    frequency = labels.sum(axis=0, dtype=np.int64)
+    random = np.random.default_rng(seed)
+    orders = [
+        np.arange(n_labels),
+        np.argsort(-frequency, kind="stable"),
+        np.argsort(frequency, kind="stable"),
+        *(random.permutation(n_labels) for _ in range(n_orders - 3)),
+    ]
+    distinct = {order.tobytes(): order.astype(np.int64) for order in orders}
+    return list(distinct.values())
+
+
+def best_order(
+    X: Any,
+    labels: NDArray[np.int8],
+    penalties: dict[str, Any],
+    shared: dict[str, Any],
+) -> tuple[NDArray[np.int64], dict[str, Any]]:
+    """Return the candidate with the best held-out likelihood, and the penalties it was tried with.
+
+    Penalties are chosen once, for the order as given: they hardly depend on the order.
+    """
+    orders = candidate_orders(labels, shared["seed"])
+    structures = [earlier_labels(order) for order in orders]
+    first = fit_conditionals(X, labels, structures[0], **penalties, **shared)
+    chosen: dict[str, Any] = {"C": first.C, "label_penalty": first.label_penalty}
+    losses = structure_losses(X, labels, structures, **chosen, **shared)
+    return orders[int(losses.argmin())], chosen
 
 
 def _position(label: Any, names: tuple[str, ...] | None) -> int:

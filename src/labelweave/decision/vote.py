@@ -1,0 +1,51 @@
+"""Let the components of a mixture vote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave.inference import Greedy, Inference
+from labelweave.joint import JointDistribution, MixtureJoint
+
+
+@dataclass(frozen=True)
+class Vote:
+    """Labels that more than a share of a mixture's components would choose.
+
+    This is how an ensemble of classifier chains (ECC) decides: every chain predicts a label vector
+    on its own, and a label is given where enough of them agree.
+
+    Parameters
+    ----------
+    inference : Inference, default=Greedy()
+        How each component predicts.
+    threshold : float, default=0.5
+        Share of the votes above which a label is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint, MixtureJoint
+    >>> members = [IndependentJoint(np.array([z])) for z in ([1.0, 2.0], [3.0, -1.0], [-1.0, -1.0])]
+    >>> Vote()(MixtureJoint([1 / 3, 1 / 3, 1 / 3], members))
+    array([[1, 0]], dtype=int8)
+    """
+
+    inference: Inference = field(default_factory=Greedy)
+    threshold: float = 0.5
+
+    def __call__(self, joint: JointDistribution, /) -> npt.NDArray[np.int8]:
+        """Return the labels with enough votes; a joint that is no mixture votes alone."""
+        return (self.shares(joint) > self.threshold).astype(np.int8)
+
+    def shares(self, joint: JointDistribution, /) -> npt.NDArray[np.float64]:
+        """Return the share of votes of each label, (n, L)."""
+        if not isinstance(joint, MixtureJoint):
+            return np.asarray(joint.mode(self.inference).labels, dtype=np.float64)
+        votes = np.zeros((joint.n_rows, joint.n_labels))
+        for k, component in enumerate(joint.components):
+            votes += joint.weights[:, [k]] * component.mode(self.inference).labels
+        return votes

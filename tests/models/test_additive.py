@@ -1,0 +1,91 @@
+"""Additive classifiers take the compiled path and answer exactly as the general one."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.tree import DecisionTreeClassifier
+
+from labelweave.inference import Exhaustive, Greedy
+from labelweave.joint import ChainJoint, GeneralChain
+from labelweave.models import ClassifierChain
+
+BASES = [
+    LogisticRegression(C=2.0),
+    LogisticRegression(class_weight="balanced"),
+    BernoulliNB(alpha=0.5),
+    BernoulliNB(fit_prior=False),
+    MultinomialNB(),
+]
+
+
+class Opaque(LogisticRegression):
+    """The same classifier in a class nobody knows, which takes the general path."""
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def counts(request):
+    random = np.random.default_rng(3)
+    X = random.poisson(0.6, size=(120, 9)).astype(float)
+    drift = X[:, :4] @ random.normal(size=(4, 5))
+    Y = (drift + random.normal(size=(120, 5)) > np.median(drift, axis=0)).astype(int)
+    Y[:, 4] |= Y[:, 0]
+    return (sp.csr_array(X) if request.param == "sparse" else X), Y
+
+
+def general(model, X):
+    """Return the joint of a fitted chain by the general path, and its modes."""
+    conditionals, model.conditionals_ = model.conditionals_, None
+    try:
+        joint = model.predict_joint(X)
+        assert isinstance(joint, GeneralChain)
+        return joint, joint.mode(Exhaustive()), joint.mode(Greedy())
+    finally:
+        model.conditionals_ = conditionals
+
+
+@pytest.mark.parametrize("base", BASES, ids=str)
+@pytest.mark.parametrize("order", [None, "random"])
+def test_the_fast_path_equals_the_general_path(base, order, counts):
+    X, Y = counts
+    model = ClassifierChain(base=base, order=order).fit(X[:80], Y[:80])
+    fast = model.predict_joint(X[80:])
+    assert isinstance(fast, ChainJoint)
+    slow, mode, greedy = general(model, X[80:])
+    np.testing.assert_allclose(fast.log_prob(Y[80:]), slow.log_prob(Y[80:]), atol=1e-8)
+    np.testing.assert_allclose(fast.marginals(), slow.marginals(), atol=1e-8)
+    np.testing.assert_array_equal(fast.mode(Exhaustive()).labels, mode.labels)
+    np.testing.assert_array_equal(fast.mode(Greedy()).labels, greedy.labels)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [DecisionTreeClassifier(max_depth=2), GaussianNB(), BernoulliNB(binarize=1.5), Opaque()],
+    ids=str,
+)
+def test_other_classifiers_keep_the_general_path(base, counts):
+    X, Y = counts
+    if sp.issparse(X):
+        X = X.toarray()
+    model = ClassifierChain(base=base).fit(X, Y)
+    assert model.conditionals_ is None
+    assert isinstance(model.predict_joint(X), GeneralChain)
+
+
+def test_a_constant_label_is_additive_too(counts):
+    X, Y = counts
+    Y = Y.copy()
+    Y[:, 2] = 0
+    model = ClassifierChain(base=MultinomialNB()).fit(X, Y)
+    assert isinstance(model.predict_joint(X), ChainJoint)
+    marginals = model.predict_proba(X)[:, 2]
+    np.testing.assert_allclose(marginals, 1 / (len(Y) + 2))
+
+
+def test_negative_features_are_absent_for_naive_bayes():
+    X = np.array([[-1.0, 1.0], [2.0, -3.0], [-1.0, 0.0], [1.0, 1.0]] * 5)
+    Y = np.array([[0, 1], [1, 0], [0, 0], [1, 1]] * 5)
+    model = ClassifierChain(base=BernoulliNB()).fit(X, Y)
+    fast = model.predict_joint(X).log_prob(Y)
+    np.testing.assert_allclose(fast, general(model, X)[0].log_prob(Y), atol=1e-8)
