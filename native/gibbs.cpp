@@ -1,0 +1,331 @@
+#include "gibbs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "lane_math.hpp"
+#include "parallel.hpp"
+
+namespace labelweave {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLog2 = 0.6931471805599453;
+// Odds are kept where they are normal numbers in every state; elsewhere the scores themselves are.
+constexpr double kLargestScore = 700.0;
+// So many factors are multiplied before the power of two is taken out. The product overflows if the mean of
+// log(1 + E) exceeds 11; then a sum of logarithms is taken instead.
+constexpr std::size_t kFactors = 64;
+
+// The couplings that are not zero, by cause: column(j) lists the positions k > j that label j acts on.
+// The same by effect: row(k) lists the positions j < k that act on label k.
+class SparseLinks {
+  public:
+    struct Column {
+        const std::uint32_t* position;
+        const double *effect, *factor, *inverse;  // V, e^V, e^-V
+        std::size_t size;
+    };
+    struct Row {
+        const std::uint32_t* position;
+        const double* effect;
+        std::size_t size;
+    };
+
+    explicit SparseLinks(const Chain& chain)
+        : gives_(chain.length), takes_(chain.length), rise_(chain.length), fall_(chain.length) {
+        const std::size_t length = chain.length;
+        column_begin_.push_back(0);
+        row_begin_.push_back(0);
+        std::vector<std::size_t> count(length, 0);
+        for (std::size_t k = 0; k < length; ++k) {
+            const double* effects = chain.coupling + chain.order[k] * chain.n_labels;
+            for (std::size_t j = 0; j < k; ++j) {
+                const double v = effects[chain.order[j]];
+                if (v == 0.0) continue;
+                row_position_.push_back(static_cast<std::uint32_t>(j));
+                row_effect_.push_back(v);
+                ++count[j];
+                (v > 0.0 ? gives_ : takes_)[j] += std::fabs(v);
+                (v > 0.0 ? rise_ : fall_)[k] += std::fabs(v);
+            }
+            row_begin_.push_back(row_effect_.size());
+        }
+        transpose(count);
+    }
+
+    Column column(std::size_t j) const {
+        const std::size_t begin = column_begin_[j];
+        return {position_.data() + begin, effect_.data() + begin, factor_.data() + begin,
+                inverse_.data() + begin, column_begin_[j + 1] - begin};
+    }
+    Row row(std::size_t k) const {
+        const std::size_t begin = row_begin_[k];
+        return {row_position_.data() + begin, row_effect_.data() + begin, row_begin_[k + 1] - begin};
+    }
+    // The sum of the positive and of the negative effects of label j, as sizes.
+    double gives(std::size_t j) const { return gives_[j]; }
+    double takes(std::size_t j) const { return takes_[j]; }
+    // Whatever the other labels, z_k is within [score - fall(k), score + rise(k)].
+    double rise(std::size_t k) const { return rise_[k]; }
+    double fall(std::size_t k) const { return fall_[k]; }
+
+  private:
+    void transpose(const std::vector<std::size_t>& count) {
+        for (const std::size_t size : count) column_begin_.push_back(column_begin_.back() + size);
+        std::vector<std::size_t> next(column_begin_.begin(), column_begin_.end() - 1);
+        position_.resize(row_effect_.size());
+        effect_.resize(row_effect_.size());
+        for (std::size_t k = 0; k + 1 < row_begin_.size(); ++k)
+            for (std::size_t i = row_begin_[k]; i < row_begin_[k + 1]; ++i) {
+                const std::size_t at = next[row_position_[i]]++;
+                position_[at] = static_cast<std::uint32_t>(k);
+                effect_[at] = row_effect_[i];
+            }
+        factor_.resize(effect_.size());
+        inverse_.resize(effect_.size());
+        for (std::size_t i = 0; i < effect_.size(); ++i) {
+            factor_[i] = std::exp(effect_[i]);
+            inverse_[i] = 1.0 / factor_[i];
+        }
+    }
+
+    std::vector<std::size_t> column_begin_, row_begin_;
+    std::vector<std::uint32_t> position_, row_position_;
+    std::vector<double> effect_, factor_, inverse_, row_effect_, gives_, takes_, rise_, fall_;
+};
+
+// Eight rows in progress, one per lane; arrays are by chain position.
+struct Block {
+    Block(const Chain& chain, const SparseLinks& couplings)
+        : links(couplings), length(chain.length), order(chain.order), scores(length), z(length), odds(length),
+          pull(length), logit(length), y(length), open(length), labels(kLanes * length), best(kLanes * length) {}
+
+    const SparseLinks& links;
+    std::size_t length;
+    const std::int64_t* order;
+    LaneArray scores;           // z before any coupling
+    LaneArray z;                // of the state at the start of the sweep; where careful, of the present one
+    LaneArray odds;             // e^z of the present state; meaningless where careful
+    LaneArray pull;             // sum over later positive labels k of V_kj; none of them changes before j
+    LaneArray logit;            // of the uniform numbers of this sweep
+    LaneArray y, open;          // 0 or 1; open: the label may be resampled
+    LaneMask careful{};         // lanes in which some |z| may exceed kLargestScore
+    bool any_careful = false;
+    Lanes gain{}, best_gain{};  // log-probability above that of the start
+    LaneBits row_low{}, row_high{};
+    std::vector<std::int8_t> labels, best;  // lane by lane
+    bool best_is_present[kLanes] = {};      // the best state is the present one, not yet copied
+
+    void keep_best(int lane) {
+        if (!best_is_present[lane]) return;
+        std::memcpy(best.data() + lane * length, labels.data() + lane * length, length);
+        best_is_present[lane] = false;
+    }
+};
+
+// Scores, odds and pulls from the labels themselves, so that no rounding error outlives a sweep.
+LABELWEAVE_KERNEL void refresh(Block& b) {
+    for (std::size_t k = 0; k < b.length; ++k) {
+        b.z[k] = b.scores[k];
+        b.pull[k] = Lanes{};
+    }
+    for (std::size_t i = 0; i < b.length; ++i) {
+        const Lanes y = b.y[i];
+        if (!any(y > 0.0)) continue;
+        const auto column = b.links.column(i);
+        for (std::size_t c = 0; c < column.size; ++c) b.z[column.position[c]] += y * column.effect[c];
+        const auto row = b.links.row(i);
+        for (std::size_t c = 0; c < row.size; ++c) b.pull[row.position[c]] += y * row.effect[c];
+    }
+    for (std::size_t k = 0; k < b.length; ++k) {
+        const Lanes small = exp_nonpositive(-abs(b.z[k]));
+        b.odds[k] = select(b.z[k] > 0.0, 1.0 / small, small);
+    }
+}
+
+LABELWEAVE_INLINE Lanes indicator(LaneMask mask) { return select(mask, broadcast(1.0), Lanes{}); }
+
+// log of the product of (1 + E_k) / (1 + E_k f), where f = F in lanes at y_j = 0 and 1 / F in lanes at
+// y_j = 1: the change of the later factors when label j flips. Infinite in lanes where a product overflowed.
+template <bool kMixed>
+LABELWEAVE_INLINE Lanes later_factors(const Lanes* odds, const SparseLinks::Column& column, LaneMask positive) {
+    // Sums instead of choices: a scalar times lanes is one instruction, a choice between two scalars is not.
+    const Lanes at_one = indicator(positive), at_zero = 1.0 - at_one;
+    Lanes exponent{}, ratio = broadcast(1.0);
+    LaneMask overflow{};
+    for (std::size_t begin = 0; begin < column.size; begin += kFactors) {
+        const std::size_t end = std::min(column.size, begin + kFactors);
+        Lanes present[4], flipped[4];
+        for (int i = 0; i < 4; ++i) present[i] = flipped[i] = broadcast(1.0);
+        auto multiply = [&](int i, std::size_t c) {
+            const Lanes e = odds[column.position[c]];
+            present[i] *= e + 1.0;
+            if (kMixed)
+                flipped[i] *= e * (at_zero * column.factor[c] + at_one * column.inverse[c]) + 1.0;
+            else
+                flipped[i] *= e * column.factor[c] + 1.0;
+        };
+        std::size_t c = begin;
+        for (; c + 4 <= end; c += 4)
+            for (int i = 0; i < 4; ++i) multiply(i, c + i);
+        for (; c < end; ++c) multiply(0, c);
+        Lanes above = (present[0] * present[1]) * (present[2] * present[3]);
+        Lanes below = (flipped[0] * flipped[1]) * (flipped[2] * flipped[3]);
+        overflow |= ~((above < kInfinity) & (below < kInfinity));
+        exponent += take_exponent(above) - take_exponent(below);
+        ratio *= above / below;
+    }
+    return select(overflow, broadcast(kInfinity), exponent * kLog2 + log_positive(ratio));
+}
+
+// The same as a sum of logarithms: slower, for any score.
+LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Column& column, LaneMask positive) {
+    Lanes total{};
+    for (std::size_t c = 0; c < column.size; ++c) {
+        const std::size_t k = column.position[c];
+        const Lanes present = select(b.careful, b.z[k], log_positive(b.odds[k]));
+        const Lanes flipped = present + select(positive, Lanes{} - column.effect[c], Lanes{} + column.effect[c]);
+        total += softplus(present) - softplus(flipped);
+    }
+    return total;
+}
+
+// What the later labels add to the log-odds of the label at position j.
+LABELWEAVE_INLINE Lanes later_labels(const Block& b, std::size_t j, LaneMask positive) {
+    const auto column = b.links.column(j);
+    Lanes change = any(positive) ? later_factors<true>(b.odds.data(), column, positive)
+                                 : later_factors<false>(b.odds.data(), column, positive);
+    const LaneMask unusable = b.careful | ~(change < kInfinity);
+    if (any(unusable)) change = select(unusable, later_logarithms(b, column, positive), change);
+    return b.pull[j] + select(positive, -change, change);
+}
+
+// Log-odds of the label at position j given the labels before it.
+LABELWEAVE_INLINE Lanes prior_log_odds(const Block& b, std::size_t j) {
+    const Lanes log_odds = log_positive(b.odds[j]);
+    return b.any_careful ? select(b.careful, b.z[j], log_odds) : log_odds;
+}
+
+// Whether every lane surely keeps its label: each later label adds y_k V and takes away something between 0
+// and V. The margin is far above rounding error, so that looking closer would never decide otherwise.
+LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask positive, Lanes needed) {
+    const double gives = b.links.gives(j), takes = b.links.takes(j);
+    const Lanes pull = b.pull[j], margin = 1e-9 * (abs(needed) + (1.0 + gives + takes));
+    const LaneMask stays = positive ? needed < pull - gives - margin : needed > pull + takes + margin;
+    return !any(~stays & (b.open[j] > 0.0));
+}
+
+// Book-keeping of the lanes that flip: the best state is copied only when it is about to be left.
+LABELWEAVE_INLINE void record(Block& b, std::size_t j, LaneMask flips, Lanes gained) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+        if (!flips[lane]) continue;
+        b.gain[lane] += gained[lane];
+        const bool better = b.gain[lane] > b.best_gain[lane] + kGibbsTie;
+        if (!better) b.keep_best(lane);
+        b.labels[lane * b.length + j] ^= 1;
+        if (better) {
+            b.best_gain[lane] = b.gain[lane];
+            b.best_is_present[lane] = true;
+        }
+    }
+}
+
+LABELWEAVE_INLINE void flip(Block& b, std::size_t j, LaneMask flips, LaneMask positive) {
+    const Lanes goes_up = indicator(flips & ~positive), goes_down = indicator(flips & positive);
+    const Lanes step = goes_up - goes_down, stays = 1.0 - goes_up - goes_down;
+    b.y[j] += step;
+    const auto column = b.links.column(j);
+    for (std::size_t c = 0; c < column.size; ++c) {
+        const std::size_t k = column.position[c];
+        b.odds[k] *= goes_up * column.factor[c] + (goes_down * column.inverse[c] + stays);
+    }
+    if (!b.any_careful) return;
+    for (std::size_t c = 0; c < column.size; ++c) b.z[column.position[c]] += step * column.effect[c];
+}
+
+// The random numbers of a sweep; apart from it, for their long chains of operations overlap only here.
+LABELWEAVE_KERNEL void draw(Block& b, std::uint64_t seed, std::uint32_t number) {
+    for (std::size_t j = 0; j < b.length; ++j) {
+        const Lanes u = uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(b.order[j]));
+        b.logit[j] = log_positive(u / (1.0 - u));
+    }
+}
+
+// Resample every open label once: it is positive iff its log-odds exceed the logit of its random number.
+LABELWEAVE_KERNEL void sweep(Block& b) {
+    for (std::size_t j = 0; j < b.length; ++j) {
+        const LaneMask open = b.open[j] > 0.0;
+        if (!any(open)) continue;
+        const LaneMask positive = b.y[j] > 0.0;
+        const Lanes prior = prior_log_odds(b, j), needed = b.logit[j] - prior;
+        if (surely_stays(b, j, positive, needed)) continue;
+        const Lanes added = later_labels(b, j, positive);
+        const LaneMask flips = ((needed < added) ^ positive) & open;
+        if (!any(flips)) continue;
+        const Lanes log_odds = prior + added;
+        record(b, j, flips, select(positive, -log_odds, log_odds));
+        flip(b, j, flips, positive);
+    }
+}
+
+// Load rows begin, begin + 1, ...; lanes without a row of their own repeat the last one.
+void load_rows(const Chain& chain, const GibbsRun& run, std::size_t begin, std::size_t count, Block& b) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+        const std::size_t row = begin + std::min<std::size_t>(lane, count - 1);
+        const auto id = static_cast<std::uint64_t>(run.rows[row]);
+        b.row_low[lane] = static_cast<std::uint32_t>(id);
+        b.row_high[lane] = id >> 32;
+        for (std::size_t p = 0; p < b.length; ++p) {
+            const std::size_t at = row * chain.n_labels + static_cast<std::size_t>(b.order[p]);
+            const std::int8_t label = run.known[at] >= 0 ? run.known[at] : run.labels[at];
+            b.scores[p][lane] = chain.scores[at];
+            b.open[p][lane] = run.known[at] < 0;
+            b.y[p][lane] = label != 0;
+            b.labels[lane * b.length + p] = label != 0;
+            if (chain.scores[at] + b.links.rise(p) > kLargestScore || chain.scores[at] - b.links.fall(p) < -kLargestScore)
+                b.careful[lane] = -1, b.any_careful = true;
+        }
+        b.best_is_present[lane] = true;
+    }
+}
+
+void store_labels(const Block& b, const std::vector<std::int8_t>& from, std::size_t lane, std::int8_t* to) {
+    for (std::size_t p = 0; p < b.length; ++p) to[b.order[p]] = from[lane * b.length + p];
+}
+
+}  // namespace
+
+void chain_gibbs(const Chain& chain, const GibbsRun& run, int n_threads, Interrupt& interrupt) {
+    const SparseLinks links(chain);
+    const std::size_t n_labels = chain.n_labels;
+    parallel_rows(chain.n_rows, kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
+        const std::size_t count = end - begin;
+        Block block(chain, links);
+        load_rows(chain, run, begin, count, block);
+        for (std::size_t s = 0; s < run.n_sweeps; ++s) {
+            interrupt.check();
+            refresh(block);
+            draw(block, run.seed, run.first_draw + static_cast<std::uint32_t>(s));
+            sweep(block);
+            const std::size_t discarded = run.n_sweeps - run.n_kept;
+            for (std::size_t lane = 0; lane < count; ++lane) {
+                const std::size_t row = begin + lane;
+                run.best_gain[row * run.n_sweeps + s] = block.best_gain[lane];
+                if (s >= discarded)
+                    store_labels(block, block.labels, lane,
+                                 run.samples + (row * run.n_kept + s - discarded) * n_labels);
+            }
+        }
+        for (std::size_t lane = 0; lane < count; ++lane) {
+            block.keep_best(static_cast<int>(lane));
+            store_labels(block, block.labels, lane, run.labels + (begin + lane) * n_labels);
+            store_labels(block, block.best, lane, run.best + (begin + lane) * n_labels);
+        }
+    });
+}
+
+}  // namespace labelweave
