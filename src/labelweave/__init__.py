@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import HammingLoss, SubsetLoss
     from labelweave.evaluation import compare
-    from labelweave.inference import Auto, Exhaustive, Greedy, Mode
+    from labelweave.inference import Auto, Exhaustive, Gibbs, Greedy, Mode
     from labelweave.joint import (
         ChainJoint,
         GeneralChain,
@@ -32,6 +32,7 @@ __all__ = [
     "Dataset",
     "Exhaustive",
     "GeneralChain",
+    "Gibbs",
     "Greedy",
     "HammingLoss",
     "IndependentJoint",
@@ -51,7 +52,7 @@ _ROOMS = {
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("HammingLoss", "SubsetLoss"),
     "evaluation": ("compare",),
-    "inference": ("Auto", "Exhaustive", "Greedy", "Mode"),
+    "inference": ("Auto", "Exhaustive", "Gibbs", "Greedy", "Mode"),
     "joint": (
         "ChainJoint",
         "GeneralChain",

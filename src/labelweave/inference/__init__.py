@@ -2,8 +2,9 @@
 
 from labelweave.inference.auto import Auto
 from labelweave.inference.exhaustive import Exhaustive
+from labelweave.inference.gibbs import Gibbs
 from labelweave.inference.greedy import Greedy
 from labelweave.inference.protocol import Inference
 from labelweave.inference.result import Mode
 
-__all__ = ["Auto", "Exhaustive", "Greedy", "Inference", "Mode"]
+__all__ = ["Auto", "Exhaustive", "Gibbs", "Greedy", "Inference", "Mode"]
