@@ -8,6 +8,7 @@
 
 #include "lane_math.hpp"
 #include "parallel.hpp"
+#include "sparse_links.hpp"
 
 namespace labelweave {
 namespace {
@@ -20,82 +21,14 @@ constexpr double kLargestScore = 700.0;
 // log(1 + E) exceeds 11; then a sum of logarithms is taken instead.
 constexpr std::size_t kFactors = 64;
 
-// The couplings that are not zero, by cause: column(j) lists the positions k > j that label j acts on.
-// The same by effect: row(k) lists the positions j < k that act on label k.
-class SparseLinks {
-  public:
-    struct Column {
-        const std::uint32_t* position;
-        const double *effect, *factor, *inverse;  // V, e^V, e^-V
-        std::size_t size;
-    };
-    struct Row {
-        const std::uint32_t* position;
-        const double* effect;
-        std::size_t size;
-    };
+// A positive number m 2^e in every lane, m in [1, 2): products of many factors in it do not overflow.
+struct Scaled {
+    Lanes mantissa = broadcast(1.0), exponent{};
 
-    explicit SparseLinks(const Chain& chain)
-        : gives_(chain.length), takes_(chain.length), rise_(chain.length), fall_(chain.length) {
-        const std::size_t length = chain.length;
-        column_begin_.push_back(0);
-        row_begin_.push_back(0);
-        std::vector<std::size_t> count(length, 0);
-        for (std::size_t k = 0; k < length; ++k) {
-            const double* effects = chain.coupling + chain.order[k] * chain.n_labels;
-            for (std::size_t j = 0; j < k; ++j) {
-                const double v = effects[chain.order[j]];
-                if (v == 0.0) continue;
-                row_position_.push_back(static_cast<std::uint32_t>(j));
-                row_effect_.push_back(v);
-                ++count[j];
-                (v > 0.0 ? gives_ : takes_)[j] += std::fabs(v);
-                (v > 0.0 ? rise_ : fall_)[k] += std::fabs(v);
-            }
-            row_begin_.push_back(row_effect_.size());
-        }
-        transpose(count);
+    LABELWEAVE_INLINE void multiply(Lanes factor) {
+        mantissa *= factor;
+        exponent += take_exponent(mantissa);
     }
-
-    Column column(std::size_t j) const {
-        const std::size_t begin = column_begin_[j];
-        return {position_.data() + begin, effect_.data() + begin, factor_.data() + begin,
-                inverse_.data() + begin, column_begin_[j + 1] - begin};
-    }
-    Row row(std::size_t k) const {
-        const std::size_t begin = row_begin_[k];
-        return {row_position_.data() + begin, row_effect_.data() + begin, row_begin_[k + 1] - begin};
-    }
-    // The sum of the positive and of the negative effects of label j, as sizes.
-    double gives(std::size_t j) const { return gives_[j]; }
-    double takes(std::size_t j) const { return takes_[j]; }
-    // Whatever the other labels, z_k is within [score - fall(k), score + rise(k)].
-    double rise(std::size_t k) const { return rise_[k]; }
-    double fall(std::size_t k) const { return fall_[k]; }
-
-  private:
-    void transpose(const std::vector<std::size_t>& count) {
-        for (const std::size_t size : count) column_begin_.push_back(column_begin_.back() + size);
-        std::vector<std::size_t> next(column_begin_.begin(), column_begin_.end() - 1);
-        position_.resize(row_effect_.size());
-        effect_.resize(row_effect_.size());
-        for (std::size_t k = 0; k + 1 < row_begin_.size(); ++k)
-            for (std::size_t i = row_begin_[k]; i < row_begin_[k + 1]; ++i) {
-                const std::size_t at = next[row_position_[i]]++;
-                position_[at] = static_cast<std::uint32_t>(k);
-                effect_[at] = row_effect_[i];
-            }
-        factor_.resize(effect_.size());
-        inverse_.resize(effect_.size());
-        for (std::size_t i = 0; i < effect_.size(); ++i) {
-            factor_[i] = std::exp(effect_[i]);
-            inverse_[i] = 1.0 / factor_[i];
-        }
-    }
-
-    std::vector<std::size_t> column_begin_, row_begin_;
-    std::vector<std::uint32_t> position_, row_position_;
-    std::vector<double> effect_, factor_, inverse_, row_effect_, gives_, takes_, rise_, fall_;
 };
 
 // Eight rows in progress, one per lane; arrays are by chain position.
@@ -113,6 +46,8 @@ struct Block {
     LaneArray pull;             // sum over later positive labels k of V_kj; none of them changes before j
     LaneArray logit;            // of the uniform numbers of this sweep
     LaneArray y, open;          // 0 or 1; open: the label may be resampled
+    Scaled tail;                // product of 1 + E over the labels still ahead in the sweep
+    LaneMask lost{};            // lanes whose tail is not known, for a product overflowed
     LaneMask careful{};         // lanes in which some |z| may exceed kLargestScore
     bool any_careful = false;
     Lanes gain{}, best_gain{};  // log-probability above that of the start
@@ -141,29 +76,36 @@ LABELWEAVE_KERNEL void refresh(Block& b) {
         const auto row = b.links.row(i);
         for (std::size_t c = 0; c < row.size; ++c) b.pull[row.position[c]] += y * row.effect[c];
     }
+    b.tail = Scaled();
     for (std::size_t k = 0; k < b.length; ++k) {
         const Lanes small = exp_nonpositive(-abs(b.z[k]));
         b.odds[k] = select(b.z[k] > 0.0, 1.0 / small, small);
+        b.tail.multiply(1.0 + b.odds[k]);
     }
+    b.lost = b.careful;
 }
 
 LABELWEAVE_INLINE Lanes indicator(LaneMask mask) { return select(mask, broadcast(1.0), Lanes{}); }
 
-// log of the product of (1 + E_k) / (1 + E_k f), where f = F in lanes at y_j = 0 and 1 / F in lanes at
-// y_j = 1: the change of the later factors when label j flips. Infinite in lanes where a product overflowed.
-template <bool kMixed>
-LABELWEAVE_INLINE Lanes later_factors(const Lanes* odds, const SparseLinks::Column& column, LaneMask positive) {
+// The factors of the later labels as products: of 1 + E_k now, and of 1 + E_k f after label j flips, where
+// f = F in lanes at y_j = 0 and 1 / F in lanes at y_j = 1. `lost` lanes have overflowed.
+struct LaterFactors {
+    Scaled present, flipped;
+    LaneMask lost{};
+};
+
+template <bool kMixed, bool kFull>
+LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseLinks::Column& column, LaneMask positive,
+                                        LaterFactors& out) {
     // Sums instead of choices: a scalar times lanes is one instruction, a choice between two scalars is not.
     const Lanes at_one = indicator(positive), at_zero = 1.0 - at_one;
-    Lanes exponent{}, ratio = broadcast(1.0);
-    LaneMask overflow{};
     for (std::size_t begin = 0; begin < column.size; begin += kFactors) {
         const std::size_t end = std::min(column.size, begin + kFactors);
         Lanes present[4], flipped[4];
         for (int i = 0; i < 4; ++i) present[i] = flipped[i] = broadcast(1.0);
         auto multiply = [&](int i, std::size_t c) {
             const Lanes e = odds[column.position[c]];
-            present[i] *= e + 1.0;
+            if (!kFull) present[i] *= e + 1.0;
             if (kMixed)
                 flipped[i] *= e * (at_zero * column.factor[c] + at_one * column.inverse[c]) + 1.0;
             else
@@ -173,16 +115,36 @@ LABELWEAVE_INLINE Lanes later_factors(const Lanes* odds, const SparseLinks::Colu
         for (; c + 4 <= end; c += 4)
             for (int i = 0; i < 4; ++i) multiply(i, c + i);
         for (; c < end; ++c) multiply(0, c);
-        Lanes above = (present[0] * present[1]) * (present[2] * present[3]);
-        Lanes below = (flipped[0] * flipped[1]) * (flipped[2] * flipped[3]);
-        overflow |= ~((above < kInfinity) & (below < kInfinity));
-        exponent += take_exponent(above) - take_exponent(below);
-        ratio *= above / below;
+        const Lanes above = (present[0] * present[1]) * (present[2] * present[3]);
+        const Lanes below = (flipped[0] * flipped[1]) * (flipped[2] * flipped[3]);
+        // Each is below 2^1023 once multiplied by a mantissa below two; not-a-number is lost, too.
+        out.lost |= ~((above < 0x1p1022) & (below < 0x1p1022));
+        if (!kFull) out.present.multiply(above);
+        out.flipped.multiply(below);
     }
-    return select(overflow, broadcast(kInfinity), exponent * kLog2 + log_positive(ratio));
 }
 
-// The same as a sum of logarithms: slower, for any score.
+// With a full column the present product is the tail.
+LABELWEAVE_INLINE void multiply_factors(const Block& b, std::size_t j, LaneMask positive, LaterFactors& out) {
+    const auto column = b.links.column(j);
+    const bool mixed = any(positive);
+    if (b.links.full(j)) {
+        out.present = b.tail;
+        out.lost = b.lost;
+        if (mixed)
+            multiply_factors<true, true>(b.odds.data(), column, positive, out);
+        else
+            multiply_factors<false, true>(b.odds.data(), column, positive, out);
+    } else {
+        out.lost = b.careful;
+        if (mixed)
+            multiply_factors<true, false>(b.odds.data(), column, positive, out);
+        else
+            multiply_factors<false, false>(b.odds.data(), column, positive, out);
+    }
+}
+
+// log of present over flipped product as a sum of logarithms: slower, for any score.
 LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Column& column, LaneMask positive) {
     Lanes total{};
     for (std::size_t c = 0; c < column.size; ++c) {
@@ -194,28 +156,31 @@ LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Colu
     return total;
 }
 
-// What the later labels add to the log-odds of the label at position j.
-LABELWEAVE_INLINE Lanes later_labels(const Block& b, std::size_t j, LaneMask positive) {
-    const auto column = b.links.column(j);
-    Lanes change = any(positive) ? later_factors<true>(b.odds.data(), column, positive)
-                                 : later_factors<false>(b.odds.data(), column, positive);
-    const LaneMask unusable = b.careful | ~(change < kInfinity);
-    if (any(unusable)) change = select(unusable, later_logarithms(b, column, positive), change);
-    return b.pull[j] + select(positive, -change, change);
-}
-
-// Log-odds of the label at position j given the labels before it.
-LABELWEAVE_INLINE Lanes prior_log_odds(const Block& b, std::size_t j) {
-    const Lanes log_odds = log_positive(b.odds[j]);
-    return b.any_careful ? select(b.careful, b.z[j], log_odds) : log_odds;
+// Log-odds of the label at position j given all others.
+LABELWEAVE_INLINE Lanes log_odds_given_rest(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
+    const Lanes at_one = select(positive, f.flipped.mantissa, f.present.mantissa);
+    const Lanes at_zero = select(positive, f.present.mantissa, f.flipped.mantissa);
+    const Lanes exponent = f.present.exponent - f.flipped.exponent;
+    Lanes later = log_positive(b.odds[j] * at_one / at_zero) + kLog2 * select(positive, -exponent, exponent);
+    if (any(f.lost)) {
+        const Lanes change = later_logarithms(b, b.links.column(j), positive);
+        const Lanes prior = select(b.careful, b.z[j], log_positive(b.odds[j]));
+        later = select(f.lost, prior + select(positive, -change, change), later);
+    }
+    return b.pull[j] + later;
 }
 
 // Whether every lane surely keeps its label: each later label adds y_k V and takes away something between 0
-// and V. The margin is far above rounding error, so that looking closer would never decide otherwise.
-LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask positive, Lanes needed) {
+// and V; of the odds their power of two is enough. The margin is far above rounding error, so that looking
+// closer would never decide otherwise.
+LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask positive) {
+    Lanes odds = b.odds[j];
+    Lanes prior = kLog2 * take_exponent(odds);
+    if (b.any_careful) prior = select(b.careful, b.z[j], prior);
     const double gives = b.links.gives(j), takes = b.links.takes(j);
-    const Lanes pull = b.pull[j], margin = 1e-9 * (abs(needed) + (1.0 + gives + takes));
-    const LaneMask stays = positive ? needed < pull - gives - margin : needed > pull + takes + margin;
+    const Lanes middle = prior + b.pull[j], margin = 1e-9 * (abs(prior) + (1.0 + gives + takes));
+    const LaneMask stays = positive ? b.logit[j] < middle - gives - margin
+                                    : b.logit[j] > middle + (takes + kLog2) + margin;
     return !any(~stays & (b.open[j] > 0.0));
 }
 
@@ -234,7 +199,15 @@ LABELWEAVE_INLINE void record(Block& b, std::size_t j, LaneMask flips, Lanes gai
     }
 }
 
-LABELWEAVE_INLINE void flip(Block& b, std::size_t j, LaneMask flips, LaneMask positive) {
+LABELWEAVE_INLINE void flip(Block& b, std::size_t j, LaneMask flips, LaneMask positive, const LaterFactors& f) {
+    if (b.links.full(j)) {
+        b.tail.mantissa = select(flips, f.flipped.mantissa, b.tail.mantissa);
+        b.tail.exponent = select(flips, f.flipped.exponent, b.tail.exponent);
+    } else {
+        b.tail.exponent += select(flips, f.flipped.exponent - f.present.exponent, Lanes{});
+        b.tail.multiply(select(flips, f.flipped.mantissa / f.present.mantissa, broadcast(1.0)));
+    }
+    b.lost |= f.lost & flips;
     const Lanes goes_up = indicator(flips & ~positive), goes_down = indicator(flips & positive);
     const Lanes step = goes_up - goes_down, stays = 1.0 - goes_up - goes_down;
     b.y[j] += step;
@@ -258,17 +231,16 @@ LABELWEAVE_KERNEL void draw(Block& b, std::uint64_t seed, std::uint32_t number) 
 // Resample every open label once: it is positive iff its log-odds exceed the logit of its random number.
 LABELWEAVE_KERNEL void sweep(Block& b) {
     for (std::size_t j = 0; j < b.length; ++j) {
-        const LaneMask open = b.open[j] > 0.0;
-        if (!any(open)) continue;
-        const LaneMask positive = b.y[j] > 0.0;
-        const Lanes prior = prior_log_odds(b, j), needed = b.logit[j] - prior;
-        if (surely_stays(b, j, positive, needed)) continue;
-        const Lanes added = later_labels(b, j, positive);
-        const LaneMask flips = ((needed < added) ^ positive) & open;
+        b.tail.multiply(1.0 / (1.0 + b.odds[j]));
+        const LaneMask open = b.open[j] > 0.0, positive = b.y[j] > 0.0;
+        if (!any(open) || surely_stays(b, j, positive)) continue;
+        LaterFactors factors;
+        multiply_factors(b, j, positive, factors);
+        const Lanes log_odds = log_odds_given_rest(b, j, positive, factors);
+        const LaneMask flips = ((b.logit[j] < log_odds) ^ positive) & open;
         if (!any(flips)) continue;
-        const Lanes log_odds = prior + added;
         record(b, j, flips, select(positive, -log_odds, log_odds));
-        flip(b, j, flips, positive);
+        flip(b, j, flips, positive, factors);
     }
 }
 
