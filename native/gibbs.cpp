@@ -15,8 +15,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLog2 = 0.6931471805599453;
-// Odds are kept where they are normal numbers in every state; elsewhere the scores themselves are.
-constexpr double kLargestScore = 700.0;
+// Odds are kept where they, and their product with a number in (2^-53, 2^53), are normal numbers in every
+// state; elsewhere the scores themselves are.
+constexpr double kLargestScore = 650.0;
 // So many factors are multiplied before the power of two is taken out. The product overflows if the mean of
 // log(1 + E) exceeds 11; then a sum of logarithms is taken instead.
 constexpr std::size_t kFactors = 64;
@@ -35,7 +36,7 @@ struct Scaled {
 struct Block {
     Block(const Chain& chain, const SparseLinks& couplings)
         : links(couplings), length(chain.length), order(chain.order), scores(length), z(length), odds(length),
-          pull(length), logit(length), y(length), open(length), labels(kLanes * length), best(kLanes * length) {}
+          pull(length), uniform(length), y(length), open(length), labels(kLanes * length), best(kLanes * length) {}
 
     const SparseLinks& links;
     std::size_t length;
@@ -44,7 +45,7 @@ struct Block {
     LaneArray z;                // of the state at the start of the sweep; where careful, of the present one
     LaneArray odds;             // e^z of the present state; meaningless where careful
     LaneArray pull;             // sum over later positive labels k of V_kj; none of them changes before j
-    LaneArray logit;            // of the uniform numbers of this sweep
+    LaneArray uniform;          // the random numbers of this sweep
     LaneArray y, open;          // 0 or 1; open: the label may be resampled
     Scaled tail;                // product of 1 + E over the labels still ahead in the sweep
     LaneMask lost{};            // lanes whose tail is not known, for a product overflowed
@@ -156,31 +157,34 @@ LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Colu
     return total;
 }
 
-// Log-odds of the label at position j given all others.
-LABELWEAVE_INLINE Lanes log_odds_given_rest(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
+LABELWEAVE_INLINE Lanes logit(Lanes u) { return log_positive(u / (1.0 - u)); }
+
+// By how much the log-odds of the label at position j given all others exceed the logit of its random number.
+LABELWEAVE_INLINE Lanes excess_log_odds(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
+    const Lanes u = b.uniform[j];
     const Lanes at_one = select(positive, f.flipped.mantissa, f.present.mantissa);
     const Lanes at_zero = select(positive, f.present.mantissa, f.flipped.mantissa);
     const Lanes exponent = f.present.exponent - f.flipped.exponent;
-    Lanes later = log_positive(b.odds[j] * at_one / at_zero) + kLog2 * select(positive, -exponent, exponent);
+    Lanes excess = log_positive((b.odds[j] * (1.0 - u)) * at_one / (at_zero * u)) +
+                   kLog2 * select(positive, -exponent, exponent);
     if (any(f.lost)) {
         const Lanes change = later_logarithms(b, b.links.column(j), positive);
         const Lanes prior = select(b.careful, b.z[j], log_positive(b.odds[j]));
-        later = select(f.lost, prior + select(positive, -change, change), later);
+        excess = select(f.lost, prior + select(positive, -change, change) - logit(u), excess);
     }
-    return b.pull[j] + later;
+    return b.pull[j] + excess;
 }
 
 // Whether every lane surely keeps its label: each later label adds y_k V and takes away something between 0
-// and V; of the odds their power of two is enough. The margin is far above rounding error, so that looking
-// closer would never decide otherwise.
+// and V; of the other numbers the power of two is enough. The margin is far above rounding error, so that
+// looking closer would never decide otherwise.
 LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask positive) {
-    Lanes odds = b.odds[j];
-    Lanes prior = kLog2 * take_exponent(odds);
-    if (b.any_careful) prior = select(b.careful, b.z[j], prior);
-    const double gives = b.links.gives(j), takes = b.links.takes(j);
-    const Lanes middle = prior + b.pull[j], margin = 1e-9 * (abs(prior) + (1.0 + gives + takes));
-    const LaneMask stays = positive ? b.logit[j] < middle - gives - margin
-                                    : b.logit[j] > middle + (takes + kLog2) + margin;
+    Lanes above = b.odds[j] * (1.0 - b.uniform[j]), below = b.uniform[j];
+    Lanes prior = kLog2 * (take_exponent(above) - take_exponent(below));
+    if (b.any_careful) prior = select(b.careful, b.z[j] - logit(b.uniform[j]), prior);
+    const double gives = b.links.gives(j) + kLog2, takes = b.links.takes(j) + kLog2;
+    const Lanes middle = prior + b.pull[j], margin = 1e-9 * (abs(prior) + (gives + takes));
+    const LaneMask stays = positive ? middle > gives + margin : middle < -takes - margin;
     return !any(~stays & (b.open[j] > 0.0));
 }
 
@@ -223,8 +227,8 @@ LABELWEAVE_INLINE void flip(Block& b, std::size_t j, LaneMask flips, LaneMask po
 // The random numbers of a sweep; apart from it, for their long chains of operations overlap only here.
 LABELWEAVE_KERNEL void draw(Block& b, std::uint64_t seed, std::uint32_t number) {
     for (std::size_t j = 0; j < b.length; ++j) {
-        const Lanes u = uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(b.order[j]));
-        b.logit[j] = log_positive(u / (1.0 - u));
+        b.uniform[j] =
+            uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(b.order[j]));
     }
 }
 
@@ -236,9 +240,10 @@ LABELWEAVE_KERNEL void sweep(Block& b) {
         if (!any(open) || surely_stays(b, j, positive)) continue;
         LaterFactors factors;
         multiply_factors(b, j, positive, factors);
-        const Lanes log_odds = log_odds_given_rest(b, j, positive, factors);
-        const LaneMask flips = ((b.logit[j] < log_odds) ^ positive) & open;
+        const Lanes excess = excess_log_odds(b, j, positive, factors);
+        const LaneMask flips = ((excess > 0.0) ^ positive) & open;
         if (!any(flips)) continue;
+        const Lanes log_odds = excess + logit(b.uniform[j]);
         record(b, j, flips, select(positive, -log_odds, log_odds));
         flip(b, j, flips, positive, factors);
     }
