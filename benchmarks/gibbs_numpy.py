@@ -5,6 +5,8 @@ They use the same random numbers and so visit the same states. The chain order i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,24 +17,27 @@ Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int8]
 
 
-def algorithm_1(joint: ChainJoint, start: Labels, sweeps: int) -> Labels:
-    """Recompute the scores of all later labels for both values, by one matrix product each.
-
-    The products with the features, which the published algorithm repeats too, are left out.
-    """
-    y = start.astype(np.float64)
+def algorithm_1(
+    joint: ChainJoint, X: Floats, coef: Floats, intercept: Floats, start: Labels, sweeps: int
+) -> Labels:
+    """Ask all later conditionals, features and labels, for both values of a label."""
+    weights = np.hstack([coef, joint.coupling])
+    inputs = np.hstack([X, start])
+    y = inputs[:, X.shape[1] :]
     for sweep in range(sweeps):
         logit = _logits(joint, sweep)
         for j in range(joint.n_labels):
             log_prob = []
             for y[:, j] in (0.0, 1.0):
-                z = joint.scores[:, j:] + y @ joint.coupling[j:].T
-                log_prob.append((y[:, j:] * z - _softplus(z)).sum(axis=1))
+                z = inputs @ weights[j:].T + intercept[j:]
+                log_prob.append((y[:, j:] * z - softplus(z)).sum(axis=1))
             y[:, j] = logit[:, j] < log_prob[1] - log_prob[0]
     return y.astype(np.int8)
 
 
-def algorithm_2(joint: ChainJoint, start: Labels, sweeps: int) -> Labels:
+def algorithm_2(
+    joint: ChainJoint, start: Labels, sweeps: int, softplus: Callable[[Floats], Floats]
+) -> Labels:
     """Keep the scores; when a label flips, add or take away its column of the coupling."""
     y = start.astype(np.float64)
     z = joint.scores + y @ joint.coupling.T
@@ -42,7 +47,7 @@ def algorithm_2(joint: ChainJoint, start: Labels, sweeps: int) -> Labels:
         for j in range(joint.n_labels):
             effect = effects[j, j + 1 :]
             at_zero = z[:, j + 1 :] - y[:, j, None] * effect
-            change = _softplus(at_zero) - _softplus(at_zero + effect)
+            change = softplus(at_zero) - softplus(at_zero + effect)
             log_odds = z[:, j] + y[:, j + 1 :] @ effect + change.sum(axis=1)
             positive = (logit[:, j] < log_odds).astype(np.float64)
             flips = np.flatnonzero(positive != y[:, j])
@@ -57,6 +62,11 @@ def _logits(joint: ChainJoint, sweep: int) -> Floats:
     return np.log(u) - np.log1p(-u)
 
 
-def _softplus(z: Floats) -> Floats:
-    """log(1 + e^z), in the fastest of NumPy's stable ways (logaddexp takes twice as long)."""
+def plain_softplus(z: Floats) -> Floats:
+    """log(1 + e^z) as one would write it."""
+    return np.logaddexp(0.0, z)
+
+
+def softplus(z: Floats) -> Floats:
+    """log(1 + e^z) in the fastest of NumPy's stable ways."""
     return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
