@@ -159,32 +159,49 @@ LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Colu
 
 LABELWEAVE_INLINE Lanes logit(Lanes u) { return log_positive(u / (1.0 - u)); }
 
-// By how much the log-odds of the label at position j given all others exceed the logit of its random number.
-LABELWEAVE_INLINE Lanes excess_log_odds(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
-    const Lanes u = b.uniform[j];
-    const Lanes at_one = select(positive, f.flipped.mantissa, f.present.mantissa);
-    const Lanes at_zero = select(positive, f.present.mantissa, f.flipped.mantissa);
-    const Lanes exponent = f.present.exponent - f.flipped.exponent;
-    Lanes excess = log_positive((b.odds[j] * (1.0 - u)) * at_one / (at_zero * u)) +
-                   kLog2 * select(positive, -exponent, exponent);
-    if (any(f.lost)) {
-        const Lanes change = later_logarithms(b, b.links.column(j), positive);
-        const Lanes prior = select(b.careful, b.z[j], log_positive(b.odds[j]));
-        excess = select(f.lost, prior + select(positive, -change, change) - logit(u), excess);
-    }
-    return b.pull[j] + excess;
+// Odds of the label at position j given all others, against those of its random number.
+struct Contest {
+    Lanes above, below, exponent, pull;  // log-odds - logit(u) = pull + log(above / below) + exponent log 2
+};
+
+LABELWEAVE_INLINE Contest contest(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
+    const Lanes u = b.uniform[j], exponent = f.present.exponent - f.flipped.exponent;
+    Contest c;
+    c.above = (b.odds[j] * (1.0 - u)) * select(positive, f.flipped.mantissa, f.present.mantissa);
+    c.below = u * select(positive, f.present.mantissa, f.flipped.mantissa);
+    c.exponent = select(positive, -exponent, exponent);
+    c.pull = b.pull[j];
+    return c;
 }
 
-// Whether every lane surely keeps its label: each later label adds y_k V and takes away something between 0
-// and V; of the other numbers the power of two is enough. The margin is far above rounding error, so that
-// looking closer would never decide otherwise.
+// By how much the log-odds exceed the logit of the random number.
+LABELWEAVE_INLINE Lanes excess(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
+    const Contest c = contest(b, j, positive, f);
+    Lanes result = c.pull + (log_positive(c.above / c.below) + kLog2 * c.exponent);
+    if (any(f.lost)) {
+        const Lanes change = later_logarithms(b, b.links.column(j), positive);
+        const Lanes prior = select(b.careful, b.z[j], log_positive(b.odds[j])) + select(positive, -change, change);
+        result = select(f.lost, c.pull + prior - logit(b.uniform[j]), result);
+    }
+    return result;
+}
+
+// Whether every lane surely keeps its label, by an interval for the excess.
+//
+// Later label k adds y_k V_kj and takes away log(1 + E_k F) - log(1 + E_k), which is between 0 and V_kj, and
+// of size at most p_k |V_kj| <= log(1 + E_k) |V_kj| where it speaks against the present label (by concavity):
+// the tail bounds the sum. Of all numbers the power of two is enough. The margin is far above rounding
+// error, so that looking closer would never decide otherwise.
 LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask positive) {
     Lanes above = b.odds[j] * (1.0 - b.uniform[j]), below = b.uniform[j];
     Lanes prior = kLog2 * (take_exponent(above) - take_exponent(below));
     if (b.any_careful) prior = select(b.careful, b.z[j] - logit(b.uniform[j]), prior);
-    const double gives = b.links.gives(j) + kLog2, takes = b.links.takes(j) + kLog2;
-    const Lanes middle = prior + b.pull[j], margin = 1e-9 * (abs(prior) + (gives + takes));
-    const LaneMask stays = positive ? middle > gives + margin : middle < -takes - margin;
+    const Lanes tail = select(b.lost, broadcast(kInfinity), kLog2 * (b.tail.exponent + 1.0));
+    const Lanes sum = positive ? Lanes{} + b.links.gives(j) : Lanes{} + b.links.takes(j);
+    const Lanes most = tail * (positive ? Lanes{} + b.links.most_given(j) : Lanes{} + b.links.most_taken(j));
+    const Lanes against = select(most < sum, most, sum);
+    const Lanes middle = prior + b.pull[j], margin = kLog2 + 1e-9 * (abs(prior) + abs(b.pull[j]) + (1.0 + sum));
+    const LaneMask stays = positive ? middle > against + margin : middle < -against - margin;
     return !any(~stays & (b.open[j] > 0.0));
 }
 
@@ -240,10 +257,10 @@ LABELWEAVE_KERNEL void sweep(Block& b) {
         if (!any(open) || surely_stays(b, j, positive)) continue;
         LaterFactors factors;
         multiply_factors(b, j, positive, factors);
-        const Lanes excess = excess_log_odds(b, j, positive, factors);
-        const LaneMask flips = ((excess > 0.0) ^ positive) & open;
+        const Lanes surplus = excess(b, j, positive, factors);
+        const LaneMask flips = ((surplus > 0.0) ^ positive) & open;
         if (!any(flips)) continue;
-        const Lanes log_odds = excess + logit(b.uniform[j]);
+        const Lanes log_odds = surplus + logit(b.uniform[j]);
         record(b, j, flips, select(positive, -log_odds, log_odds));
         flip(b, j, flips, positive, factors);
     }

@@ -1,5 +1,6 @@
 #include "sparse_links.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace labelweave {
@@ -12,7 +13,8 @@ double effect_of(const Chain& chain, std::size_t cause, std::size_t on) {
 }  // namespace
 
 SparseLinks::SparseLinks(const Chain& chain)
-    : gives_(chain.length), takes_(chain.length), rise_(chain.length), fall_(chain.length) {
+    : gives_(chain.length), takes_(chain.length), most_given_(chain.length), most_taken_(chain.length),
+      rise_(chain.length), fall_(chain.length) {
     std::vector<std::size_t> nonzero(chain.length, 0);
     for (std::size_t k = 0; k < chain.length; ++k)
         for (std::size_t j = 0; j < k; ++j) nonzero[j] += effect_of(chain, j, k) != 0.0;
@@ -31,6 +33,8 @@ void SparseLinks::list_rows(const Chain& chain, const std::vector<bool>& fill) {
             row_position_.push_back(static_cast<std::uint32_t>(j));
             row_effect_.push_back(v);
             (v > 0.0 ? gives_ : takes_)[j] += std::fabs(v);
+            double& most = (v > 0.0 ? most_given_ : most_taken_)[j];
+            most = std::max(most, std::fabs(v));
             (v > 0.0 ? rise_ : fall_)[k] += std::fabs(v);
         }
         row_begin_.push_back(row_effect_.size());

@@ -40,6 +40,9 @@ class SparseLinks {
     // The sum of the positive and of the negative effects of label j, as sizes.
     double gives(std::size_t j) const { return gives_[j]; }
     double takes(std::size_t j) const { return takes_[j]; }
+    // The largest of them.
+    double most_given(std::size_t j) const { return most_given_[j]; }
+    double most_taken(std::size_t j) const { return most_taken_[j]; }
     // Whatever the other labels, z_k is within [score - fall(k), score + rise(k)].
     double rise(std::size_t k) const { return rise_[k]; }
     double fall(std::size_t k) const { return fall_[k]; }
@@ -50,7 +53,7 @@ class SparseLinks {
 
     std::vector<std::size_t> column_begin_, row_begin_;
     std::vector<std::uint32_t> position_, row_position_;
-    std::vector<double> effect_, factor_, inverse_, row_effect_, gives_, takes_, rise_, fall_;
+    std::vector<double> effect_, factor_, inverse_, row_effect_, gives_, takes_, most_given_, most_taken_, rise_, fall_;
 };
 
 }  // namespace labelweave
