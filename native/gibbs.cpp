@@ -18,6 +18,8 @@ constexpr double kLog2 = 0.6931471805599453;
 // Odds are kept where they, and their product with a number in (2^-53, 2^53), are normal numbers in every
 // state; elsewhere the scores themselves are.
 constexpr double kLargestScore = 650.0;
+// After so many sweeps the scores are computed anew.
+constexpr std::size_t kRefresh = 8;
 // So many factors are multiplied before the power of two is taken out. The product overflows if the mean of
 // log(1 + E) exceeds 11; then a sum of logarithms is taken instead.
 constexpr std::size_t kFactors = 64;
@@ -42,7 +44,7 @@ struct Block {
     std::size_t length;
     const std::int64_t* order;
     LaneArray scores;           // z before any coupling
-    LaneArray z;                // of the state at the start of the sweep; where careful, of the present one
+    LaneArray z;                // of the state last refreshed; where careful, of the present one
     LaneArray odds;             // e^z of the present state; meaningless where careful
     LaneArray pull;             // sum over later positive labels k of V_kj; none of them changes before j
     LaneArray uniform;          // the random numbers of this sweep
@@ -63,25 +65,33 @@ struct Block {
     }
 };
 
-// Scores, odds and pulls from the labels themselves, so that no rounding error outlives a sweep.
-LABELWEAVE_KERNEL void refresh(Block& b) {
-    for (std::size_t k = 0; k < b.length; ++k) {
-        b.z[k] = b.scores[k];
-        b.pull[k] = Lanes{};
-    }
+// Scores and odds from the labels themselves: forgets the rounding errors of many flips.
+LABELWEAVE_KERNEL void refresh_scores(Block& b) {
+    for (std::size_t k = 0; k < b.length; ++k) b.z[k] = b.scores[k];
     for (std::size_t i = 0; i < b.length; ++i) {
         const Lanes y = b.y[i];
         if (!any(y > 0.0)) continue;
         const auto column = b.links.column(i);
         for (std::size_t c = 0; c < column.size; ++c) b.z[column.position[c]] += y * column.effect[c];
-        const auto row = b.links.row(i);
-        for (std::size_t c = 0; c < row.size; ++c) b.pull[row.position[c]] += y * row.effect[c];
     }
-    b.tail = Scaled();
     for (std::size_t k = 0; k < b.length; ++k) {
         const Lanes small = exp_nonpositive(-abs(b.z[k]));
         b.odds[k] = select(b.z[k] > 0.0, 1.0 / small, small);
+    }
+}
+
+// Pulls and tail of a sweep that is to begin.
+LABELWEAVE_KERNEL void prepare(Block& b) {
+    b.tail = Scaled();
+    for (std::size_t k = 0; k < b.length; ++k) {
+        b.pull[k] = Lanes{};
         b.tail.multiply(1.0 + b.odds[k]);
+    }
+    for (std::size_t i = 0; i < b.length; ++i) {
+        const Lanes y = b.y[i];
+        if (!any(y > 0.0)) continue;
+        const auto row = b.links.row(i);
+        for (std::size_t c = 0; c < row.size; ++c) b.pull[row.position[c]] += y * row.effect[c];
     }
     b.lost = b.careful;
 }
@@ -159,31 +169,18 @@ LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Colu
 
 LABELWEAVE_INLINE Lanes logit(Lanes u) { return log_positive(u / (1.0 - u)); }
 
-// Odds of the label at position j given all others, against those of its random number.
-struct Contest {
-    Lanes above, below, exponent, pull;  // log-odds - logit(u) = pull + log(above / below) + exponent log 2
-};
-
-LABELWEAVE_INLINE Contest contest(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
-    const Lanes u = b.uniform[j], exponent = f.present.exponent - f.flipped.exponent;
-    Contest c;
-    c.above = (b.odds[j] * (1.0 - u)) * select(positive, f.flipped.mantissa, f.present.mantissa);
-    c.below = u * select(positive, f.present.mantissa, f.flipped.mantissa);
-    c.exponent = select(positive, -exponent, exponent);
-    c.pull = b.pull[j];
-    return c;
-}
-
-// By how much the log-odds exceed the logit of the random number.
+// By how much the log-odds of the label at position j given all others exceed the logit of its random number.
 LABELWEAVE_INLINE Lanes excess(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
-    const Contest c = contest(b, j, positive, f);
-    Lanes result = c.pull + (log_positive(c.above / c.below) + kLog2 * c.exponent);
+    const Lanes u = b.uniform[j], exponent = f.present.exponent - f.flipped.exponent;
+    const Lanes above = (b.odds[j] * (1.0 - u)) * select(positive, f.flipped.mantissa, f.present.mantissa);
+    const Lanes below = u * select(positive, f.present.mantissa, f.flipped.mantissa);
+    Lanes result = log_positive(above / below) + kLog2 * select(positive, -exponent, exponent);
     if (any(f.lost)) {
         const Lanes change = later_logarithms(b, b.links.column(j), positive);
-        const Lanes prior = select(b.careful, b.z[j], log_positive(b.odds[j])) + select(positive, -change, change);
-        result = select(f.lost, c.pull + prior - logit(b.uniform[j]), result);
+        const Lanes prior = select(b.careful, b.z[j], log_positive(b.odds[j]));
+        result = select(f.lost, prior + select(positive, -change, change) - logit(u), result);
     }
-    return result;
+    return b.pull[j] + result;
 }
 
 // Whether every lane surely keeps its label, by an interval for the excess.
@@ -302,7 +299,8 @@ void chain_gibbs(const Chain& chain, const GibbsRun& run, int n_threads, Interru
         load_rows(chain, run, begin, count, block);
         for (std::size_t s = 0; s < run.n_sweeps; ++s) {
             interrupt.check();
-            refresh(block);
+            if (s % kRefresh == 0) refresh_scores(block);
+            prepare(block);
             draw(block, run.seed, run.first_draw + static_cast<std::uint32_t>(s));
             sweep(block);
             const std::size_t discarded = run.n_sweeps - run.n_kept;
