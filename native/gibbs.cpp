@@ -32,12 +32,12 @@ LABELWEAVE_KERNEL void refresh_scores(Block& b) {
     }
 }
 
-// Pulls and tail of a sweep that is to begin.
+// Pulls and products of a sweep that is to begin.
 LABELWEAVE_KERNEL void prepare(Block& b) {
-    b.tail = Scaled();
+    b.whole = b.passed = Scaled();
     for (std::size_t k = 0; k < b.length; ++k) {
         b.pull[k] = Lanes{};
-        b.tail.multiply(1.0 + b.odds[k]);
+        b.whole.multiply(1.0 + b.odds[k]);
     }
     for (std::size_t i = 0; i < b.length; ++i) {
         const Lanes y = b.y[i];
@@ -87,12 +87,14 @@ LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseLinks::Co
     }
 }
 
-// With a full column the present product is the tail.
+// With a full column the present product over the later labels is known: that over all without those passed.
+// Both products may have a common factor, so the flipped one begins with the product over those passed.
 LABELWEAVE_INLINE void multiply_factors(const Block& b, std::size_t j, LaneMask positive, LaterFactors& out) {
     const auto column = b.links.column(j);
     const bool mixed = any(positive);
     if (b.links.full(j)) {
-        out.present = b.tail;
+        out.present = b.whole;
+        out.flipped = b.passed;
         out.lost = b.lost;
         if (mixed)
             multiply_factors<true, true>(b.odds.data(), column, positive, out);
@@ -119,14 +121,14 @@ LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Colu
     return total;
 }
 
-LABELWEAVE_INLINE Lanes logit(Lanes u) { return log_positive(u / (1.0 - u)); }
+LABELWEAVE_INLINE Lanes logit(Lanes u) { return log_ratio(u, 1.0 - u); }
 
 // By how much the log-odds of the label at position j given all others exceed the logit of its random number.
 LABELWEAVE_INLINE Lanes excess(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
     const Lanes u = b.uniform[j], exponent = f.present.exponent - f.flipped.exponent;
     const Lanes above = (b.odds[j] * (1.0 - u)) * select(positive, f.flipped.mantissa, f.present.mantissa);
     const Lanes below = u * select(positive, f.present.mantissa, f.flipped.mantissa);
-    Lanes result = log_positive(above / below) + kLog2 * select(positive, -exponent, exponent);
+    Lanes result = log_ratio(above, below) + kLog2 * select(positive, -exponent, exponent);
     if (any(f.lost)) {
         const Lanes change = later_logarithms(b, b.links.column(j), positive);
         const Lanes prior = select(b.careful, b.z[j], log_positive(b.odds[j]));
@@ -139,13 +141,13 @@ LABELWEAVE_INLINE Lanes excess(const Block& b, std::size_t j, LaneMask positive,
 //
 // Later label k adds y_k V_kj and takes away log(1 + E_k F) - log(1 + E_k), which is between 0 and V_kj, and
 // of size at most p_k |V_kj| <= log(1 + E_k) |V_kj| where it speaks against the present label (by concavity):
-// the tail bounds the sum. Of all numbers the power of two is enough. The margin is far above rounding
+// the product over the later labels bounds the sum. Of all numbers the power of two is enough. The margin is far above rounding
 // error, so that looking closer would never decide otherwise.
 LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask positive) {
     Lanes above = b.odds[j] * (1.0 - b.uniform[j]), below = b.uniform[j];
     Lanes prior = kLog2 * (take_exponent(above) - take_exponent(below));
     if (b.any_careful) prior = select(b.careful, b.z[j] - logit(b.uniform[j]), prior);
-    const Lanes tail = select(b.lost, broadcast(kInfinity), kLog2 * (b.tail.exponent + 1.0));
+    const Lanes tail = select(b.lost, broadcast(kInfinity), kLog2 * (b.whole.exponent - b.passed.exponent + 1.0));
     const Lanes sum = positive ? Lanes{} + b.links.gives(j) : Lanes{} + b.links.takes(j);
     const Lanes most = tail * (positive ? Lanes{} + b.links.most_given(j) : Lanes{} + b.links.most_taken(j));
     const Lanes against = select(most < sum, most, sum);
@@ -171,11 +173,11 @@ LABELWEAVE_INLINE void record(Block& b, std::size_t j, LaneMask flips, Lanes gai
 
 LABELWEAVE_INLINE void flip(Block& b, std::size_t j, LaneMask flips, LaneMask positive, const LaterFactors& f) {
     if (b.links.full(j)) {
-        b.tail.mantissa = select(flips, f.flipped.mantissa, b.tail.mantissa);
-        b.tail.exponent = select(flips, f.flipped.exponent, b.tail.exponent);
+        b.whole.mantissa = select(flips, f.flipped.mantissa, b.whole.mantissa);
+        b.whole.exponent = select(flips, f.flipped.exponent, b.whole.exponent);
     } else {
-        b.tail.exponent += select(flips, f.flipped.exponent - f.present.exponent, Lanes{});
-        b.tail.multiply(select(flips, f.flipped.mantissa / f.present.mantissa, broadcast(1.0)));
+        b.whole.exponent += select(flips, f.flipped.exponent - f.present.exponent, Lanes{});
+        b.whole.multiply(select(flips, f.flipped.mantissa / f.present.mantissa, broadcast(1.0)));
     }
     b.lost |= f.lost & flips;
     const Lanes goes_up = indicator(flips & ~positive), goes_down = indicator(flips & positive);
@@ -201,7 +203,7 @@ LABELWEAVE_KERNEL void draw(Block& b, std::uint64_t seed, std::uint32_t number) 
 // Resample every open label once: it is positive iff its log-odds exceed the logit of its random number.
 LABELWEAVE_KERNEL void sweep(Block& b) {
     for (std::size_t j = 0; j < b.length; ++j) {
-        b.tail.multiply(1.0 / (1.0 + b.odds[j]));
+        b.passed.multiply(1.0 + b.odds[j]);
         const LaneMask open = b.open[j] > 0.0, positive = b.y[j] > 0.0;
         if (!any(open) || surely_stays(b, j, positive)) continue;
         LaterFactors factors;

@@ -42,8 +42,8 @@ struct Block {
     LaneArray pull;             // sum over later positive labels k of V_kj; none of them changes before j
     LaneArray uniform;          // the random numbers of this sweep
     LaneArray y, open;          // 0 or 1; open: the label may be resampled
-    Scaled tail;                // product of 1 + E over the labels still ahead in the sweep
-    LaneMask lost{};            // lanes whose tail is not known, for a product overflowed
+    Scaled whole, passed;       // products of 1 + E: over all labels, and over those the sweep has passed
+    LaneMask lost{};            // lanes in which they are not known, for a product overflowed
     LaneMask careful{};         // lanes in which some |z| may exceed kLargestScore
     bool any_careful = false;
     Lanes gain{}, best_gain{};  // log-probability above that of the start
