@@ -1,6 +1,7 @@
 // A chain as Python hands it over: what every kernel that walks one has to check first.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "arrays.hpp"
@@ -26,9 +27,9 @@ inline Chain checked_chain(const Scores& scores, const Scores& coupling, const O
 }
 
 template <class Array>
-void require_labels(const Array& labels, const Chain& chain) {
-    require(labels.shape(0) == chain.n_rows && labels.shape(labels.ndim() - 1) == chain.n_labels,
-            "labels must match the rows and columns of scores");
+void require_labels(const Array& labels, const Chain& chain, const char* name = "labels") {
+    if (labels.shape(0) == chain.n_rows && labels.shape(labels.ndim() - 1) == chain.n_labels) return;
+    throw nb::value_error((std::string(name) + " must match the rows and columns of scores").c_str());
 }
 
 }  // namespace labelweave::bind

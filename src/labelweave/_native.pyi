@@ -25,6 +25,11 @@ def chain_sample(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, Non
     Replace every -1 in labels by a draw keyed by (seed, rows[i], draw, label); weigh the given ones.
     """
 
+def chain_gibbs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, first_draw: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], best_gain: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], samples: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Resample all labels that are not known, best_gain.shape[1] times, from the state in labels.
+    """
+
 class Matrix:
     """
     A design matrix the kernels can read: dense, or CSR with its number of columns.

@@ -40,6 +40,7 @@ METHODS: dict[str, Method] = {
     "br": Method("BinaryRelevance()", "binary relevance: every label on its own"),
     "cc": Method("ClassifierChain(inference=Greedy())", "classifier chain, greedy"),
     "pcc": Method("ClassifierChain(inference=Exhaustive())", "probabilistic chain, exact"),
+    "p2cg": Method("ClassifierChain(inference=Gibbs())", "probabilistic chain, Gibbs sampling"),
     "beam": Method("ClassifierChain(inference=Beam())", "probabilistic chain, beam search"),
     "bestfirst": Method("ClassifierChain(inference=BestFirst())", "probabilistic chain, proven"),
     "ecc": Method("ChainEnsemble(decision=Vote())", "ensemble of chains, votes"),

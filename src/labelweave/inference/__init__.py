@@ -5,6 +5,7 @@ from labelweave.inference.beam import Beam
 from labelweave.inference.best_first import BestFirst
 from labelweave.inference.epsilon_approximate import EpsilonApproximate
 from labelweave.inference.exhaustive import Exhaustive
+from labelweave.inference.gibbs import Gibbs
 from labelweave.inference.greedy import Greedy
 from labelweave.inference.mean_field import MeanField
 from labelweave.inference.monte_carlo import MonteCarlo
@@ -17,6 +18,7 @@ __all__ = [
     "BestFirst",
     "EpsilonApproximate",
     "Exhaustive",
+    "Gibbs",
     "Greedy",
     "Inference",
     "MeanField",

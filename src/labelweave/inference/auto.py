@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from labelweave.inference.beam import Beam
 from labelweave.inference.best_first import BestFirst
+from labelweave.inference.gibbs import Gibbs
 from labelweave.inference.greedy import Greedy
-from labelweave.inference.monte_carlo import MonteCarlo
 from labelweave.inference.protocol import Inference
 from labelweave.inference.result import Mode
 from labelweave.joint import ChainJoint, JointDistribution
@@ -16,7 +16,7 @@ from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import MAX_SEARCHED
 
 # What may still improve a chain's row that the search could not settle.
-HEURISTICS: tuple[Inference, ...] = (Beam(width=32), MonteCarlo(samples=100))
+HEURISTICS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
 
 
 @dataclass(frozen=True)
