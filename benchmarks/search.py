@@ -82,7 +82,7 @@ def searched(problem: Problem, rounds: int) -> list[str]:
     np.testing.assert_allclose(mode.log_prob, times["plain"].result, rtol=1e-9, atol=1e-9)
     many = repeated(joint, 4000 if joint.n_labels > 100 else 40_000)
     one, two = with_threads(many, 1), with_threads(many, 2)
-    threads = race(lambda: strategy(two), {"one": lambda: strategy(one)}, max(rounds, 5))
+    threads = race(lambda: strategy(two), {"one": lambda: strategy(one)}, 4 * rounds)
     differs = (mode.labels != Greedy()(joint).labels).any(axis=1).mean()
     ours, theirs = (times[k].median / joint.n_rows for k in ("ours", "plain"))
     return [
