@@ -56,7 +56,7 @@ LABELWEAVE_INLINE Lanes sums_of(const Lanes* v) {
 }
 
 // One slice of a pass, eight rows at a time. Rows are copied into whole, aligned vectors (n_vectors of
-// them, zero-padded) that the forward and the backward product then read once per pair of lanes.
+// them, zero-padded) that the forward and the backward product then read once for three lanes.
 struct DenseSlice {
     const BusyLanes& busy;
     std::size_t n_vectors;
@@ -168,13 +168,15 @@ LABELWEAVE_KERNEL void slice_pass(const Pass& pass, const BusyLanes& busy, std::
         slice.ahead = reinterpret_cast<const char*>(design.dense + (first + n) * design.n_features);
         int k = 0;
         for (; k < busy.n; ++k) slice.u[k] = broadcast(pass.direction[design.intercept()][busy.lane[k]]);
-        for (k = 0; k + 2 <= busy.n; k += 2) slice.forward<2>(k);
-        if (k < busy.n) slice.forward<1>(k);
+        for (k = 0; k + 3 <= busy.n; k += 3) slice.forward<3>(k);
+        if (k + 2 == busy.n) slice.forward<2>(k);
+        if (k + 1 == busy.n) slice.forward<1>(k);
         if (design.n_extras) slice.add_extras(pass, first, n);
         slice.respond(pass, first, n, tally);
         if (design.n_extras) slice.scatter_extras(pass, first, n);
-        for (k = 0; k + 2 <= busy.n; k += 2) slice.backward<2>(k);
-        if (k < busy.n) slice.backward<1>(k);
+        for (k = 0; k + 3 <= busy.n; k += 3) slice.backward<3>(k);
+        if (k + 2 == busy.n) slice.backward<2>(k);
+        if (k + 1 == busy.n) slice.backward<1>(k);
         for (k = 0; k < busy.n; ++k) (*slice.intercept)[busy.lane[k]] += sum(slice.r[k]);
     }
 }
@@ -203,7 +205,7 @@ void dense_pass(const Pass& pass, Team& team, Lanes* room, Lanes* gradient, Tall
     const std::size_t n_slices = n_slices_of(design);
     Lanes* first_slice = room + kLanes * n_vectors_of(design);
     Tally tallies[kMostSlices];
-    team.run(n_slices, [&](std::size_t k) {
+    team.run(static_cast<std::uint32_t>(n_slices), [&](std::size_t k) {
         slice_pass(pass, busy, k * design.n_rows / n_slices, (k + 1) * design.n_rows / n_slices,
                    first_slice + k * slice_room(design), tallies[k]);
     });

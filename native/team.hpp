@@ -3,12 +3,15 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <thread>
 #include <vector>
 
 namespace labelweave {
 
+// Members claim tasks one by one, and a run is over when all its tasks are done: a member that the
+// machine keeps waiting costs nothing, the others do its share.
 class Team {
   public:
     explicit Team(int n_members) {
@@ -18,37 +21,43 @@ class Team {
     Team& operator=(const Team&) = delete;
     ~Team() {
         stop_ = true;
-        epoch_.fetch_add(1);
         for (auto& helper : helpers_) helper.join();
     }
 
     // Call task(i) for i in [0, n_tasks) on all members, this thread included; tasks must not throw.
-    void run(std::size_t n_tasks, const std::function<void(std::size_t)>& task) {
+    void run(std::uint32_t n_tasks, const std::function<void(std::size_t)>& task) {
         if (helpers_.empty()) {
             for (std::size_t i = 0; i < n_tasks; ++i) task(i);
             return;
         }
         task_ = &task;
-        n_tasks_ = n_tasks;
-        next_.store(0);
-        n_working_.store(static_cast<int>(helpers_.size()));
-        epoch_.fetch_add(1);
-        work();
-        for (int turn = 0; n_working_.load() > 0; ++turn) rest(turn);
+        n_done_.store(0);
+        // All tasks of the run before are claimed, so nobody looks at task_ until this is published.
+        open_.store(std::uint64_t{++n_runs_} << 32 | n_tasks);
+        while (work()) {
+        }
+        for (int turn = 0; n_done_.load() < n_tasks; ++turn) rest(turn);
     }
 
   private:
-    void work() {
-        for (std::size_t i; (i = next_.fetch_add(1)) < n_tasks_;) (*task_)(i);
+    // Do one open task; false if there is none. `open_` holds the run and how many of its tasks are left,
+    // so that a claim cannot reach into another run.
+    bool work() {
+        std::uint64_t open = open_.load();
+        do {
+            if (static_cast<std::uint32_t>(open) == 0) return false;
+        } while (!open_.compare_exchange_weak(open, open - 1));
+        (*task_)(static_cast<std::uint32_t>(open) - 1);
+        n_done_.fetch_add(1);
+        return true;
     }
 
     void serve() {
-        for (std::size_t seen = 0;;) {
-            for (int turn = 0; epoch_.load() == seen; ++turn) rest(turn);
-            ++seen;
-            if (stop_) return;
-            work();
-            n_working_.fetch_sub(1);
+        for (int turn = 0; !stop_; ++turn) {
+            if (work())
+                turn = 0;
+            else
+                rest(turn);
         }
     }
 
@@ -64,9 +73,9 @@ class Team {
     }
 
     const std::function<void(std::size_t)>* task_ = nullptr;
-    std::size_t n_tasks_ = 0;
-    std::atomic<std::size_t> next_{0}, epoch_{0};
-    std::atomic<int> n_working_{0};
+    std::uint32_t n_runs_ = 0;
+    std::atomic<std::uint64_t> open_{0};
+    std::atomic<std::uint32_t> n_done_{0};
     std::atomic<bool> stop_{false};
     std::vector<std::thread> helpers_;
 };
