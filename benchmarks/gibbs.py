@@ -25,7 +25,7 @@ from benchmarks.gibbs_numpy import (
 )
 from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, timed
-from benchmarks.table import README, _markdown, _seconds
+from benchmarks.table import README, _seconds, markdown
 from labelweave.datasets import load
 from labelweave.inference._gibbs_runs import run_linear
 from labelweave.joint import ChainJoint
@@ -140,7 +140,7 @@ def growth() -> str:
     for n in (8, 64, 512, 4096):
         cells = [growth_row(synthetic(n, 64, kind)) for kind in kinds]
         by_row.append([str(n), *(cell for row in cells for cell in row)])
-    return _markdown(by_label) + "\n" + _markdown(by_row)
+    return markdown(by_label) + "\n" + markdown(by_row)
 
 
 def write(text: str) -> None:
@@ -158,8 +158,8 @@ def main() -> None:
     rows = [[*header, "ours", "ours, 2 threads", "a pair"]]
     with one_blas_thread():
         rows += [contest(fit(name)) for name in NUMPY_SWEEPS]
-        print(_markdown(rows), flush=True)
-        text = f"Measured on {machine()}.\n\n{_markdown(rows)}\n{growth()}"
+        print(markdown(rows), flush=True)
+        text = f"Measured on {machine()}.\n\n{markdown(rows)}\n{growth()}"
     print(text)
     write(text)
 
