@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "parallel.hpp"
@@ -302,7 +303,8 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
         design.sparse_columns = columns.view();
     }
     if (design.n_extras) design.extras = without_unit_values(design.extras, design.n_rows);
-    Preconditioner preconditioner(problems.design, n_threads);
+    std::optional<Team> team(std::in_place, n_threads);
+    Preconditioner preconditioner(design, *team);
     // A few problems over dense X share one block and split the rows. Otherwise every thread has a block
     // of its own, and problems are dealt out evenly where they are too few to fill the lanes.
     const bool split_rows = design.dense && problems.n_problems <= 2 * kLanes;
@@ -310,10 +312,10 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
     const std::size_t share = (problems.n_problems + n_blocks - 1) / n_blocks;
     const int n_lanes = static_cast<int>(std::min<std::size_t>(share, kLanes));
     std::atomic<std::size_t> queue{0};
+    if (!split_rows) team.emplace(1);
     parallel_for(n_blocks, n_threads, [&](std::size_t) {
-        Team team(split_rows ? n_threads : 1);
         interrupt.run([&] {
-            Block(problems, settings, solutions, preconditioner, n_lanes, team).run(queue, interrupt);
+            Block(problems, settings, solutions, preconditioner, n_lanes, *team).run(queue, interrupt);
         });
     });
 }

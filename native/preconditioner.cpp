@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "parallel.hpp"
-
 namespace labelweave {
 namespace {
 
@@ -96,14 +94,14 @@ LABELWEAVE_KERNEL void factorise(float* a, std::size_t order) {
 
 }  // namespace
 
-Preconditioner::Preconditioner(const Design& design, int n_threads)
+Preconditioner::Preconditioner(const Design& design, Team& team)
     : order_(design.n_features + 1), squares_(design.width()) {
     column_squares(design, squares_.data());
     overflowed_ = std::any_of(squares_.begin(), squares_.end(), [](double s) { return !(s < kLargestSquare); });
-    if (design.dense && order_ <= std::min(kLargestOrder, design.n_rows)) correlate(design, n_threads);
+    if (design.dense && order_ <= std::min(kLargestOrder, design.n_rows)) correlate(design, team);
 }
 
-void Preconditioner::correlate(const Design& design, int n_threads) {
+void Preconditioner::correlate(const Design& design, Team& team) {
     const std::size_t d = design.n_features;
     const RowSample sample(design);
     const auto n_sample = static_cast<double>(sample.size());
@@ -124,8 +122,8 @@ void Preconditioner::correlate(const Design& design, int n_threads) {
     correlations_.assign(packed(order_, 0), 0.0f);
     // Every task goes through the rows once, block by block, for its share of the tiles.
     const std::size_t n_tile_rows = (d + kTileRows - 1) / kTileRows;
-    const auto n_tasks = static_cast<std::size_t>(resolve_threads(n_threads));
-    parallel_for(n_tasks, n_threads, [&](std::size_t task) {
+    constexpr std::uint32_t n_tasks = 8;
+    team.run(n_tasks, [&](std::size_t task) {
         for (std::size_t begin = 0; begin < sample.size(); begin += kRowBlock)
             for (std::size_t tile = task; tile < n_tile_rows; tile += n_tasks)
                 for (std::size_t j0 = 0; j0 < (tile + 1) * kTileRows; j0 += kTileColumns)

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "design.hpp"
+#include "team.hpp"
 
 namespace labelweave {
 
@@ -24,7 +25,7 @@ struct Factor {
 
 class Preconditioner {
   public:
-    Preconditioner(const Design& design, int n_threads);
+    Preconditioner(const Design& design, Team& team);
 
     bool factored() const { return !correlations_.empty(); }
     const double* squares() const { return squares_.data(); }
@@ -38,7 +39,7 @@ class Preconditioner {
     const Factor& factor(int level);
 
   private:
-    void correlate(const Design& design, int n_threads);
+    void correlate(const Design& design, Team& team);
 
     std::size_t order_ = 0;  // features and intercept
     bool overflowed_ = false;
