@@ -82,7 +82,8 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
         if foreign:
             raise ValueError(
                 f"{os.fspath(path)} is refused: it holds types not known to be safe, "
-                f"{', '.join(foreign)}; if you know where the file comes from, name them as trusted"
+                f"{', '.join(foreign)}; if you know where the file comes from, name them as "
+                "trusted (--trust on the command line, trusted= in Python)"
             )
         return skops.io.load(Path(path), trusted=named)
     except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, ImportError) as error:

@@ -74,7 +74,7 @@ def test_a_method_that_fails_is_told_and_the_others_are_shown(run, table):
     result = run(
         "compare", table, "--labels", "last:3", "-m", f"{PRIOR},{BROKEN}", "-k", 2, "-j", 1
     )
-    assert result.exit_code == 0
+    assert result.exit_code == 1  # a method without a single figure
     assert "exact match" in result.stdout
     assert "KNeighborsClassifier(n_neighbors=-1) failed on 2 of 2 folds" in result.stderr
 

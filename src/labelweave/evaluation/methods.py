@@ -39,7 +39,9 @@ class Method:
 METHODS: dict[str, Method] = {
     "br": Method("BinaryRelevance()", "binary relevance: every label on its own"),
     "cc": Method("ClassifierChain(inference=Greedy())", "classifier chain, greedy"),
-    "pcc": Method("ClassifierChain(inference=Exhaustive())", "probabilistic chain, exact"),
+    "pcc": Method(
+        "ClassifierChain(inference=Exhaustive(max_labels=30))", "probabilistic chain, exact"
+    ),
     "p2cg": Method("ClassifierChain(inference=Gibbs())", "probabilistic chain, Gibbs sampling"),
     "beam": Method("ClassifierChain(inference=Beam())", "probabilistic chain, beam search"),
     "bestfirst": Method("ClassifierChain(inference=BestFirst())", "probabilistic chain, proven"),

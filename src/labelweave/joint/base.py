@@ -128,7 +128,11 @@ class JointDistribution(ABC):
         return self._log_prob(checks.check_labels(Y, self.n_rows, self.n_labels))
 
     def marginals(self) -> Floats:
-        """P(y_j = 1), (n, L)."""
+        """P(y_j = 1), (n, L).
+
+        Exact where the form allows. Chains with more than 16 unknown labels are sampled: a label
+        that no draw has is then 0; `estimate` gives standard errors and takes more samples.
+        """
         return self.estimate("marginals").value
 
     def pairwise(self) -> Floats:

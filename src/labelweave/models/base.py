@@ -107,6 +107,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Marginal probability of each label, (n, L).
 
+        Chains of more than 16 labels have them from samples, with an error of about 0.01; ask
+        ``predict_joint(X).estimate("marginals", samples=...)`` for more. For a log-likelihood use
+        ``predict_joint(X).log_prob(Y)``, which is exact.
+
         For a one-dimensional y: the probabilities of its two classes, (n, 2).
         """
         marginals = self.predict_joint(X).marginals()

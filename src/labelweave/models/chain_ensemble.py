@@ -41,7 +41,8 @@ class ChainEnsemble(MultiLabelClassifier):
     decision : {"hamming", "subset"} or callable, default="hamming"
         The loss `predict` decides for.
     inference : "auto" or strategy, default="auto"
-        How ``decision="subset"`` looks for the most probable label vector of the mixture.
+        How ``decision="subset"`` looks for the most probable label vector of the mixture: exact up
+        to 20 labels, the best of the chains' greedy vectors beyond.
     n_jobs : int, optional
         Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
