@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         JointDistribution,
         MixtureJoint,
         TableJoint,
+        TreeJoint,
     )
     from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
 
@@ -58,6 +59,7 @@ __all__ = [
     "MonteCarlo",
     "SubsetLoss",
     "TableJoint",
+    "TreeJoint",
     "Vote",
     "compare",
     "load",
@@ -89,6 +91,7 @@ _ROOMS = {
         "JointDistribution",
         "MixtureJoint",
         "TableJoint",
+        "TreeJoint",
     ),
     "models": ("BinaryRelevance", "ChainEnsemble", "ClassifierChain"),
 }
