@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from labelweave.decision import HammingLoss, SubsetLoss, Vote
     from labelweave.evaluation import compare
     from labelweave.inference import (
+        Annealing,
         Auto,
         Beam,
         BestFirst,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         MeanField,
         Mode,
         MonteCarlo,
+        Threshold,
     )
     from labelweave.joint import (
         ChainJoint,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Annealing",
     "Auto",
     "Beam",
     "BestFirst",
@@ -59,6 +62,7 @@ __all__ = [
     "MonteCarlo",
     "SubsetLoss",
     "TableJoint",
+    "Threshold",
     "TreeJoint",
     "Vote",
     "compare",
@@ -73,6 +77,7 @@ _ROOMS = {
     "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),
     "inference": (
+        "Annealing",
         "Auto",
         "Beam",
         "BestFirst",
@@ -83,6 +88,7 @@ _ROOMS = {
         "MeanField",
         "Mode",
         "MonteCarlo",
+        "Threshold",
     ),
     "joint": (
         "ChainJoint",
