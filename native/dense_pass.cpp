@@ -38,19 +38,30 @@ struct BusyLanes {
     }
 };
 
-// One slice of a pass, eight rows at a time.
+// One slice of a pass, eight rows at a time, copied into whole vectors.
 struct DenseSlice : DenseRows {
     const BusyLanes& busy;
+    Lanes* copies;
     Lanes *intercept, *extra_gradient;  // gradients of the other columns, all lanes together
 
     LABELWEAVE_INLINE DenseSlice(const Pass& pass, const BusyLanes& lanes, Lanes* room) : busy(lanes) {
         std::fill(room, room + slice_room(pass.design), Lanes{});
         n_vectors = n_vectors_of(pass.design);
-        rows = room;
+        rows = copies = room;
         for (int k = 0; k < busy.n; ++k) v[k] = busy.v[k];
-        for (int k = 0; k < kLanes; ++k) g[k] = rows + (kLanes + k) * n_vectors;
-        intercept = rows + 2 * kLanes * n_vectors;
+        for (int k = 0; k < kLanes; ++k) g[k] = room + (kLanes + k) * n_vectors;
+        intercept = room + 2 * kLanes * n_vectors;
         extra_gradient = intercept + 1;
+    }
+
+    LABELWEAVE_INLINE void read_rows(const Design& design, std::size_t first, std::size_t n) {
+        const std::size_t d = design.n_features, whole = d / kLanes;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double* from = design.dense + (first + i) * d;
+            Lanes* to = copies + i * n_vectors;
+            for (std::size_t k = 0; k < whole; ++k) to[k] = load(from + k * kLanes);
+            for (std::size_t f = whole * kLanes; f < d; ++f) reinterpret_cast<double*>(to)[f] = from[f];
+        }
     }
 
     LABELWEAVE_INLINE void respond(const Pass& pass, std::size_t first, std::size_t n, Tally& tally) {

@@ -24,11 +24,10 @@ LABELWEAVE_INLINE Lanes sums_of(const Lanes* v) {
            __builtin_shufflevector(quads[0], quads[1], 4, 5, 6, 7, 12, 13, 14, 15);
 }
 
-// Eight rows, copied into whole, aligned vectors (n_vectors of them, zero-padded) that the forward and the
-// backward product then read once for three vectors.
+// Eight rows of whole, aligned vectors, which the forward and the backward product read once for three vectors.
 struct DenseRows {
     std::size_t n_vectors;
-    Lanes* rows;                 // kLanes rows of n_vectors
+    const Lanes* rows;           // kLanes rows of n_vectors, zero-padded
     const Lanes* v[kLanes];      // what the rows are multiplied with, vectors over the features
     Lanes* g[kLanes];            // what their transposed product is added to
     Lanes u[kLanes], r[kLanes];  // products and responses of the eight rows
@@ -39,16 +38,6 @@ struct DenseRows {
     LABELWEAVE_INLINE static const char* fetch(const char* from) {
         for (int line = 0; line < 3; ++line) __builtin_prefetch(from + 64 * line, 0, 2);
         return from + 3 * 64;
-    }
-
-    LABELWEAVE_INLINE void read_rows(const Design& design, std::size_t first, std::size_t n) {
-        const std::size_t d = design.n_features, whole = d / kLanes;
-        for (std::size_t i = 0; i < n; ++i) {
-            const double* from = design.dense + (first + i) * d;
-            Lanes* to = rows + i * n_vectors;
-            for (std::size_t k = 0; k < whole; ++k) to[k] = load(from + k * kLanes);
-            for (std::size_t f = whole * kLanes; f < d; ++f) reinterpret_cast<double*>(to)[f] = from[f];
-        }
     }
 
     // u += X v for N lanes.

@@ -8,14 +8,11 @@
 #include <vector>
 
 #include "curvature.hpp"
-#include "line.hpp"
+#include "edge_fit.hpp"
 #include "parallel.hpp"
-#include "products.hpp"
 
 namespace labelweave {
 namespace {
-
-using Vector = std::vector<double>;
 
 // A line search ends where the slope has shrunk to this share: conjugate gradients want it good, not exact.
 constexpr double kFlat = 0.05;
@@ -25,79 +22,15 @@ constexpr double kLeastCurvature = 1e-290;
 constexpr double kCaution = 0.2;
 // Rows that are predicted better than this, in nats, need not be weighed to a share of their weight.
 constexpr double kLeastLoss = 1e-4;
-constexpr std::int32_t kNoParent = -1;
-
-void add_scaled(std::size_t n, double a, const double* x, double* y) {
-    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
-}
-
-// Rows of one label, with their weights.
-void fill_rows(std::size_t n, const std::int8_t* labels, const double* weights, TargetRows& rows) {
-    rows.target.assign(padded(n), 0.0);
-    rows.weight.assign(padded(n), 0.0);
-    std::copy_n(labels, n, rows.target.begin());
-    std::copy_n(weights, n, rows.weight.begin());
-}
-
-// A target at its solution without a parent, or near it: what the fits of all its candidates start from.
-struct Base {
-    TargetRows train, held;
-    double penalty = 0, parent_penalty = 0;
-    double weight = 0, held_mass = 0;  // held-out log-likelihood; sum of its residuals' sizes
-    double floor = 0;             // a weight this small need not be known better
-    Vector coef, score, residual, curvature;                     // of the training rows
-    Vector gradient, newton, newton_score;                       // gradient, M^-1 gradient, and its scores
-    Vector held_score, held_residual, held_gradient, held_solved;  // of the held-out log-likelihood
-    double newton_square = 0, held_square = 0;                   // gradients' squared norms in M^-1
-};
-
-enum class Phase { idle, bordering, first, iterating };
-
-// One fit in progress: target given one parent, at (coef, v).
-struct Fit {
-    Phase phase = Phase::idle;
-    std::int32_t parent = kNoParent;
-    int iteration = 0, attempt = 0;
-    double v = 0, v_gradient = 0, v_old = 0, v_direction = 0;
-    double border = 0;  // curvature of the direction (-U, 1): what is left of the parent's column
-    double held_norm = 0, rho = 0, slope = 0;  // norms of the two gradients; of the line
-    double weight = 0;                         // what its error is measured by
-    double size = 0, least = 1;                // of the direction in M's norm; least curvature seen, in units of M's
-    Vector coef, gradient, old_gradient, direction, solved, border_solved;  // over the columns
-    Vector column, score, change, residual, curvature;                      // over the training rows
-
-};
-
-// A fit that has ended and waits to be weighed.
-struct Finished {
-    std::int32_t parent = kNoParent;
-    int attempt = 0;
-    double v = 0, bound = 0;
-    bool converged = false;
-    Vector coef, score;
-};
-
-struct Waiting {
-    std::int32_t parent;
-    int attempt;
-    double weight;  // what the fit's accuracy is measured by
-};
 
 // Everything one thread needs to weigh the edges into one target after the other.
 class Weigher {
   public:
-    Weigher(const EdgeProblems& problems, const EdgeSettings& settings, const EdgeWeights& weights)
-        : p_(problems), settings_(settings), out_(weights), train_(problems.train), held_(problems.held),
-          factor_(problems.train), n_(problems.train.n_rows), width_(problems.train.width()) {
-        for (Fit& fit : fits_) {
-            for (Vector* v : {&fit.coef, &fit.gradient, &fit.old_gradient, &fit.direction, &fit.solved, &fit.border_solved})
-                v->resize(padded(width_));
-            for (Vector* v : {&fit.column, &fit.score, &fit.change, &fit.residual, &fit.curvature}) v->resize(padded(n_));
-        }
-        for (Vector* v : {&base_.coef, &base_.gradient, &base_.newton, &base_.held_gradient, &base_.held_solved})
-            v->resize(padded(width_));
-        for (Vector* v : {&base_.score, &base_.residual, &base_.curvature, &base_.newton_score}) v->resize(padded(n_));
-        for (Vector* v : {&base_.held_score, &base_.held_residual}) v->resize(padded(p_.held.n_rows));
+    Weigher(const EdgeProblems& problems, const ProductDesign& train, const ProductDesign& held,
+            const EdgeSettings& settings, const EdgeWeights& weights)
+        : p_(problems), settings_(settings), out_(weights), train_(train), held_(held), factor_(train.design), n_(problems.train.n_rows), width_(problems.train.width()),
+          base_(width_, n_, problems.held.n_rows) {
+        for (Fit& fit : fits_) fit.resize(width_, n_);
     }
 
     void weigh(std::size_t target, Interrupt& interrupt) {
@@ -278,6 +211,7 @@ class Weigher {
             if (std::fabs(slope) <= kFlat * std::fabs(fit.slope)) break;
             (slope < 0 ? low : high) = alpha;
         }
+        if (!(alpha > 0)) return;  // also where a direction is not finite
         fit.slope = slope;
         if (curvature < fit.least * fit.size) fit.least = curvature / fit.size;
         add_scaled(n_, alpha, fit.change.data(), fit.score.data());
@@ -387,24 +321,15 @@ class Weigher {
     int n_finished_ = 0;
 };
 
-void prepare(Design& design, OwnedCsr& columns) {
-    if (design.dense) return;
-    design.sparse = without_unit_values(design.sparse, design.n_rows);
-    columns = transpose(design.sparse, design.n_rows, design.n_features);
-    design.sparse_columns = columns.view();
-}
-
 }  // namespace
 
-void weigh_edges(EdgeProblems problems, const EdgeSettings& settings, const EdgeWeights& weights, Interrupt& interrupt) {
-    OwnedCsr train_columns, held_columns;
-    prepare(problems.train, train_columns);
-    prepare(problems.held, held_columns);
+void weigh_edges(const EdgeProblems& problems, const EdgeSettings& settings, const EdgeWeights& weights, Interrupt& interrupt) {
+    const ProductDesign train(problems.train), held(problems.held);
     std::atomic<std::size_t> queue{0};
     const int n_threads = resolve_threads(settings.n_threads);
     parallel_for(std::min<std::size_t>(n_threads, problems.n_labels), n_threads, [&](std::size_t) {
         interrupt.run([&] {
-            Weigher weigher(problems, settings, weights);
+            Weigher weigher(problems, train, held, settings, weights);
             for (std::size_t target; (target = queue.fetch_add(1)) < problems.n_labels;)
                 if (problems.targets[target]) weigher.weigh(target, interrupt);
         });

@@ -47,6 +47,10 @@ LABELWEAVE_KERNEL double log_likelihood(const TargetRows& rows, const double* sc
     return sum(total);
 }
 
+LABELWEAVE_KERNEL void add_scaled(std::size_t n, double a, const double* x, double* y) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
+}
+
 // Sums go over eight parts side by side; vectors shorter than a multiple of eight end with a few terms more.
 LABELWEAVE_KERNEL double dot(std::size_t n, const double* a, const double* b) {
     Lanes even{}, odd{};

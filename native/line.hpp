@@ -26,6 +26,8 @@ void evaluate_line(const TargetRows& rows, const double* score, const double* ch
 // Log-likelihood of the rows, their residuals, and the sum of the residuals' sizes.
 double log_likelihood(const TargetRows& rows, const double* score, double* residual, double& mass);
 
+// y += a x
+void add_scaled(std::size_t n, double a, const double* x, double* y);
 double dot(std::size_t n, const double* a, const double* b);
 double weighted_square(std::size_t n, const double* weight, const double* a);
 

@@ -8,11 +8,10 @@
 namespace labelweave {
 namespace {
 
-LABELWEAVE_KERNEL void dense_forward(const Design& design, int n, const double* const* v, Lanes* room, Lanes* rows,
-                                     double* const* u) {
+LABELWEAVE_KERNEL void dense_forward(const Design& design, const Lanes* rows, int n, const double* const* v,
+                                     Lanes* room, double* const* u) {
     DenseRows x;
     x.n_vectors = n_vectors_of(design);
-    x.rows = rows;
     for (int k = 0; k < n; ++k) {
         Lanes* copy = room + k * x.n_vectors;
         for (std::size_t f = 0; f < x.n_vectors * kLanes; ++f)
@@ -20,27 +19,25 @@ LABELWEAVE_KERNEL void dense_forward(const Design& design, int n, const double* 
         x.v[k] = copy;
     }
     for (std::size_t first = 0; first < design.n_rows; first += kLanes) {
-        const std::size_t n_rows = std::min<std::size_t>(kLanes, design.n_rows - first);
-        x.read_rows(design, first, n_rows);
-        x.ahead = reinterpret_cast<const char*>(design.dense + (first + n_rows) * design.n_features);
+        x.rows = rows + first * x.n_vectors;
+        x.ahead = reinterpret_cast<const char*>(x.rows + kLanes * x.n_vectors);
         for (int k = 0; k < n; ++k) x.u[k] = broadcast(v[k][design.intercept()]);
         x.forward_all(n);
         for (int k = 0; k < n; ++k) store(u[k] + first, x.u[k]);
     }
 }
 
-LABELWEAVE_KERNEL void dense_backward(const Design& design, int n, const double* const* r, Lanes* room, Lanes* rows,
-                                      double* const* g) {
+LABELWEAVE_KERNEL void dense_backward(const Design& design, const Lanes* rows, int n, const double* const* r,
+                                      Lanes* room, double* const* g) {
     DenseRows x;
     x.n_vectors = n_vectors_of(design);
-    x.rows = rows;
     Lanes totals[kLanes]{};
     std::fill(room, room + n * x.n_vectors, Lanes{});
     for (int k = 0; k < n; ++k) x.g[k] = room + k * x.n_vectors;
     for (std::size_t first = 0; first < design.n_rows; first += kLanes) {
         const std::size_t n_rows = std::min<std::size_t>(kLanes, design.n_rows - first);
-        x.read_rows(design, first, n_rows);
-        x.ahead = reinterpret_cast<const char*>(design.dense + (first + n_rows) * design.n_features);
+        x.rows = rows + first * x.n_vectors;
+        x.ahead = reinterpret_cast<const char*>(x.rows + kLanes * x.n_vectors);
         for (int k = 0; k < n; ++k) {
             x.r[k] = Lanes{};
             for (std::size_t i = 0; i < n_rows; ++i) x.r[k][i] = r[k][first + i];
@@ -82,22 +79,36 @@ LABELWEAVE_KERNEL void sparse_backward(const Design& design, int n, const double
 
 }  // namespace
 
-Products::Products(const Design& design)
-    : design_(design), columns_(design.dense ? kLanes * n_vectors_of(design) : design.width()),
-      rows_(design.dense ? kLanes * n_vectors_of(design) : design.n_rows) {}
+ProductDesign::ProductDesign(const Design& given) : design(given) {
+    if (!design.dense) {
+        design.sparse = without_unit_values(design.sparse, design.n_rows);
+        columns = transpose(design.sparse, design.n_rows, design.n_features);
+        design.sparse_columns = columns.view();
+        return;
+    }
+    const std::size_t stride = n_vectors_of(design) * kLanes;
+    rows = LaneArray(padded(design.n_rows) * n_vectors_of(design));
+    for (std::size_t row = 0; row < design.n_rows; ++row)
+        std::copy_n(design.dense + row * design.n_features, design.n_features,
+                    reinterpret_cast<double*>(rows.data()) + row * stride);
+}
+
+Products::Products(const ProductDesign& x)
+    : x_(x), columns_(x.design.dense ? kLanes * n_vectors_of(x.design) : x.design.width()),
+      rows_(x.design.dense ? 0 : x.design.n_rows) {}
 
 void Products::forward(int n, const double* const* v, double* const* u) {
-    if (design_.dense)
-        dense_forward(design_, n, v, columns_.data(), rows_.data(), u);
+    if (x_.design.dense)
+        dense_forward(x_.design, x_.rows.data(), n, v, columns_.data(), u);
     else
-        sparse_forward(design_, n, v, columns_.data(), u);
+        sparse_forward(x_.design, n, v, columns_.data(), u);
 }
 
 void Products::backward(int n, const double* const* r, double* const* g) {
-    if (design_.dense)
-        dense_backward(design_, n, r, columns_.data(), rows_.data(), g);
+    if (x_.design.dense)
+        dense_backward(x_.design, x_.rows.data(), n, r, columns_.data(), g);
     else
-        sparse_backward(design_, n, r, rows_.data(), g);
+        sparse_backward(x_.design, n, r, rows_.data(), g);
 }
 
 }  // namespace labelweave

@@ -8,12 +8,21 @@ namespace labelweave {
 // Vectors over the rows and over the columns are padded to whole Lanes.
 constexpr std::size_t padded(std::size_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-// The room that one thread needs for its products; the design must have no extras.
+// A design without extras in the forms that products read: a sparse X with its transpose, the rows of a
+// dense X in whole vectors, zero-padded.
+struct ProductDesign {
+    explicit ProductDesign(const Design& given);
+    ProductDesign(const ProductDesign&) = delete;
+
+    Design design;
+    OwnedCsr columns;
+    LaneArray rows;
+};
+
+// The room that one thread needs for its products.
 class Products {
   public:
-    explicit Products(const Design& design);
-
-    const Design& design() const { return design_; }
+    explicit Products(const ProductDesign& x);
 
     // u_k = [X | 1] v_k. Padding of u is overwritten with anything finite.
     void forward(int n, const double* const* v, double* const* u);
@@ -21,7 +30,7 @@ class Products {
     void backward(int n, const double* const* r, double* const* g);
 
   private:
-    const Design& design_;
+    const ProductDesign& x_;
     LaneArray columns_, rows_;
 };
 

@@ -176,3 +176,13 @@ def test_bad_input(changed, message):
     arguments = {"X": X, "Y": Y, "held_out": held_out, **PENALTIES, **changed}
     with pytest.raises(ValueError, match=message):
         edge_weights(arguments.pop("X"), arguments.pop("Y"), **arguments)
+
+
+@FORMS
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("size", [1e100, 1e160, 1e300])
+def test_features_too_large_to_be_squared(form, size):
+    X, Y, held_out = make_edges(80, 3, 3)
+    weights = edge_weights(form(X * [1.0, 1.0, size]), Y, held_out=held_out, **PENALTIES)
+    assert not np.any(np.isnan(weights.pair))
+    assert not np.any(np.isnan(weights.alone))
