@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "curvature.hpp"
 #include "line.hpp"
 #include "products.hpp"
 
@@ -25,7 +26,9 @@ inline void fill_rows(std::size_t n, const std::int8_t* labels, const double* we
 
 // A target at its solution without a parent, or near it: what the fits of all its candidates start from.
 struct Base {
+    std::size_t target = 0;
     TargetRows train, held;
+    CurvatureFactor factor;
     double penalty = 0, parent_penalty = 0;
     double weight = 0, held_mass = 0;           // held-out log-likelihood; sum of its residuals' sizes
     double floor = 0;                           // a weight this small need not be known better
@@ -34,7 +37,8 @@ struct Base {
     Vector score, residual, curvature, newton_score;            // over the training rows
     Vector held_score, held_residual;                           // over the held-out rows
 
-    Base(std::size_t width, std::size_t n_train, std::size_t n_held) {
+    Base(const Design& design, std::size_t n_held) : factor(design) {
+        const std::size_t width = design.width(), n_train = design.n_rows;
         for (Vector* v : {&coef, &gradient, &newton, &held_gradient, &held_solved}) v->resize(padded(width));
         for (Vector* v : {&score, &residual, &curvature, &newton_score}) v->resize(padded(n_train));
         for (Vector* v : {&held_score, &held_residual}) v->resize(padded(n_held));
@@ -45,6 +49,7 @@ enum class Phase { idle, bordering, first, iterating };
 
 // One fit in progress: target given one parent, at (coef, v).
 struct Fit {
+    Base* base = nullptr;
     Phase phase = Phase::idle;
     std::int32_t parent = kNoParent;
     int iteration = 0, attempt = 0;
@@ -64,6 +69,7 @@ struct Fit {
 
 // A fit that has ended and waits to be weighed.
 struct Finished {
+    Base* base = nullptr;
     std::int32_t parent = kNoParent;
     int attempt = 0;
     double v = 0, bound = 0;
@@ -73,6 +79,7 @@ struct Finished {
 
 // A fit that has not begun.
 struct Waiting {
+    Base* base;
     std::int32_t parent;
     int attempt;
     double weight;  // what the fit's accuracy is measured by

@@ -7,13 +7,14 @@
 #include <numeric>
 #include <vector>
 
-#include "curvature.hpp"
 #include "edge_fit.hpp"
 #include "parallel.hpp"
 
 namespace labelweave {
 namespace {
 
+// Targets that a thread works on at a time.
+constexpr std::size_t kGroup = 4;
 // A line search ends where the slope has shrunk to this share: conjugate gradients want it good, not exact.
 constexpr double kFlat = 0.05;
 constexpr int kMostEvaluations = 12, kMostAttempts = 8;
@@ -23,65 +24,85 @@ constexpr double kCaution = 0.2;
 // Rows that are predicted better than this, in nats, need not be weighed to a share of their weight.
 constexpr double kLeastLoss = 1e-4;
 
-// Everything one thread needs to weigh the edges into one target after the other.
+// Everything one thread needs to weigh the edges into a few targets at a time. Fits of all of them go through
+// X together: X is large, and a target alone may not have the fits to make a pass over it worthwhile.
 class Weigher {
   public:
     Weigher(const EdgeProblems& problems, const ProductDesign& train, const ProductDesign& held,
-            const EdgeSettings& settings, const EdgeWeights& weights)
-        : p_(problems), settings_(settings), out_(weights), train_(train), held_(held), factor_(train.design), n_(problems.train.n_rows), width_(problems.train.width()),
-          base_(width_, n_, problems.held.n_rows) {
+            const EdgeSettings& settings, const EdgeWeights& weights, std::size_t group)
+        : p_(problems), settings_(settings), out_(weights), train_(train), held_(held), n_(problems.train.n_rows),
+          n_held_(problems.held.n_rows), width_(problems.train.width()) {
         for (Fit& fit : fits_) fit.resize(width_, n_);
+        for (std::size_t k = 0; k < group; ++k) room_.emplace_back(train.design, n_held_);
     }
 
-    void weigh(std::size_t target, Interrupt& interrupt) {
-        target_ = target;
-        fill_rows(n_, p_.train_labels + target * n_, p_.train_weights, base_.train);
-        fill_rows(p_.held.n_rows, p_.held_labels + target * p_.held.n_rows, p_.held_weights, base_.held);
-        base_.floor = kLeastLoss * std::accumulate(base_.held.weight.begin(), base_.held.weight.end(), 0.0);
-        base_.penalty = 1.0 / p_.C[target];
-        base_.parent_penalty = p_.label_penalty[target] / p_.C[target];
-        out_.n_failed[target] = 0;
-        std::copy_n(p_.start + target * width_, width_, base_.coef.begin());
+    void weigh(const std::size_t* targets, std::size_t n_targets, Interrupt& interrupt) {
+        bases_.clear();
+        for (std::size_t k = 0; k < n_targets; ++k) take(targets[k], room_[k]);
         settle(true);
-        waiting_ = {{kNoParent, 0, std::fabs(base_.weight)}};
-        run(interrupt);  // leaves the better solution in base_.coef
+        for (Base* base : bases_) waiting_.push_back({base, kNoParent, 0, std::fabs(base->weight)});
+        run(interrupt);  // leaves the better solutions in the bases
         settle(false);
-        out_.alone[target] = base_.weight;
-        for (std::size_t j = 0; j < p_.n_labels; ++j)
-            if (p_.candidates[target * p_.n_labels + j]) waiting_.push_back({static_cast<std::int32_t>(j), 0, std::fabs(base_.weight)});
+        for (Base* base : bases_) {
+            out_.alone[base->target] = base->weight;
+            const std::uint8_t* candidates = p_.candidates + base->target * p_.n_labels;
+            for (std::size_t j = 0; j < p_.n_labels; ++j)
+                if (candidates[j]) waiting_.push_back({base, static_cast<std::int32_t>(j), 0, std::fabs(base->weight)});
+        }
         run(interrupt);
     }
 
   private:
-    // Everything that follows from base_.coef.
-    void settle(bool factorise) {
-        Base& b = base_;
-        forward(train_, b.coef, b.score);
-        LineSums sums;
-        evaluate_line(b.train, b.score.data(), b.score.data(), 0.0, b.residual.data(), b.curvature.data(), sums);
-        if (factorise) factor_.make(b.curvature.data(), b.penalty);
-        backward(train_, b.residual, b.gradient);
-        add_scaled(width_ - 1, b.penalty, b.coef.data(), b.gradient.data());
-        forward(held_, b.coef, b.held_score);
-        b.weight = log_likelihood(b.held, b.held_score.data(), b.held_residual.data(), b.held_mass);
-        backward(held_, b.held_residual, b.held_gradient);
-        const double* r[] = {b.gradient.data(), b.held_gradient.data()};
-        double* x[] = {b.newton.data(), b.held_solved.data()};
-        factor_.solve(2, r, x);
-        b.newton_square = dot(width_, b.gradient.data(), b.newton.data());
-        b.held_square = dot(width_, b.held_gradient.data(), b.held_solved.data());
-        forward(train_, b.newton, b.newton_score);
+    void take(std::size_t target, Base& base) {
+        base.target = target;
+        fill_rows(n_, p_.train_labels + target * n_, p_.train_weights, base.train);
+        fill_rows(n_held_, p_.held_labels + target * n_held_, p_.held_weights, base.held);
+        base.floor = kLeastLoss * std::accumulate(base.held.weight.begin(), base.held.weight.end(), 0.0);
+        base.penalty = 1.0 / p_.C[target];
+        base.parent_penalty = p_.label_penalty[target] / p_.C[target];
+        std::copy_n(p_.start + target * width_, width_, base.coef.begin());
+        out_.n_failed[target] = 0;
+        bases_.push_back(&base);
     }
 
-    static void forward(Products& products, const Vector& v, Vector& u) {
-        const double* from = v.data();
-        double* to = u.data();
-        products.forward(1, &from, &to);
+    // Everything that follows from the coefficients of the bases.
+    void settle(bool factorise) {
+        forward(train_, &Base::coef, &Base::score);
+        for (Base* b : bases_) {
+            LineSums sums;
+            evaluate_line(b->train, b->score.data(), b->score.data(), 0.0, b->residual.data(), b->curvature.data(), sums);
+            if (factorise) b->factor.make(b->curvature.data(), b->penalty);
+        }
+        backward(train_, &Base::residual, &Base::gradient);
+        forward(held_, &Base::coef, &Base::held_score);
+        for (Base* b : bases_)
+            b->weight = log_likelihood(b->held, b->held_score.data(), b->held_residual.data(), b->held_mass);
+        backward(held_, &Base::held_residual, &Base::held_gradient);
+        for (Base* b : bases_) {
+            add_scaled(width_ - 1, b->penalty, b->coef.data(), b->gradient.data());
+            const double* r[] = {b->gradient.data(), b->held_gradient.data()};
+            double* x[] = {b->newton.data(), b->held_solved.data()};
+            b->factor.solve(2, r, x);
+            b->newton_square = dot(width_, b->gradient.data(), b->newton.data());
+            b->held_square = dot(width_, b->held_gradient.data(), b->held_solved.data());
+        }
+        forward(train_, &Base::newton, &Base::newton_score);
     }
-    static void backward(Products& products, const Vector& r, Vector& g) {
-        const double* from = r.data();
-        double* to = g.data();
-        products.backward(1, &from, &to);
+
+    // Products of a vector of every base.
+    void forward(Products& products, Vector Base::*from, Vector Base::*to) {
+        gather_vectors(from, to);
+        products.forward(static_cast<int>(bases_.size()), in_, out_vectors_);
+    }
+    void backward(Products& products, Vector Base::*from, Vector Base::*to) {
+        gather_vectors(from, to);
+        products.backward(static_cast<int>(bases_.size()), in_, out_vectors_);
+    }
+    void gather_vectors(Vector Base::*from, Vector Base::*to) {
+        for (std::size_t k = 0; k < bases_.size(); ++k) {
+            in_[k] = (bases_[k]->*from).data();
+            out_vectors_[k] = (bases_[k]->*to).data();
+        }
     }
 
     // Eight fits side by side, until none is waiting.
@@ -106,18 +127,20 @@ class Weigher {
     void begin(Fit& fit) {
         const Waiting next = waiting_.front();
         waiting_.pop_front();
+        const Base& base = *next.base;
         fit.phase = Phase::bordering;
+        fit.base = next.base;
         fit.parent = next.parent;
         fit.attempt = next.attempt;
         fit.weight = next.weight;
         fit.iteration = 0;
         fit.least = 1;
         fit.v = fit.v_direction = 0;
-        fit.coef = base_.coef;
-        fit.score = base_.score;
-        fit.residual = base_.residual;
-        fit.curvature = base_.curvature;
-        fit.gradient = base_.gradient;
+        fit.coef = base.coef;
+        fit.score = base.score;
+        fit.residual = base.residual;
+        fit.curvature = base.curvature;
+        fit.gradient = base.gradient;
         std::fill(fit.column.begin(), fit.column.end(), 0.0);
         if (fit.parent != kNoParent) std::copy_n(p_.train_labels + fit.parent * n_, n_, fit.column.begin());
         fit.v_gradient = dot(n_, fit.column.data(), fit.residual.data());
@@ -125,35 +148,41 @@ class Weigher {
 
     // One round: products of all active fits together, their line searches in between.
     void advance() {
-        const double* in[kLanes];
-        double* out[kLanes];
         int n = 0;
         for (Fit* fit : active_)
             if (fit->phase != Phase::bordering) {
-                in[n] = fit->phase == Phase::first ? fit->border_solved.data() : fit->direction.data();
-                out[n++] = fit->change.data();
+                in_[n] = fit->phase == Phase::first ? fit->border_solved.data() : fit->direction.data();
+                out_vectors_[n++] = fit->change.data();
             }
-        if (n) train_.forward(n, in, out);
+        if (n) train_.forward(n, in_, out_vectors_);
         n = 0;
         for (Fit* fit : active_) {
             respond(*fit);
-            in[n] = fit->phase == Phase::bordering ? fit->change.data() : fit->residual.data();
-            out[n++] = fit->phase == Phase::bordering ? fit->direction.data() : fit->gradient.data();
+            in_[n] = fit->phase == Phase::bordering ? fit->change.data() : fit->residual.data();
+            out_vectors_[n++] = fit->phase == Phase::bordering ? fit->direction.data() : fit->gradient.data();
         }
-        train_.backward(n, in, out);
-        for (int k = 0; k < n; ++k) {
-            Fit& fit = *active_[k];
-            in[k] = out[k];
-            out[k] = fit.phase == Phase::bordering ? fit.border_solved.data() : fit.solved.data();
-            if (fit.phase == Phase::iterating) add_scaled(width_ - 1, base_.penalty, fit.coef.data(), fit.gradient.data());
+        train_.backward(n, in_, out_vectors_);
+        for (Fit* fit : active_)
+            if (fit->phase == Phase::iterating)
+                add_scaled(width_ - 1, fit->base->penalty, fit->coef.data(), fit->gradient.data());
+        for (Base* base : bases_) precondition(*base);
+    }
+
+    // M^-1 of what the backward product gave the active fits of one target.
+    void precondition(Base& base) {
+        int n = 0;
+        for (Fit* fit : active_) {
+            if (fit->base != &base) continue;
+            in_[n] = fit->phase == Phase::bordering ? fit->direction.data() : fit->gradient.data();
+            out_vectors_[n++] = fit->phase == Phase::bordering ? fit->border_solved.data() : fit->solved.data();
         }
-        factor_.solve(n, in, out);
+        if (n) base.factor.solve(n, in_, out_vectors_);
     }
 
     // Between the products: what goes into the backward one.
     void respond(Fit& fit) {
         if (fit.phase == Phase::bordering) {  // the coupling A'Dy of the parent's column with the others
-            for (std::size_t i = 0; i < n_; ++i) fit.change[i] = base_.curvature[i] * fit.column[i];
+            for (std::size_t i = 0; i < n_; ++i) fit.change[i] = fit.base->curvature[i] * fit.column[i];
             return;
         }
         if (fit.phase == Phase::first) {
@@ -169,30 +198,31 @@ class Weigher {
 
     // With U = M^-1 A'Dy at hand (and its scores in fit.change): the direction of the bordered Newton step.
     void take_border(Fit& fit) {
+        const Base& base = *fit.base;
         const double* U = fit.border_solved.data();
         for (std::size_t i = 0; i < n_; ++i) fit.change[i] = fit.column[i] - fit.change[i];
-        fit.border = weighted_square(n_, base_.curvature.data(), fit.change.data()) +
-                     base_.penalty * dot(width_ - 1, U, U) + base_.parent_penalty;
+        fit.border = weighted_square(n_, base.curvature.data(), fit.change.data()) +
+                     base.penalty * dot(width_ - 1, U, U) + base.parent_penalty;
         fit.border = std::max(fit.border, kLeastCurvature);
         double held_slope = 0;
         if (fit.parent != kNoParent) {
-            const std::int8_t* labels = p_.held_labels + fit.parent * p_.held.n_rows;
-            for (std::size_t i = 0; i < p_.held.n_rows; ++i) held_slope += labels[i] * base_.held_residual[i];
+            const std::int8_t* labels = p_.held_labels + fit.parent * n_held_;
+            for (std::size_t i = 0; i < n_held_; ++i) held_slope += labels[i] * base.held_residual[i];
         }
-        held_slope -= dot(width_, U, base_.held_gradient.data());
-        fit.held_norm = std::sqrt(std::max(base_.held_square + held_slope * held_slope / fit.border, 0.0));
+        held_slope -= dot(width_, U, base.held_gradient.data());
+        fit.held_norm = std::sqrt(std::max(base.held_square + held_slope * held_slope / fit.border, 0.0));
         const double rest = fit.v_gradient - dot(width_, U, fit.gradient.data()), step = rest / fit.border;
-        fit.rho = base_.newton_square + rest * step;
+        fit.rho = base.newton_square + rest * step;
         fit.slope = -fit.rho;
         fit.size = fit.rho;
         fit.v_direction = -step;
-        for (std::size_t f = 0; f < width_; ++f) fit.direction[f] = U[f] * step - base_.newton[f];
-        for (std::size_t i = 0; i < n_; ++i) fit.change[i] = -base_.newton_score[i] - step * fit.change[i];
+        for (std::size_t f = 0; f < width_; ++f) fit.direction[f] = U[f] * step - base.newton[f];
+        for (std::size_t i = 0; i < n_; ++i) fit.change[i] = -base.newton_score[i] - step * fit.change[i];
     }
 
     // Go along the direction to where the loss is least, by Newton steps kept between the ends known.
     void search_line(Fit& fit) {
-        const double lambda = base_.penalty, kappa = base_.parent_penalty;
+        const double lambda = fit.base->penalty, kappa = fit.base->parent_penalty;
         const double tilt = lambda * dot(width_ - 1, fit.coef.data(), fit.direction.data()) + kappa * fit.v * fit.v_direction;
         const double bend = lambda * dot(width_ - 1, fit.direction.data(), fit.direction.data()) +
                             kappa * fit.v_direction * fit.v_direction;
@@ -204,7 +234,7 @@ class Weigher {
             if (!(next > 0) || !std::isfinite(next)) break;
             alpha = next;
             LineSums sums;
-            evaluate_line(base_.train, fit.score.data(), fit.change.data(), alpha, fit.residual.data(),
+            evaluate_line(fit.base->train, fit.score.data(), fit.change.data(), alpha, fit.residual.data(),
                           fit.curvature.data(), sums);
             slope = sums.slope + tilt + alpha * bend;
             curvature = sums.curvature + bend;
@@ -233,14 +263,14 @@ class Weigher {
         }
         ++fit.iteration;
         const double* U = fit.border_solved.data();
-        fit.v_gradient = dot(n_, fit.column.data(), fit.residual.data()) + base_.parent_penalty * fit.v;
+        fit.v_gradient = dot(n_, fit.column.data(), fit.residual.data()) + fit.base->parent_penalty * fit.v;
         const double v_solved = (fit.v_gradient - dot(width_, U, fit.gradient.data())) / fit.border;
         add_scaled(width_, -v_solved, U, fit.solved.data());
         const double rho = dot(width_, fit.gradient.data(), fit.solved.data()) + fit.v_gradient * v_solved;
         const double kept = dot(width_, fit.old_gradient.data(), fit.solved.data()) + fit.v_old * v_solved;
         const double beta = std::max(0.0, (rho - kept) / fit.rho);  // Polak and Ribiere's
         fit.rho = rho;
-        const bool converged = bound(fit) <= settings_.tolerance * std::max(fit.weight, base_.floor);
+        const bool converged = bound(fit) <= settings_.tolerance * std::max(fit.weight, fit.base->floor);
         if (converged || !std::isfinite(rho) || !(rho > 0) || fit.iteration >= settings_.max_iterations) {
             finish(fit, converged);
             return;
@@ -265,44 +295,44 @@ class Weigher {
     void finish(Fit& fit, bool converged) {
         fit.phase = Phase::idle;
         if (fit.parent == kNoParent) {
-            base_.coef = fit.coef;
-            if (!converged) ++out_.n_failed[target_];
+            fit.base->coef = fit.coef;
+            if (!converged) ++out_.n_failed[fit.base->target];
             return;
         }
         Finished& done = finished_[n_finished_++];
+        done.base = fit.base;
         done.parent = fit.parent;
         done.attempt = fit.attempt;
         done.v = fit.v;
         done.bound = bound(fit);
         done.converged = converged;
         done.coef = fit.coef;
-        done.score.resize(padded(p_.held.n_rows));
+        done.score.resize(padded(n_held_));
         if (n_finished_ == kLanes) weigh_finished();
     }
 
     // Score the held-out rows. A fit whose weight turns out smaller than was expected has to be better.
     void weigh_finished() {
-        const double* in[kLanes];
-        double* out[kLanes];
         for (int k = 0; k < n_finished_; ++k) {
-            in[k] = finished_[k].coef.data();
-            out[k] = finished_[k].score.data();
+            in_[k] = finished_[k].coef.data();
+            out_vectors_[k] = finished_[k].score.data();
         }
-        held_.forward(n_finished_, in, out);
+        held_.forward(n_finished_, in_, out_vectors_);
         for (int k = 0; k < n_finished_; ++k) {
             Finished& done = finished_[k];
-            const std::int8_t* labels = p_.held_labels + done.parent * p_.held.n_rows;
-            for (std::size_t i = 0; i < p_.held.n_rows; ++i) done.score[i] += done.v * labels[i];
+            const Base& base = *done.base;
+            const std::int8_t* labels = p_.held_labels + done.parent * n_held_;
+            for (std::size_t i = 0; i < n_held_; ++i) done.score[i] += done.v * labels[i];
             double mass = 0;
-            const double weight = log_likelihood(base_.held, done.score.data(), done.score.data(), mass);
-            out_.pair[target_ * p_.n_labels + done.parent] = weight;
+            const double weight = log_likelihood(base.held, done.score.data(), done.score.data(), mass);
+            out_.pair[base.target * p_.n_labels + done.parent] = weight;
             // The held-out gradient has become smaller or larger with its residuals.
-            const double size = std::max(std::fabs(weight), base_.floor) * base_.held_mass / mass;
+            const double size = std::max(std::fabs(weight), base.floor) * base.held_mass / mass;
             const bool good = done.bound <= settings_.tolerance * size;
             if (!good && done.converged && done.attempt + 1 < kMostAttempts)
-                waiting_.push_back({done.parent, done.attempt + 1, kCaution * size});
+                waiting_.push_back({done.base, done.parent, done.attempt + 1, kCaution * size});
             else if (!good)
-                ++out_.n_failed[target_];
+                ++out_.n_failed[base.target];
         }
         n_finished_ = 0;
     }
@@ -311,27 +341,37 @@ class Weigher {
     const EdgeSettings& settings_;
     const EdgeWeights& out_;
     Products train_, held_;
-    CurvatureFactor factor_;
-    std::size_t n_, width_, target_ = 0;
-    Base base_;
+    std::size_t n_, n_held_, width_;
+    std::deque<Base> room_;
+    std::vector<Base*> bases_;  // the targets in work
     Fit fits_[kLanes];
     std::vector<Fit*> active_;
     std::deque<Waiting> waiting_;
     Finished finished_[kLanes];
     int n_finished_ = 0;
+    const double* in_[kLanes];
+    double* out_vectors_[kLanes];
 };
 
 }  // namespace
 
-void weigh_edges(const EdgeProblems& problems, const EdgeSettings& settings, const EdgeWeights& weights, Interrupt& interrupt) {
+void weigh_edges(const EdgeProblems& problems, const EdgeSettings& settings, const EdgeWeights& weights,
+                 Interrupt& interrupt) {
+    std::vector<std::size_t> targets;
+    for (std::size_t i = 0; i < problems.n_labels; ++i)
+        if (problems.targets[i]) targets.push_back(i);
+    if (targets.empty()) return;
     const ProductDesign train(problems.train), held(problems.held);
+    // No fit depends on those beside it, so groups may follow the number of threads.
+    const auto n_threads = std::min<std::size_t>(resolve_threads(settings.n_threads), targets.size());
+    const std::size_t group = std::min(kGroup, (targets.size() + n_threads - 1) / n_threads);
+    const std::size_t n_groups = (targets.size() + group - 1) / group;
     std::atomic<std::size_t> queue{0};
-    const int n_threads = resolve_threads(settings.n_threads);
-    parallel_for(std::min<std::size_t>(n_threads, problems.n_labels), n_threads, [&](std::size_t) {
+    parallel_for(std::min(n_threads, n_groups), static_cast<int>(n_threads), [&](std::size_t) {
         interrupt.run([&] {
-            Weigher weigher(problems, train, held, settings, weights);
-            for (std::size_t target; (target = queue.fetch_add(1)) < problems.n_labels;)
-                if (problems.targets[target]) weigher.weigh(target, interrupt);
+            Weigher weigher(problems, train, held, settings, weights, group);
+            for (std::size_t k; (k = queue.fetch_add(1)) < n_groups;)
+                weigher.weigh(targets.data() + k * group, std::min(group, targets.size() - k * group), interrupt);
         });
     });
 }

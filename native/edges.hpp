@@ -39,6 +39,7 @@ struct EdgeWeights {
     std::int32_t* n_failed = nullptr;  // n_labels: fits of the target that did not reach the tolerance
 };
 
-void weigh_edges(const EdgeProblems& problems, const EdgeSettings& settings, const EdgeWeights& weights, Interrupt& interrupt);
+void weigh_edges(const EdgeProblems& problems, const EdgeSettings& settings, const EdgeWeights& weights,
+                 Interrupt& interrupt);
 
 }  // namespace labelweave
