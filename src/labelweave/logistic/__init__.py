@@ -1,7 +1,8 @@
 """Many penalised logistic regressions that share X, solved at once (MATH section 1).
 
 `problem` says what is to be solved, `solver` solves it with the native engine, `path` chooses
-penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees.
+penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees,
+`edges` weighs all pairs of labels as edges of a tree.
 """
 
 from labelweave.logistic.conditionals import (
@@ -10,16 +11,19 @@ from labelweave.logistic.conditionals import (
     fit_structures,
     structure_losses,
 )
+from labelweave.logistic.edges import EdgeWeights, edge_weights
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
 
 __all__ = [
+    "EdgeWeights",
     "LinearConditionals",
     "LogisticProblems",
     "PenaltyChoice",
     "Solutions",
     "choose_penalties",
+    "edge_weights",
     "fit_conditionals",
     "fit_structures",
     "solve",
