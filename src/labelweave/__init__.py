@@ -31,7 +31,13 @@ if TYPE_CHECKING:
         MixtureJoint,
         TableJoint,
     )
-    from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
+    from labelweave.models import (
+        BinaryRelevance,
+        ChainEnsemble,
+        ClassifierChain,
+        Structure,
+        TreeNetwork,
+    )
 
 __version__ = "0.1.0"
 
@@ -56,8 +62,10 @@ __all__ = [
     "MixtureJoint",
     "Mode",
     "MonteCarlo",
+    "Structure",
     "SubsetLoss",
     "TableJoint",
+    "TreeNetwork",
     "Vote",
     "compare",
     "load",
@@ -90,7 +98,13 @@ _ROOMS = {
         "MixtureJoint",
         "TableJoint",
     ),
-    "models": ("BinaryRelevance", "ChainEnsemble", "ClassifierChain"),
+    "models": (
+        "BinaryRelevance",
+        "ChainEnsemble",
+        "ClassifierChain",
+        "Structure",
+        "TreeNetwork",
+    ),
 }
 
 

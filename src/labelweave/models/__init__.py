@@ -4,5 +4,14 @@ from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.binary_relevance import BinaryRelevance
 from labelweave.models.chain_ensemble import ChainEnsemble
 from labelweave.models.classifier_chain import ClassifierChain
+from labelweave.models.tree_network import TreeNetwork
+from labelweave.models.tree_structure import Structure
 
-__all__ = ["BinaryRelevance", "ChainEnsemble", "ClassifierChain", "MultiLabelClassifier"]
+__all__ = [
+    "BinaryRelevance",
+    "ChainEnsemble",
+    "ClassifierChain",
+    "MultiLabelClassifier",
+    "Structure",
+    "TreeNetwork",
+]
