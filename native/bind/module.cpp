@@ -8,6 +8,7 @@ void bind_logistic(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_text(nb::module_& m);
+void bind_tree(nb::module_& m);
 }  // namespace labelweave::bind
 
 NB_MODULE(_native, m) {
@@ -18,4 +19,5 @@ NB_MODULE(_native, m) {
     labelweave::bind::bind_random(m);
     labelweave::bind::bind_search(m);
     labelweave::bind::bind_text(m);
+    labelweave::bind::bind_tree(m);
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         JointDistribution,
         MixtureJoint,
         TableJoint,
+        TreeJoint,
     )
     from labelweave.models import (
         BinaryRelevance,
@@ -66,6 +67,7 @@ __all__ = [
     "SubsetLoss",
     "TableJoint",
     "TreeNetwork",
+    "TreeJoint",
     "Vote",
     "compare",
     "load",
@@ -97,6 +99,7 @@ _ROOMS = {
         "JointDistribution",
         "MixtureJoint",
         "TableJoint",
+        "TreeJoint",
     ),
     "models": (
         "BinaryRelevance",

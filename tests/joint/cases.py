@@ -9,11 +9,13 @@ from labelweave.joint import (
     IndependentJoint,
     MixtureJoint,
     TableJoint,
+    TreeJoint,
 )
 from tests.reference import chain as chain_reference
 from tests.reference import table as table_reference
+from tests.reference import tree as tree_reference
 
-FORMS = ("independent", "table", "chain", "tree", "general", "mixture")
+FORMS = ("independent", "table", "chain", "tree", "forest", "general", "mixture")
 
 
 def chain_parameters(rng, n, L, scale=2.0, tree=False):
@@ -51,6 +53,15 @@ def _chain(rng, n, L, scale, tree=False):
     return joint, lambda i, y: chain_reference.log_prob(scores[i], coupling, order, y)
 
 
+def _forest(rng, n, L, scale):
+    logits, parents = tree_reference.random_forest(rng, n, L, scale)
+    # Some labels are certain once their parent is known.
+    certain = rng.random(logits.shape) < 0.1
+    logits = np.where(certain, np.copysign(np.inf, logits), logits)
+    joint = TreeJoint(logits, parents)
+    return joint, lambda i, y: tree_reference.log_prob(logits[i], parents, y)
+
+
 def _general(rng, n, L, scale):
     """Conditionals that are not linear: the number of earlier labels enters squared."""
     scores = rng.normal(scale=scale, size=(n, L))
@@ -72,12 +83,13 @@ def _general(rng, n, L, scale):
 
 
 def _mixture(rng, n, L, scale):
-    parts = [_chain(rng, n, L, scale), _independent(rng, n, L, scale), _table(rng, n, L, scale)]
-    weights = rng.dirichlet(np.ones(3), size=n)
+    makers = (_chain, _independent, _table, _forest)
+    parts = [maker(rng, n, L, scale) for maker in makers]
+    weights = rng.dirichlet(np.ones(len(parts)), size=n)
     joint = MixtureJoint(weights, [part for part, _ in parts])
 
     def log_prob(i, y):
-        total = sum(weights[i, k] * np.exp(parts[k][1](i, y)) for k in range(3))
+        total = sum(weights[i, k] * np.exp(parts[k][1](i, y)) for k in range(len(parts)))
         return np.log(total) if total > 0 else -np.inf
 
     return joint, log_prob
@@ -88,6 +100,7 @@ MAKERS = {
     "table": _table,
     "chain": _chain,
     "tree": lambda rng, n, L, scale: _chain(rng, n, L, scale, tree=True),
+    "forest": _forest,
     "general": _general,
     "mixture": _mixture,
 }

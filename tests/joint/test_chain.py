@@ -7,8 +7,8 @@ from scipy.special import expit, logsumexp
 from labelweave.inference import Exhaustive, Greedy
 from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
 from labelweave.joint._steps import beam_search
-from labelweave.joint.independent import poisson_binomial
 from tests.joint.cases import chain_parameters
+from tests.reference.tree import poisson_binomial
 
 
 def as_general(joint):

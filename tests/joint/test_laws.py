@@ -21,7 +21,7 @@ from tests.joint.cases import (
 from tests.reference import table as oracle
 
 laws = settings(max_examples=60, deadline=None)
-QUANTITIES = ("marginals", "pairwise", "cardinality", "entropy")
+QUANTITIES = ("marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy")
 
 
 def assert_is(joint, rows):
@@ -203,6 +203,7 @@ def test_no_rows(form):
     assert joint.marginals().shape == (0, 3)
     assert joint.pairwise().shape == (0, 3, 3)
     assert joint.cardinality().shape == (0, 4)
+    assert joint.cardinality_by_label().shape == (0, 3, 4)
     assert joint.entropy().shape == (0,)
     assert joint.estimate("pairwise", samples=10).value.shape == (0, 3, 3)
     assert joint.sample(2, 0).shape == (0, 2, 3)

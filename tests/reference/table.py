@@ -65,5 +65,16 @@ def cardinality(rows):
     return out
 
 
+def cardinality_by_label(rows):
+    out = []
+    for table in rows:
+        L = len(next(iter(table)))
+        counts = np.zeros((L, L + 1))
+        for y, p in table.items():
+            counts[:, sum(y)] += p * np.array(y)
+        out.append(counts)
+    return out
+
+
 def entropy(rows):
     return [-sum(p * math.log(p) for p in table.values() if p > 0) for table in rows]

@@ -144,7 +144,7 @@ class Gibbs:
         Parameters
         ----------
         joint : JointDistribution
-        quantity : {"marginals", "pairwise", "cardinality", "entropy"}
+        quantity : {"marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy"}
 
         Examples
         --------

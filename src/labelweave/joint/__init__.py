@@ -8,6 +8,7 @@ from labelweave.joint.independent import IndependentJoint
 from labelweave.joint.mixture import MixtureJoint
 from labelweave.joint.mode import Mode, Ranked, SearchedMode
 from labelweave.joint.table import TableJoint
+from labelweave.joint.tree import TreeJoint
 
 __all__ = [
     "ChainJoint",
@@ -20,4 +21,5 @@ __all__ = [
     "Ranked",
     "SearchedMode",
     "TableJoint",
+    "TreeJoint",
 ]

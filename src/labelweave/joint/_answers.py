@@ -27,6 +27,9 @@ from labelweave.joint.mode import Ranked
 if TYPE_CHECKING:
     from labelweave.joint.base import JointDistribution
 
+# Quantities of which every draw fills a matrix.
+PAIRED = ("pairwise", "cardinality_by_label")
+
 
 def estimate(
     joint: JointDistribution, quantity: Quantity, samples: int | None, seed: int
@@ -54,6 +57,7 @@ def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
         "marginals": (n_labels,),
         "pairwise": (n_labels, n_labels),
         "cardinality": (n_labels + 1,),
+        "cardinality_by_label": (n_labels, n_labels + 1),
         "entropy": (),
     }
     out = np.empty((joint.n_rows, *shapes[quantity]))
@@ -65,7 +69,7 @@ def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
 def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed: int) -> Estimate:
     """Return the quantity estimated from ``samples`` draws a row."""
     values, errors = [], []
-    cells = samples * joint.n_labels + (joint.n_labels**2 if quantity == "pairwise" else 0)
+    cells = samples * joint.n_labels + (joint.n_labels**2 if quantity in PAIRED else 0)
     # A batch without rows still needs the shape of the answer: one empty block.
     for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
         part = joint[block]

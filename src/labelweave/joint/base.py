@@ -30,10 +30,11 @@ class JointDistribution(ABC):
 
     Every question is asked of the whole batch and answered for each row on its own.
 
-    **Exact or estimated.** `marginals`, `pairwise`, `cardinality` and `entropy` are exact wherever
-    the form allows: by a closed formula, or by enumeration while at most 16 labels are unknown.
-    Beyond that they are estimated from 1000 draws with seed 0. `estimate` gives the same values
-    together with their standard errors, says which rows are exact, and takes the number of draws.
+    **Exact or estimated.** `marginals`, `pairwise`, `cardinality`, `cardinality_by_label` and
+    `entropy` are exact wherever the form allows: by a closed formula, or by enumeration while at
+    most 16 labels are unknown. Beyond that they are estimated from 1000 draws with seed 0.
+    `estimate` gives the same values together with their standard errors, says which rows are exact,
+    and takes the number of draws.
 
     **Random numbers** belong to (seed, row id, draw, label). Row ids are 0 … n−1 unless given, and
     ``joint[rows]`` keeps them: a sample does not depend on how rows are batched or on threads.
@@ -143,6 +144,14 @@ class JointDistribution(ABC):
         """Distribution of the number of positive labels, (n, L + 1)."""
         return self.estimate("cardinality").value
 
+    def cardinality_by_label(self) -> Floats:
+        """P(y_j = 1, |y| = s): each label together with the number of all, (n, L, L + 1).
+
+        Over s it sums to the marginals, over j to s P(|y| = s). It is what the vector of the best
+        expected F-measure is found from.
+        """
+        return self.estimate("cardinality_by_label").value
+
     def entropy(self) -> Floats:
         """Entropy in nats, (n,)."""
         return self.estimate("entropy").value
@@ -158,7 +167,7 @@ class JointDistribution(ABC):
 
         Parameters
         ----------
-        quantity : {"marginals", "pairwise", "cardinality", "entropy"}
+        quantity : {"marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy"}
         samples : int, optional
             Draws for each row. By default rows that can be exact are exact, the others use 1000.
         random_state : int, Generator, RandomState or None, default 0

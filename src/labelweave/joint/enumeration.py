@@ -65,6 +65,7 @@ class Enumeration:
             "marginals": self.marginals,
             "pairwise": self.pairwise,
             "cardinality": self.cardinality,
+            "cardinality_by_label": self.cardinality_by_label,
             "entropy": self.entropy,
         }
         return answers[name]()
@@ -114,6 +115,22 @@ class Enumeration:
         out = np.zeros((n, n_labels + 1))
         shift = (self.known == 1).sum(axis=1)[:, None] + np.arange(len(self.free) + 1)
         np.put_along_axis(out, shift, np.exp(self.log_table) @ one_hot, axis=1)
+        return out
+
+    def cardinality_by_label(self) -> Floats:
+        """P(y_j = 1, |y| = s) for s = 0 … L."""
+        n, n_labels = self.known.shape
+        vectors = label_vectors(len(self.free))
+        size = vectors.sum(axis=1)
+        probability = np.exp(self.log_table)
+        out = np.zeros((n, n_labels, n_labels + 1))
+        shift, rows = (self.known == 1).sum(axis=1), np.arange(n)
+        for s in range(len(self.free) + 1):
+            columns = np.flatnonzero(size == s)
+            part = probability[:, columns] @ vectors[columns].astype(np.float64)
+            out[rows[:, None], self.free, (shift + s)[:, None]] = part
+        certain = np.nonzero(self.known == 1)
+        out[certain] = self.cardinality()[certain[0]]
         return out
 
     def entropy(self) -> Floats:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from labelweave.joint._checks import Floats, Labels
 
-Quantity: TypeAlias = Literal["marginals", "pairwise", "cardinality", "entropy"]
-QUANTITIES: tuple[Quantity, ...] = ("marginals", "pairwise", "cardinality", "entropy")
+Quantity: TypeAlias = Literal[
+    "marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy"
+]
+QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 
 # Draws per row when a form cannot be exact: standard errors of probabilities stay below 0.016.
 DEFAULT_SAMPLES = 1000
@@ -68,9 +70,14 @@ def _moment(quantity: Quantity, labels: Labels, weight: Floats) -> Floats:
         y = labels.astype(np.float64)
         return np.asarray((y * weight[:, :, None]).transpose(0, 2, 1) @ y)
     n, _, n_labels = labels.shape
-    out = np.zeros((n, n_labels + 1))
-    np.add.at(out, (np.arange(n)[:, None], labels.sum(axis=2, dtype=np.int64)), weight)
-    return out
+    cell = (np.arange(n)[:, None], labels.sum(axis=2, dtype=np.int64))
+    if quantity == "cardinality":
+        out = np.zeros((n, n_labels + 1))
+        np.add.at(out, cell, weight)
+        return out
+    by_size = np.zeros((n, n_labels + 1, n_labels))
+    np.add.at(by_size, cell, weight[:, :, None] * labels)
+    return np.ascontiguousarray(by_size.transpose(0, 2, 1))
 
 
 def probability_from_draws(

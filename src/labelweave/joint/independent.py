@@ -14,6 +14,7 @@ from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
+from labelweave.joint.tree import TreeJoint, binary_entropy
 
 
 class IndependentJoint(JointDistribution):
@@ -103,12 +104,19 @@ class IndependentJoint(JointDistribution):
             diagonal = np.arange(self.n_labels)
             out[:, diagonal, diagonal] = marginals
             return out
-        if quantity == "cardinality":
-            return poisson_binomial(marginals)
-        # −p log p − q log q with the smaller of p and q as e^-|z| / (1 + e^-|z|).
-        size = np.abs(self.scores)
-        finite = np.where(np.isinf(size), 0.0, size)
-        return np.asarray((np.logaddexp(0.0, -size) + finite * expit(-size)).sum(axis=1))
+        if quantity == "entropy":
+            return np.asarray(binary_entropy(self.scores).sum(axis=1))
+        return self._as_tree()._exact(quantity)
+
+    def _as_tree(self) -> TreeJoint:
+        """Return the same distribution as a forest of roots."""
+        return TreeJoint(
+            np.repeat(self.scores[:, :, None], 2, axis=2),
+            np.full(self.n_labels, -1),
+            label_names=self.label_names,
+            row_ids=self.row_ids,
+            n_threads=self.n_threads,
+        )
 
     def _mode(self) -> Mode:
         labels = (self.scores > 0).astype(np.int8)
@@ -143,15 +151,3 @@ class IndependentJoint(JointDistribution):
         log_prob = self._log_prob_of_draws(labels)
         labels[np.isneginf(log_prob)] = -1
         return Ranked(labels, log_prob, log_prob[:, -1].copy())
-
-
-def poisson_binomial(marginals: Floats) -> Floats:
-    """Distribution of the number of successes of independent trials, (n, L) to (n, L + 1)."""
-    n, n_labels = marginals.shape
-    out = np.zeros((n, n_labels + 1))
-    out[:, 0] = 1.0
-    for label in range(n_labels):
-        p = marginals[:, label, None]
-        out[:, 1:] = out[:, 1:] * (1 - p) + out[:, :-1] * p
-        out[:, 0] *= 1 - p[:, 0]
-    return out

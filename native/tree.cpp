@@ -1,0 +1,218 @@
+#include "tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "lane_math.hpp"
+#include "parallel.hpp"
+#include "tree_factors.hpp"
+
+namespace labelweave {
+namespace {
+
+constexpr std::size_t kRowBlock = 64;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double log_add(double x, double y) {
+    const double high = std::max(x, y), low = std::min(x, y);
+    return low == -kInfinity ? high : high + std::log1p(std::exp(low - high));
+}
+
+// Max-sum for one row after the other.
+class ModeRow {
+  public:
+    explicit ModeRow(const Tree& tree) : tree_(tree), logs_(tree.n_labels), below_(2 * tree.n_labels) {}
+
+    double run(std::size_t row, std::int8_t* labels) {
+        logs_.load_logs(tree_, row);
+        std::fill(below_.begin(), below_.end(), 0.0);
+        for (std::size_t t = tree_.n_labels; t-- > 0;) {
+            const auto i = static_cast<std::size_t>(tree_.order[t]);
+            const std::int64_t parent = tree_.parents[i];
+            if (parent < 0) continue;
+            for (int a = 0; a < 2; ++a)
+                below_[2 * parent + a] +=
+                    std::max(logs_.zero[2 * i + a] + below_[2 * i], logs_.one[2 * i + a] + below_[2 * i + 1]);
+        }
+        for (std::size_t t = 0; t < tree_.n_labels; ++t) {
+            const auto i = static_cast<std::size_t>(tree_.order[t]);
+            const std::size_t at = factor_at(tree_.parents, labels, i);
+            labels[i] = logs_.one[at] + below_[2 * i + 1] > logs_.zero[at] + below_[2 * i];
+        }
+        return vector_log_prob(logs_, tree_.parents, labels, tree_.n_labels);
+    }
+
+  private:
+    const Tree& tree_;
+    Factors logs_;
+    std::vector<double> below_;  // [i, b]: the most all descendants of i can add when y_i = b
+};
+
+// Evidence for one row after the other: messages from the leaves make the new conditionals.
+class ConditionRow {
+  public:
+    explicit ConditionRow(const Tree& tree) : tree_(tree), logs_(tree.n_labels), below_(2 * tree.n_labels) {}
+
+    double run(std::size_t row, const std::int8_t* known, double* posterior) {
+        logs_.load_logs(tree_, row);
+        std::fill(below_.begin(), below_.end(), 0.0);
+        double total = 0.0;
+        for (std::size_t t = tree_.n_labels; t-- > 0;) {
+            const auto i = static_cast<std::size_t>(tree_.order[t]);
+            const std::int64_t parent = tree_.parents[i];
+            if (known[i] >= 0) below_[2 * i + (known[i] == 0)] = -kInfinity;
+            update(tree_.row(row) + 2 * i, i, known[i], posterior + 2 * i);
+            if (parent < 0)
+                total += message(i, 0);
+            else
+                for (int a = 0; a < 2; ++a) below_[2 * parent + a] += message(i, a);
+        }
+        return total;
+    }
+
+  private:
+    // log P(evidence at i and below | parent at a). Without evidence it is zero to the last bit.
+    double message(std::size_t i, int a) const {
+        const double zero = below_[2 * i], one = below_[2 * i + 1];
+        return zero == one ? zero : log_add(logs_.zero[2 * i + a] + zero, logs_.one[2 * i + a] + one);
+    }
+
+    void update(const double* z, std::size_t i, std::int8_t known, double* out) const {
+        if (known >= 0) {
+            out[0] = out[1] = known ? kInfinity : -kInfinity;
+            return;
+        }
+        const double zero = below_[2 * i], one = below_[2 * i + 1];
+        for (int a = 0; a < 2; ++a) out[a] = zero == one ? z[a] : z[a] + (one - zero);
+        // A parent value under which the evidence is impossible will not occur: it may say what the other says.
+        for (int a = 0; a < 2; ++a)
+            if (std::isnan(out[a])) out[a] = std::isnan(out[1 - a]) ? 0.0 : out[1 - a];
+    }
+
+    const Tree& tree_;
+    Factors logs_;
+    std::vector<double> below_;  // [i, b]: log P(evidence at and below i | y_i = b), without y_i's own factor
+};
+
+// P(y_i = 1) and P(y_i = 0) of one row; both are kept, for one minus the other would lose the small ones.
+void fill_marginals(const Tree& tree, const Factors& factors, double* one, double* zero) {
+    for (std::size_t t = 0; t < tree.n_labels; ++t) {
+        const auto i = static_cast<std::size_t>(tree.order[t]);
+        const std::int64_t parent = tree.parents[i];
+        const double p1 = parent < 0 ? 0.0 : one[parent], p0 = parent < 0 ? 1.0 : zero[parent];
+        one[i] = std::min(1.0, p0 * factors.one[2 * i] + p1 * factors.one[2 * i + 1]);
+        zero[i] = std::min(1.0, p0 * factors.zero[2 * i] + p1 * factors.zero[2 * i + 1]);
+    }
+}
+
+// value(y_i, y_j) over j for a label i from those of its parent: one row of each table, as far as it is filled.
+LABELWEAVE_KERNEL void extend_pairs(const double* parent_one, const double* parent_zero, double given_one,
+                                    double given_zero, std::size_t count, double* out) {
+    for (std::size_t j = 0; j < count; ++j) out[j] = parent_one[j] * given_one + parent_zero[j] * given_zero;
+}
+
+// Joint probabilities of all pairs of labels of one row; tables are by position in the order.
+class PairsRow {
+  public:
+    explicit PairsRow(const Tree& tree)
+        : tree_(tree), n_(tree.n_labels), factors_(n_), position_(n_), one_(n_), zero_(n_),
+          table_{std::vector<double>(n_ * n_), std::vector<double>(n_ * n_), std::vector<double>(n_ * n_),
+                 std::vector<double>(n_ * n_)} {
+        for (std::size_t t = 0; t < n_; ++t) position_[tree.order[t]] = t;
+    }
+
+    void run(std::size_t row, double* out) {
+        factors_.load(tree_, row);
+        fill_marginals(tree_, factors_, one_.data(), zero_.data());
+        for (std::size_t t = 0; t < n_; ++t) add(t);
+        for (std::size_t t = 0; t < n_; ++t)
+            for (std::size_t s = 0; s < n_; ++s)
+                out[tree_.order[t] * n_ + tree_.order[s]] = std::min(1.0, cell(1, 1, t, s));
+    }
+
+  private:
+    // P(y at position t = b, y at position s = c).
+    double& cell(int b, int c, std::size_t t, std::size_t s) { return table_[2 * b + c][t * n_ + s]; }
+
+    void add(std::size_t t) {
+        const auto i = static_cast<std::size_t>(tree_.order[t]);
+        const std::int64_t parent = tree_.parents[i];
+        for (int c = 0; c < 2; ++c) {
+            if (parent < 0) {
+                const std::vector<double>& others = c ? one_ : zero_;
+                for (std::size_t s = 0; s < t; ++s) {
+                    cell(1, c, t, s) = one_[i] * others[tree_.order[s]];
+                    cell(0, c, t, s) = zero_[i] * others[tree_.order[s]];
+                }
+                continue;
+            }
+            const std::size_t p = position_[parent];
+            const double *p1 = &cell(1, c, p, 0), *p0 = &cell(0, c, p, 0);
+            extend_pairs(p1, p0, factors_.one[2 * i + 1], factors_.one[2 * i], t, &cell(1, c, t, 0));
+            extend_pairs(p1, p0, factors_.zero[2 * i + 1], factors_.zero[2 * i], t, &cell(0, c, t, 0));
+        }
+        for (int b = 0; b < 2; ++b)
+            for (int c = 0; c < 2; ++c)
+                for (std::size_t s = 0; s < t; ++s) cell(c, b, s, t) = cell(b, c, t, s);
+        cell(1, 1, t, t) = one_[i];
+        cell(0, 0, t, t) = zero_[i];
+        cell(1, 0, t, t) = cell(0, 1, t, t) = 0.0;
+    }
+
+    const Tree& tree_;
+    std::size_t n_;
+    Factors factors_;
+    std::vector<std::size_t> position_;
+    std::vector<double> one_, zero_, table_[4];
+};
+
+}  // namespace
+
+void tree_log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_vectors, double* log_prob,
+                   int n_threads) {
+    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        Factors logs(tree.n_labels);
+        for (std::size_t i = begin; i < end; ++i) {
+            logs.load_logs(tree, i);
+            for (std::size_t v = i * n_vectors; v < (i + 1) * n_vectors; ++v)
+                log_prob[v] = vector_log_prob(logs, tree.parents, labels + v * tree.n_labels, tree.n_labels);
+        }
+    });
+}
+
+void tree_mode(const Tree& tree, std::int8_t* labels, double* log_prob, int n_threads) {
+    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        ModeRow mode(tree);
+        for (std::size_t i = begin; i < end; ++i) log_prob[i] = mode.run(i, labels + i * tree.n_labels);
+    });
+}
+
+void tree_marginals(const Tree& tree, double* marginals, int n_threads) {
+    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        Factors factors(tree.n_labels);
+        std::vector<double> zero(tree.n_labels);
+        for (std::size_t i = begin; i < end; ++i) {
+            factors.load(tree, i);
+            fill_marginals(tree, factors, marginals + i * tree.n_labels, zero.data());
+        }
+    });
+}
+
+void tree_pairwise(const Tree& tree, double* pairwise, int n_threads) {
+    parallel_rows(tree.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
+        PairsRow pairs(tree);
+        for (std::size_t i = begin; i < end; ++i) pairs.run(i, pairwise + i * tree.n_labels * tree.n_labels);
+    });
+}
+
+void tree_condition(const Tree& tree, const std::int8_t* known, double* posterior, double* log_prob, int n_threads) {
+    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        ConditionRow condition(tree);
+        for (std::size_t i = begin; i < end; ++i)
+            log_prob[i] = condition.run(i, known + i * tree.n_labels, posterior + 2 * i * tree.n_labels);
+    });
+}
+
+}  // namespace labelweave

@@ -1,0 +1,215 @@
+"""Trees of labels: every label depends on at most one other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from labelweave._core import native
+from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint.base import JointDistribution
+from labelweave.joint.estimate import Estimate, Quantity
+from labelweave.joint.mode import Mode
+
+
+class TreeJoint(JointDistribution):
+    """P(y) = Π_i P(y_i | y_parent(i)): every question has an exact answer.
+
+    Evidence leaves a tree a tree: the posterior has the same parents and other log-odds. Time a row
+    grows in proportion to L, for pairs of labels and the number of labels to L², for
+    `cardinality_by_label` to at most L³/6.
+
+    Parameters
+    ----------
+    logits : (n, L, 2) array
+        Log-odds of each label given that its parent is 0 and that it is 1; ±inf for a label that is
+        then certain. A root reads ``[..., 0]``.
+    parents : (L,) array of int
+        The parent of each label, -1 for a root; several roots make a forest.
+    label_names, row_ids, n_threads
+        As in `JointDistribution`.
+
+    Examples
+    --------
+    Whoever has the first label mostly has the second, too:
+
+    >>> import numpy as np
+    >>> logits = np.log([[[1.0, 1.0], [1 / 9, 9.0]]])
+    >>> joint = TreeJoint(logits, parents=[-1, 0], label_names=("rain", "wet"))
+    >>> joint.marginals()
+    array([[0.5, 0.5]])
+    >>> joint.condition({"wet": 1}).marginals()
+    array([[0.9, 1. ]])
+    >>> joint.cardinality().round(3)
+    array([[0.45, 0.1 , 0.45]])
+    >>> joint.top(2).labels
+    array([[[0, 0],
+            [1, 1]]], dtype=int8)
+    """
+
+    def __init__(
+        self,
+        logits: npt.ArrayLike,
+        parents: npt.ArrayLike,
+        *,
+        label_names: Sequence[str] | None = None,
+        row_ids: npt.ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        values = np.array(logits, dtype=np.float64, order="C")
+        if values.ndim != 3 or values.shape[1] == 0 or values.shape[2] != 2:
+            raise ValueError(
+                "logits must have shape (rows, labels, 2), the log-odds of each label for both "
+                f"values of its parent; its shape is {values.shape}"
+            )
+        if np.isnan(values).any():
+            raise ValueError("logits contains NaN: every entry must be a number or infinite")
+        super().__init__(
+            *values.shape[:2], label_names=label_names, row_ids=row_ids, n_threads=n_threads
+        )
+        self.parents = check_parents(parents, self.n_labels)
+        self._order = _parents_first(self.parents)
+        roots = self.parents < 0
+        values[:, roots, 1] = values[:, roots, 0]
+        self.logits: Floats = values
+
+    def _take(self, index: Indices) -> Self:
+        part = super()._take(index)
+        part.logits = self.logits[index]
+        return part
+
+    @property
+    def known(self) -> Labels:
+        """Labels that are certain: by infinite log-odds, or because their parents are certain."""
+        known = super().known
+        infinite = np.isinf(self.logits)
+        if not infinite.any():
+            return known
+        sure = np.where(infinite, self.logits > 0, -1).astype(np.int8)
+        for label in self._order:
+            given_0, given_1 = sure[:, label, 0], sure[:, label, 1]
+            parent = known[:, self.parents[label]] if self.parents[label] >= 0 else -1
+            either = np.where(given_0 == given_1, given_0, -1)
+            known[:, label] = np.select([parent == 0, parent == 1], [given_0, given_1], either)
+        return known
+
+    def _kernel(self, kernel: Callable[..., None], *arguments: object) -> None:
+        kernel(self.logits, self.parents, self._order, *arguments, self.n_threads)
+
+    # ------------------------------------------------------------------ probabilities
+
+    def _log_prob(self, Y: Labels) -> Floats:
+        return self._log_prob_of_draws(Y[:, None, :])[:, 0]
+
+    def _log_prob_of_draws(self, labels: Labels) -> Floats:
+        out = np.empty(labels.shape[:2])
+        self._kernel(native.tree_log_prob, np.ascontiguousarray(labels), out)
+        return out
+
+    def _log_table(self, free: Indices) -> Floats:
+        out = np.empty((self.n_rows, 2 ** len(free)))
+        self._kernel(native.tree_table, self.known, free, out)
+        return out
+
+    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+        return np.ones(self.n_rows, dtype=np.bool_)
+
+    def _exact(self, quantity: Quantity) -> Floats:
+        if quantity == "entropy":
+            return self._entropy()
+        n, n_labels = self.n_rows, self.n_labels
+        kernel, shape = {
+            "marginals": (native.tree_marginals, (n, n_labels)),
+            "pairwise": (native.tree_pairwise, (n, n_labels, n_labels)),
+            "cardinality": (native.tree_cardinality, (n, n_labels + 1)),
+            "cardinality_by_label": (
+                native.tree_cardinality_by_label,
+                (n, n_labels, n_labels + 1),
+            ),
+        }[quantity]
+        out = np.empty(shape)
+        self._kernel(kernel, out)
+        return out
+
+    def _entropy(self) -> Floats:
+        """Σ_i E[H(y_i | parent)], by the chain rule."""
+        marginals = self._exact("marginals")
+        parent = np.where(self.parents >= 0, marginals[:, self.parents], 0.0)
+        conditional = binary_entropy(self.logits)
+        mean = (1 - parent) * conditional[:, :, 0] + parent * conditional[:, :, 1]
+        return np.asarray(mean.sum(axis=1))
+
+    # ------------------------------------------------------------------ draws and search
+
+    def _sample(self, k: int, seed: int) -> Labels:
+        labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
+        self._kernel(native.tree_sample, self.row_ids, seed, labels)
+        return labels
+
+    def _mode(self) -> Mode:
+        """Return the mode by max-sum."""
+        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
+        log_prob = np.empty(self.n_rows)
+        self._kernel(native.tree_mode, labels, log_prob)
+        return Mode(labels, log_prob, log_prob.copy())
+
+    def _greedy_mode(self) -> Mode:
+        """Return the mode: it costs no more than a greedy vector."""
+        return self._mode()
+
+    # ------------------------------------------------------------------ Bayes' rule
+
+    def _posterior(self, known: Labels) -> tuple[Floats, Floats]:
+        """Return the log-odds given ``known`` and the log-probability of the evidence."""
+        logits, log_prob = np.empty_like(self.logits), np.empty(self.n_rows)
+        self._kernel(native.tree_condition, known, logits, log_prob)
+        return logits, log_prob
+
+    def _evidence_log_prob(self, known: Labels) -> Estimate:
+        return Estimate.of_exact(self._posterior(known)[1])
+
+    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
+        posterior = self[:]
+        posterior.logits = self._posterior(known)[0]
+        return posterior
+
+
+def binary_entropy(log_odds: Floats) -> Floats:
+    """Entropy of 0/1 variables; the smaller of p and 1 − p is e^-|z| / (1 + e^-|z|)."""
+    size = np.abs(log_odds)
+    finite = np.where(np.isinf(size), 0.0, size)
+    return np.asarray(np.logaddexp(0.0, -size) + finite * expit(-size))
+
+
+def check_parents(parents: npt.ArrayLike, n_labels: int) -> Indices:
+    """``parents`` as int64, one for each label, without a cycle."""
+    values = np.asarray(parents)
+    if values.shape != (n_labels,) or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"parents must be {n_labels} whole numbers, the parent of each label or -1 for a root; "
+            f"got {parents!r}"
+        )
+    if ((values < -1) | (values >= n_labels)).any():
+        raise ValueError(
+            f"parents must be between 0 and {n_labels - 1}, or -1 for a root; got {values}"
+        )
+    result = np.ascontiguousarray(values, dtype=np.int64)
+    cyclic = np.setdiff1d(np.arange(n_labels), _parents_first(result))
+    if len(cyclic):
+        raise ValueError(
+            f"parents must not form a cycle: label {cyclic[0]} is among its own ancestors or below "
+            "a label that is; give one label of each cycle the parent -1"
+        )
+    return result
+
+
+def _parents_first(parents: Indices) -> Indices:
+    """Return the labels that hang from a root, level by level."""
+    levels = [np.flatnonzero(parents < 0)]
+    while len(levels[-1]):
+        levels.append(np.flatnonzero(np.isin(parents, levels[-1])))
+    return np.concatenate(levels)
