@@ -17,6 +17,7 @@ from labelweave.models import (
     ChainEnsemble,
     ClassifierChain,
     MultiLabelClassifier,
+    TreeNetwork,
 )
 
 
@@ -56,6 +57,7 @@ _RESAMPLED = {"known counts": "each member counts the rows of its own resample"}
 _RESAMPLED_BAYES = _RESAMPLED | {
     "identical rows": "naive Bayes smooths its counts, which differ by resample",
 }
+_SMOOTHED = {"identical rows": "naive Bayes smooths its counts, also those given a parent"}
 
 CASES = {
     "br": Case(BinaryRelevance()),
@@ -81,6 +83,14 @@ CASES = {
     "chain-bayes": Case(
         ClassifierChain(base=GaussianNB(), inference=Greedy()), unsuited=_NO_VARIANCE
     ),
+    "tree": Case(TreeNetwork()),
+    "tree-C1": Case(TreeNetwork(C=1.0, label_penalty=0.1)),
+    "tree-random": Case(
+        TreeNetwork(C=1.0, label_penalty=0.1, structure="random", decision="hamming")
+    ),
+    "tree-logistic": Case(TreeNetwork(base=_LOGISTIC, structure="random"), bitwise=False),
+    "tree-bayes": Case(TreeNetwork(base=BernoulliNB()), unsuited=_SMOOTHED),
+    "tree-tree": Case(TreeNetwork(base=_TREE, screen=2), trusted=("sklearn.tree._tree.Tree",)),
 }
 
 # For scikit-learn's own checks: the defaults and one with a base classifier. (They want no
@@ -90,4 +100,6 @@ SKLEARN_CHECKED = [
     ClassifierChain(),
     ChainEnsemble(n_estimators=3, bootstrap=False),
     ClassifierChain(base=LogisticRegression()),
+    TreeNetwork(),
+    TreeNetwork(base=LogisticRegression()),
 ]

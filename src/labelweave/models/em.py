@@ -111,7 +111,7 @@ class EM:
         )
 
     def penalty(self, mixture: Mixture) -> float:
-        """What the parameters cost the penalised log-likelihood."""
+        """Return what the parameters cost the penalised log-likelihood."""
         coupling = self.penalties.label_penalty * (mixture.coupling**2).sum()
         features = (mixture.weights**2).sum()
         return float(features + coupling) / (2.0 * self.penalties.C) + mixture.gate.penalty
@@ -199,8 +199,8 @@ class EM:
         negative = shares.T @ (1 - self.labels)
         negative_all, positive_all = self._classes()
         constant = (negative_all == 0) | (positive_all == 0)
-        learnable: NDArray[np.bool_] = np.minimum(negative, positive) > _LEAST_WEIGHT
-        return learnable & ~constant
+        learnable: NDArray[np.bool_] = (np.minimum(negative, positive) > _LEAST_WEIGHT) & ~constant
+        return learnable
 
     def _classes(self) -> tuple[Floats, Floats]:
         """Weight of the negative and of the positive rows of every label."""

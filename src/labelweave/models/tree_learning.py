@@ -54,7 +54,7 @@ class TreeLearner:
         weight = np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
         fold, n_folds = assign_folds(self.X, weight, N_FOLDS, self.seed)
         masks: NDArray[np.bool_] = np.arange(n_folds)[:, None] == fold
-        return masks[:0] if n_folds < 2 else masks
+        return masks
 
     def with_penalties(
         self, C: float | str, label_penalty: float | str
@@ -94,8 +94,8 @@ class TreeLearner:
     def learn(self, penalties: PenaltyChoice, row_weight: Floats | None = None) -> Structure:
         """Learn the best forest at given penalties, from rows that may count differently."""
         held_out = self.held_out()
-        if len(held_out) == 0:  # all rows are alike: nothing speaks for an edge
-            return Structure(np.full(self.labels.shape[1], -1), label_names=self.label_names)
+        if not self._can_weigh(held_out):
+            return self._without_edges()
         weight = self.sample_weight
         if row_weight is not None:
             weight = row_weight if weight is None else weight * row_weight
@@ -119,13 +119,13 @@ class TreeLearner:
         """
         n_labels = self.labels.shape[1]
         held_out = self.held_out()
-        if len(held_out) == 0:
-            return Structure(np.full(n_labels, -1), label_names=self.label_names)
+        if not self._can_weigh(held_out):
+            return self._without_edges()
         n_tried = _BASE_CANDIDATES if self.screen in (None, "auto") else int(str(self.screen))
         candidates = ~np.eye(n_labels, dtype=np.bool_)
         if n_labels - 1 > n_tried:
-            linear = self.learn(PenaltyChoice(C=1.0, label_penalty=FIRST_LABEL_PENALTY)).pair_gains
-            gains = np.where(np.isfinite(linear), linear, -np.inf)
+            linear = self.learn(PenaltyChoice(C=1.0, label_penalty=FIRST_LABEL_PENALTY))
+            gains = np.nan_to_num(np.asarray(linear.pair_gains), nan=-np.inf)
             order = np.argsort(-gains, axis=0, kind="stable")
             rank = np.argsort(order, axis=0, kind="stable")
             candidates &= rank < n_tried
@@ -140,6 +140,14 @@ class TreeLearner:
             n_jobs=n_jobs,
         )
         return best_forest(EdgeWeights(pair, alone, candidates), self.label_names)
+
+    def _can_weigh(self, held_out: NDArray[np.bool_]) -> bool:
+        """Whether there are edges, and rows that differ: else nothing speaks for an edge."""
+        return len(held_out) > 1 and self.labels.shape[1] > 1
+
+    def _without_edges(self) -> Structure:
+        n_labels = self.labels.shape[1]
+        return Structure(np.full(n_labels, -1), np.zeros(n_labels), self.label_names)
 
 
 def best_forest(weights: EdgeWeights, label_names: tuple[str, ...] | None) -> Structure:
@@ -198,7 +206,7 @@ def random_parents(n_labels: int, random: np.random.Generator) -> NDArray[np.int
     Examples
     --------
     >>> random_parents(4, np.random.default_rng(0))
-    array([ 2, -1,  3,  1])
+    array([ 2,  2, -1,  2])
     """
     order = random.permutation(n_labels)
     parents = np.full(n_labels, -1, dtype=np.int64)

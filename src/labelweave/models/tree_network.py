@@ -76,8 +76,16 @@ class TreeNetwork(MultiLabelClassifier):
     >>> data = load_emotions()
     >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
-    array([[0, 0, 1, 1, 0, 0],
+    array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
+    >>> model.structure_
+    Structure(6 labels, 5 edges, gain 138.5)
+    0
+    └─ 2  +23.4
+       └─ 5  +37.0
+          └─ 1  +33.9
+             └─ 4  +24.0
+                └─ 3  +20.3
     """
 
     def __init__(
@@ -133,7 +141,7 @@ class TreeNetwork(MultiLabelClassifier):
             self.structure_ = known
             chosen = learner.penalties(known.uses(), **penalties)
         self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
-        self.conditionals_ = fit_structures(
+        self.conditionals_: LinearConditionals | None = fit_structures(
             X,
             labels,
             [self.structure_.uses()],

@@ -64,7 +64,7 @@ def layout_of(structure: Structure) -> Layout:
     y = np.zeros(n_labels)
     has_child = np.bincount(structure.parents[structure.parents >= 0], minlength=n_labels) > 0
     alone = (structure.parents < 0) & ~has_child
-    order = []
+    order: list[int] = []
     line = 0.0
     for label, level in structure.walk():
         if alone[label]:
