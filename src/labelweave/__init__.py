@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ChainEnsemble,
         ClassifierChain,
         Structure,
+        TreeMixture,
         TreeNetwork,
     )
 
@@ -67,6 +68,7 @@ __all__ = [
     "SubsetLoss",
     "TableJoint",
     "TreeJoint",
+    "TreeMixture",
     "TreeNetwork",
     "Vote",
     "compare",
@@ -106,6 +108,7 @@ _ROOMS = {
         "ChainEnsemble",
         "ClassifierChain",
         "Structure",
+        "TreeMixture",
         "TreeNetwork",
     ),
 }

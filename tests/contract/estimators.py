@@ -89,7 +89,7 @@ CASES = {
         TreeNetwork(C=1.0, label_penalty=0.1, structure="random", decision="hamming")
     ),
     "tree-logistic": Case(TreeNetwork(base=_LOGISTIC, structure="random"), bitwise=False),
-    "tree-bayes": Case(TreeNetwork(base=BernoulliNB()), unsuited=_SMOOTHED),
+    "tree-bayes": Case(TreeNetwork(base=BernoulliNB(), screen=2), unsuited=_SMOOTHED),
     "tree-tree": Case(TreeNetwork(base=_TREE, screen=2), trusted=("sklearn.tree._tree.Tree",)),
 }
 

@@ -4,6 +4,7 @@ from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.binary_relevance import BinaryRelevance
 from labelweave.models.chain_ensemble import ChainEnsemble
 from labelweave.models.classifier_chain import ClassifierChain
+from labelweave.models.tree_mixture import TreeMixture
 from labelweave.models.tree_network import TreeNetwork
 from labelweave.models.tree_structure import Structure
 
@@ -13,5 +14,6 @@ __all__ = [
     "ClassifierChain",
     "MultiLabelClassifier",
     "Structure",
+    "TreeMixture",
     "TreeNetwork",
 ]

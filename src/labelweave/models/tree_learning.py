@@ -111,6 +111,17 @@ class TreeLearner:
         )
         return best_forest(weights, self.label_names)
 
+    def component(
+        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int
+    ) -> Structure:
+        """Return the best forest for rows that count differently."""
+        return self.learn(penalties, row_weight)
+
+    def restricted(self, rows: NDArray[np.intp]) -> TreeLearner:
+        """Return the learner for some of the rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
+
     def learn_with(self, base: Any, n_jobs: int | None) -> Structure:
         """Learn the best forest of any classifiers.
 
