@@ -12,16 +12,10 @@
 #include <vector>
 
 #include "design.hpp"
+#include "factor.hpp"
 #include "team.hpp"
 
 namespace labelweave {
-
-// A'A + ridge I = S^-1 L L' S^-1, scaled to a unit diagonal so that single precision can hold features
-// of any size. L is packed: row i starts at i (i + 1) / 2.
-struct Factor {
-    std::vector<float> lower;
-    std::vector<double> scale;
-};
 
 class Preconditioner {
   public:
@@ -49,9 +43,5 @@ class Preconditioner {
     std::map<int, Factor> factors_;
     std::mutex mutex_;
 };
-
-// solution = (A'A + ridge I)^-1 r for eight right-hand sides, in single precision; work has room for
-// order * kLanes.
-void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes* solution);
 
 }  // namespace labelweave

@@ -3,6 +3,7 @@
 
 namespace labelweave::bind {
 void bind_chain(nb::module_& m);
+void bind_edges(nb::module_& m);
 void bind_gibbs(nb::module_& m);
 void bind_logistic(nb::module_& m);
 void bind_random(nb::module_& m);
@@ -14,6 +15,7 @@ void bind_tree(nb::module_& m);
 NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels of labelweave.";
     labelweave::bind::bind_chain(m);
+    labelweave::bind::bind_edges(m);
     labelweave::bind::bind_gibbs(m);
     labelweave::bind::bind_logistic(m);
     labelweave::bind::bind_random(m);

@@ -1,0 +1,124 @@
+#include "factor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace labelweave {
+namespace {
+
+constexpr std::size_t kGroup = 8;
+constexpr float kLeastPivot = 1e-6f;
+
+typedef float LaneFloats __attribute__((vector_size(32), aligned(16)));
+
+LABELWEAVE_INLINE LaneFloats load_narrow(const float* from) {
+    LaneFloats lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+
+LABELWEAVE_INLINE void store_narrow(float* to, const LaneFloats& lanes) { std::memcpy(to, &lanes, sizeof lanes); }
+
+// work = L^-1 work for eight right-hand sides. Rows are taken in groups: within a group one after the other,
+// against all others together, so that what is read of `work` serves the whole group.
+LABELWEAVE_INLINE void substitute(const float* l, std::size_t order, float* work) {
+    for (std::size_t first = 0; first < order; first += kGroup) {
+        const std::size_t n = std::min(kGroup, order - first);
+        LaneFloats sums[kGroup]{};
+        const float* row[kGroup];
+        for (std::size_t i = 0; i < kGroup; ++i) row[i] = l + packed(first + std::min(i, n - 1), 0);
+        for (std::size_t j = 0; j < first; ++j) {
+            const LaneFloats w = load_narrow(work + j * kLanes);
+            for (std::size_t i = 0; i < kGroup; ++i) sums[i] += row[i][j] * w;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            LaneFloats value = load_narrow(work + (first + i) * kLanes) - sums[i];
+            for (std::size_t j = 0; j < i; ++j) value -= row[i][first + j] * load_narrow(work + (first + j) * kLanes);
+            store_narrow(work + (first + i) * kLanes, value * (1.0f / row[i][first + i]));
+        }
+    }
+}
+
+}  // namespace
+
+LABELWEAVE_KERNEL void correlate_tile(const double* const* rows, std::size_t n_rows, std::size_t i0, std::size_t j0,
+                                      const std::vector<double>& inverse_lengths, float* correlations) {
+    Lanes left[kTileRows]{}, right[kTileRows]{};
+    for (std::size_t row = 0; row < n_rows; ++row) {
+        const double* values = rows[row];
+        const Lanes a = load(values + j0), b = load(values + j0 + kLanes);
+        for (std::size_t i = 0; i < kTileRows; ++i) {
+            left[i] += values[i0 + i] * a;
+            right[i] += values[i0 + i] * b;
+        }
+    }
+    for (std::size_t i = i0; i < std::min(i0 + kTileRows, inverse_lengths.size()); ++i)
+        for (std::size_t j = j0; j < std::min(j0 + kTileColumns, i); ++j) {
+            const double entry = j < j0 + kLanes ? left[i - i0][j - j0] : right[i - i0][j - j0 - kLanes];
+            const double lengths = inverse_lengths[i] * inverse_lengths[j];
+            if (lengths > 0) correlations[packed(i, j)] += static_cast<float>(entry * lengths);
+        }
+}
+
+// Eight rows at a time are solved for against the rows above them; what is left is their own triangle.
+LABELWEAVE_KERNEL void factorise(float* matrix, std::size_t order) {
+    std::vector<float> work(order * kLanes);
+    for (std::size_t first = 0; first < order; first += kLanes) {
+        const std::size_t n = std::min<std::size_t>(kLanes, order - first);
+        for (std::size_t i = 0; i < kLanes; ++i) {
+            const float* row = matrix + packed(first + std::min(i, n - 1), 0);
+            for (std::size_t j = 0; j < first; ++j) work[j * kLanes + i] = row[j];
+        }
+        substitute(matrix, first, work.data());
+        float triangle[kLanes][kLanes]{};  // what the rows above take off
+        for (std::size_t j = 0; j < first; ++j)
+            for (std::size_t i = 0; i < kLanes; ++i)
+                for (std::size_t k = 0; k < kLanes; ++k)
+                    triangle[i][k] += work[j * kLanes + i] * work[j * kLanes + k];
+        for (std::size_t i = 0; i < n; ++i) {
+            float* row = matrix + packed(first + i, 0);
+            for (std::size_t j = 0; j < first; ++j) row[j] = work[j * kLanes + i];
+            for (std::size_t j = 0; j <= i; ++j) {
+                float rest = row[first + j] - triangle[i][j];
+                const float* other = matrix + packed(first + j, first);
+                for (std::size_t k = 0; k < j; ++k) rest -= row[first + k] * other[k];
+                row[first + j] = j < i ? rest / other[j] : std::sqrt(std::max(rest, kLeastPivot));
+            }
+        }
+    }
+}
+
+LABELWEAVE_KERNEL void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work,
+                                      Lanes* solution) {
+    const float* l = factor.lower.data();
+    // Residuals are scaled into the range of single precision, and back.
+    Lanes largest = broadcast(1e-300);
+    for (std::size_t i = 0; i < order; ++i) {
+        const Lanes size = abs(factor.scale[i] * r[i]);
+        largest = select(size > largest, size, largest);
+    }
+    for (std::size_t i = 0; i < order; ++i)
+        store_narrow(work + i * kLanes, __builtin_convertvector(factor.scale[i] * r[i] / largest, LaneFloats));
+    substitute(l, order, work);
+    for (std::size_t end = order; end > 0;) {
+        const std::size_t n = std::min(kGroup, end), first = end - n;
+        LaneFloats values[kGroup]{};
+        const float* row[kGroup];
+        for (std::size_t i = 0; i < kGroup; ++i) row[i] = l + packed(first + std::min(i, n - 1), 0);
+        for (std::size_t i = n; i-- > 0;) {
+            LaneFloats value = load_narrow(work + (first + i) * kLanes);
+            for (std::size_t j = i + 1; j < n; ++j) value -= row[j][first + i] * values[j];
+            values[i] = value * (1.0f / row[i][first + i]);
+            solution[first + i] = __builtin_convertvector(values[i], Lanes) * largest * factor.scale[first + i];
+        }
+        for (std::size_t j = 0; j < first; ++j) {
+            LaneFloats w = load_narrow(work + j * kLanes);
+            for (std::size_t i = 0; i < kGroup; ++i) w -= row[i][j] * values[i];
+            store_narrow(work + j * kLanes, w);
+        }
+        end = first;
+    }
+}
+
+}  // namespace labelweave

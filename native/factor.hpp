@@ -1,0 +1,35 @@
+// Cholesky factors in single precision, good enough to steer conjugate gradients by.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "lanes.hpp"
+
+namespace labelweave {
+
+// A positive definite matrix S^-1 L L' S^-1, scaled to a unit diagonal so that single precision can hold
+// features of any size. L is packed: row i starts at i (i + 1) / 2.
+struct Factor {
+    std::vector<float> lower;
+    std::vector<double> scale;
+};
+
+constexpr std::size_t packed(std::size_t i, std::size_t j) { return i * (i + 1) / 2 + j; }
+
+// Gram matrices are made of tiles of this size.
+constexpr std::size_t kTileRows = 8, kTileColumns = 2 * kLanes;
+
+// Add the rows' part of X'X to the tile at (i0, j0), divided by the lengths of its columns. Reads up to
+// kTileColumns values past a row's end.
+void correlate_tile(const double* const* rows, std::size_t n_rows, std::size_t i0, std::size_t j0,
+                    const std::vector<double>& inverse_lengths, float* correlations);
+
+// In-place Cholesky factor of a packed matrix of unit diagonal. Directions without curvature get a small
+// pivot.
+void factorise(float* matrix, std::size_t order);
+
+// solution = matrix^-1 r for eight right-hand sides; work has room for order * kLanes.
+void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes* solution);
+
+}  // namespace labelweave

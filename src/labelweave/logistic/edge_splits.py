@@ -1,0 +1,172 @@
+"""One split of the data into rows that fit edges and rows that weigh them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelweave._core import native
+from labelweave.logistic.problem import (
+    Floats,
+    LogisticProblems,
+    as_features,
+    as_labels,
+    as_weights,
+)
+from labelweave.logistic.solver import Solutions, native_matrix, solve_problems
+
+# Fits without a parent need not be good: they are where the others start, and are finished there.
+_START_TOLERANCE = 1e-4
+# Bound on the error of a weight. It is a bound to first order only, hence half of a thousandth.
+_TOLERANCE = 5e-4
+_MAX_ITERATIONS = 500
+_LEAST_CURVATURE = 1e-290
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of the data: features, labels (L, n) and weights, which are positive."""
+
+    X: Any
+    labels: NDArray[np.int8]
+    weight: Floats
+
+    def constant(self) -> NDArray[np.bool_]:
+        """Which labels have less than two values in these rows."""
+        n_positive = self.labels.sum(axis=1, dtype=np.int64)
+        constant: NDArray[np.bool_] = (n_positive == 0) | (n_positive == self.labels.shape[1])
+        return constant
+
+
+@dataclass
+class Split:
+    """The rows that fit, the rows that weigh, and the labels' fits without a parent."""
+
+    inside: Rows
+    outside: Rows
+    C: Floats
+    label_penalty: Floats
+    alone: Solutions = field(init=False)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels L."""
+        return len(self.C)
+
+    def fit_alone(self, n_threads: int) -> None:
+        """Fit every label without a parent, well enough to start from."""
+        weight = self.inside.weight
+        problems = LogisticProblems(
+            X=self.inside.X,
+            targets=np.ascontiguousarray(self.inside.labels.T),
+            target_of=np.arange(self.n_labels, dtype=np.int32),
+            C=self.C[:, None],
+            weights=None if np.all(weight == 1.0) else weight[:, None],
+            total_weight=weight,
+        )
+        self.alone = solve_problems(problems, tol=_START_TOLERANCE, n_threads=n_threads)
+
+    def score_tests(self) -> Floats:
+        """How much the loss would gain from each parent, (L, L), to second order and cheaply.
+
+        Twice the gain of a Newton step for the parent's column and the intercept: the features'
+        part of the step is left out, as it would cost as much as a fit.
+        """
+        labels, weight = self.inside.labels.astype(np.float64), self.inside.weight[:, None]
+        z = self.inside.X @ self.alone.coef.T + self.alone.intercept
+        p = 0.5 * (1.0 + np.tanh(0.5 * z))
+        residual, curvature = weight * (p - labels.T), weight * p * (1.0 - p)
+        slope, bend = labels @ residual, labels @ curvature
+        total = np.maximum(curvature.sum(axis=0), _LEAST_CURVATURE)
+        rest = bend - bend**2 / total + self.label_penalty / self.C
+        tests: Floats = slope**2 / np.maximum(rest, _LEAST_CURVATURE)
+        return tests
+
+    def weigh(self, allowed: NDArray[np.bool_], n_threads: int) -> tuple[Floats, Floats, int]:
+        """Edge weights (L, L), weights without a parent (L,), and how many are not accurate."""
+        constant = self.inside.constant()
+        alone = self._constant_weights()
+        pair = np.empty((self.n_labels, self.n_labels))  # target by parent
+        n_failed = np.zeros(self.n_labels, dtype=np.int32)
+        fit = allowed.T & ~constant[:, None] & ~constant
+        if len(self.outside.weight):
+            native.weigh_edges(
+                train_x=native_matrix(self.inside.X),
+                held_x=native_matrix(self.outside.X),
+                train_labels=self.inside.labels,
+                held_labels=self.outside.labels,
+                train_weights=self.inside.weight,
+                held_weights=self.outside.weight,
+                C=self.C,
+                label_penalty=self.label_penalty,
+                start=np.column_stack([self.alone.coef, self.alone.intercept]),
+                targets=(~constant).astype(np.uint8),
+                candidates=fit.astype(np.uint8),
+                tolerance=_TOLERANCE,
+                max_iterations=_MAX_ITERATIONS,
+                n_threads=n_threads,
+                alone=alone,
+                pair=pair,
+                n_failed=n_failed,
+            )
+        else:
+            fit[:] = False
+        # A parent that never changes adds nothing to a fit, and nothing can be added to a constant.
+        weights = np.where(fit, pair, alone[:, None]).T
+        return np.ascontiguousarray(weights), alone, int(n_failed.sum())
+
+    def _constant_weights(self) -> Floats:
+        """Weights of conditionals that are nothing but their intercepts."""
+        b, labels, weight = self.alone.intercept, self.outside.labels, self.outside.weight
+        positive = labels.astype(np.float64) @ weight
+        negative = (1.0 - labels) @ weight
+        weights: Floats = -(positive * np.logaddexp(0.0, -b) + negative * np.logaddexp(0.0, b))
+        return weights
+
+
+def as_splits(
+    X: Any,
+    Y: ArrayLike,
+    C: ArrayLike,
+    label_penalty: ArrayLike,
+    held_out: ArrayLike,
+    sample_weight: ArrayLike | None,
+) -> list[Split]:
+    """Check the arguments of `edge_weights` and split the rows that have weight."""
+    features, labels = as_features(X), as_labels(Y)
+    n, n_labels = labels.shape
+    if features.ndim != 2 or features.shape[0] != n:
+        raise ValueError(
+            f"X must have a row for each of the {n} rows of Y; it has {features.shape}"
+        )
+    weight = as_weights(sample_weight)
+    total = np.ones(n) if weight is None else weight
+    if total.shape != (n,) or not np.all(np.isfinite(total)) or np.any(total < 0):
+        raise ValueError(f"sample_weight must hold {n} finite numbers that are not negative")
+    outside = np.atleast_2d(np.asarray(held_out))
+    if outside.dtype != bool or outside.ndim != 2 or outside.shape[1] != n or not len(outside):
+        raise ValueError(
+            f"held_out must be boolean, of shape ({n},) or (splits, {n}); "
+            f"got {outside.dtype} of shape {np.shape(held_out)}"
+        )
+    C = _per_label(C, n_labels, "C", positive=True)
+    label_penalty = _per_label(label_penalty, n_labels, "label_penalty", positive=False)
+
+    def rows(chosen: NDArray[np.bool_]) -> Rows:
+        kept = chosen & (total > 0)
+        return Rows(features[kept], np.ascontiguousarray(labels[kept].T), total[kept])
+
+    return [Split(rows(~held), rows(held), C, label_penalty) for held in outside]
+
+
+def _per_label(value: ArrayLike, n_labels: int, name: str, *, positive: bool) -> Floats:
+    given = np.asarray(value, dtype=np.float64)
+    if given.shape not in ((), (n_labels,)):
+        raise ValueError(f"{name} must be a number or one for each of the {n_labels} labels")
+    if not np.all(np.isfinite(given)) or np.any(given < 0) or (positive and np.any(given == 0)):
+        kind = "positive" if positive else "not negative"
+        raise ValueError(f"{name} must be finite and {kind}; got {value!r}")
+    return np.ascontiguousarray(np.broadcast_to(given, (n_labels,)))
