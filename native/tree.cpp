@@ -107,67 +107,6 @@ void fill_marginals(const Tree& tree, const Factors& factors, double* one, doubl
     }
 }
 
-// value(y_i, y_j) over j for a label i from those of its parent: one row of each table, as far as it is filled.
-LABELWEAVE_KERNEL void extend_pairs(const double* parent_one, const double* parent_zero, double given_one,
-                                    double given_zero, std::size_t count, double* out) {
-    for (std::size_t j = 0; j < count; ++j) out[j] = parent_one[j] * given_one + parent_zero[j] * given_zero;
-}
-
-// Joint probabilities of all pairs of labels of one row; tables are by position in the order.
-class PairsRow {
-  public:
-    explicit PairsRow(const Tree& tree)
-        : tree_(tree), n_(tree.n_labels), factors_(n_), position_(n_), one_(n_), zero_(n_),
-          table_{std::vector<double>(n_ * n_), std::vector<double>(n_ * n_), std::vector<double>(n_ * n_),
-                 std::vector<double>(n_ * n_)} {
-        for (std::size_t t = 0; t < n_; ++t) position_[tree.order[t]] = t;
-    }
-
-    void run(std::size_t row, double* out) {
-        factors_.load(tree_, row);
-        fill_marginals(tree_, factors_, one_.data(), zero_.data());
-        for (std::size_t t = 0; t < n_; ++t) add(t);
-        for (std::size_t t = 0; t < n_; ++t)
-            for (std::size_t s = 0; s < n_; ++s)
-                out[tree_.order[t] * n_ + tree_.order[s]] = std::min(1.0, cell(1, 1, t, s));
-    }
-
-  private:
-    // P(y at position t = b, y at position s = c).
-    double& cell(int b, int c, std::size_t t, std::size_t s) { return table_[2 * b + c][t * n_ + s]; }
-
-    void add(std::size_t t) {
-        const auto i = static_cast<std::size_t>(tree_.order[t]);
-        const std::int64_t parent = tree_.parents[i];
-        for (int c = 0; c < 2; ++c) {
-            if (parent < 0) {
-                const std::vector<double>& others = c ? one_ : zero_;
-                for (std::size_t s = 0; s < t; ++s) {
-                    cell(1, c, t, s) = one_[i] * others[tree_.order[s]];
-                    cell(0, c, t, s) = zero_[i] * others[tree_.order[s]];
-                }
-                continue;
-            }
-            const std::size_t p = position_[parent];
-            const double *p1 = &cell(1, c, p, 0), *p0 = &cell(0, c, p, 0);
-            extend_pairs(p1, p0, factors_.one[2 * i + 1], factors_.one[2 * i], t, &cell(1, c, t, 0));
-            extend_pairs(p1, p0, factors_.zero[2 * i + 1], factors_.zero[2 * i], t, &cell(0, c, t, 0));
-        }
-        for (int b = 0; b < 2; ++b)
-            for (int c = 0; c < 2; ++c)
-                for (std::size_t s = 0; s < t; ++s) cell(c, b, s, t) = cell(b, c, t, s);
-        cell(1, 1, t, t) = one_[i];
-        cell(0, 0, t, t) = zero_[i];
-        cell(1, 0, t, t) = cell(0, 1, t, t) = 0.0;
-    }
-
-    const Tree& tree_;
-    std::size_t n_;
-    Factors factors_;
-    std::vector<std::size_t> position_;
-    std::vector<double> one_, zero_, table_[4];
-};
-
 }  // namespace
 
 void tree_log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_vectors, double* log_prob,
@@ -197,13 +136,6 @@ void tree_marginals(const Tree& tree, double* marginals, int n_threads) {
             factors.load(tree, i);
             fill_marginals(tree, factors, marginals + i * tree.n_labels, zero.data());
         }
-    });
-}
-
-void tree_pairwise(const Tree& tree, double* pairwise, int n_threads) {
-    parallel_rows(tree.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
-        PairsRow pairs(tree);
-        for (std::size_t i = begin; i < end; ++i) pairs.run(i, pairwise + i * tree.n_labels * tree.n_labels);
     });
 }
 

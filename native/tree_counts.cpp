@@ -95,20 +95,12 @@ LABELWEAVE_KERNEL void combine(const Lanes* x, const Lanes& p, const Lanes* y, c
 class CountBlock {
   public:
     CountBlock(const Tree& tree, const Plan& plan)
-        : tree_(tree), plan_(plan), n_labels_(tree.n_labels), one_(2 * n_labels_), zero_(2 * n_labels_),
-          inside_(plan.cells()), unit_(1) {
+        : tree_(tree), plan_(plan), n_labels_(tree.n_labels), factors_(n_labels_), inside_(plan.cells()), unit_(1) {
         unit_[0] = broadcast(1.0);
     }
 
     void load(std::size_t first, std::size_t size) {
-        Factors factors(n_labels_);
-        for (std::size_t lane = 0; lane < size; ++lane) {
-            factors.load(tree_, first + lane);
-            for (std::size_t k = 0; k < 2 * n_labels_; ++k) {
-                one_[k][lane] = factors.one[k];
-                zero_[k][lane] = factors.zero[k];
-            }
-        }
+        factors_.load(tree_, first, size);
         for (const Part& part : plan_.parts())
             for (int a = 0; a < 2; ++a) fill(part, a);
     }
@@ -156,7 +148,7 @@ class CountBlock {
             multiply(inside(left, a), left.size + 1, inside(right, a), right.size + 1, inside(part, a));
         } else {
             const std::size_t k = 2 * part.label + a;
-            step_up(below(part, 0), zero_[k], below(part, 1), one_[k], part.size, inside(part, a));
+            step_up(below(part, 0), factors_.zero[k], below(part, 1), factors_.one[k], part.size, inside(part, a));
         }
     }
 
@@ -175,8 +167,8 @@ class CountBlock {
         const std::size_t n = n_labels_ - part.size + 1, k = 2 * part.label;
         LaneArray zero(n + 1), one(n + 1);
         const Lanes *out0 = at.outside[0].data(), *out1 = at.outside[1].data();
-        combine(out0, zero_[k], out1, zero_[k + 1], n, zero.data());
-        combine(out0, one_[k], out1, one_[k + 1], n, one.data() + 1);  // the label itself counts
+        combine(out0, factors_.zero[k], out1, factors_.zero[k + 1], n, zero.data());
+        combine(out0, factors_.one[k], out1, factors_.one[k + 1], n, one.data() + 1);  // the label itself counts
         multiply(one.data(), n + 1, below(part, 1), part.size, answer.data());
         visit(part.label, answer.data());
         if (part.left != kNone) open.push_back({part.left, std::move(zero), std::move(one)});
@@ -185,7 +177,8 @@ class CountBlock {
     const Tree& tree_;
     const Plan& plan_;
     std::size_t n_labels_;
-    LaneArray one_, zero_, inside_, unit_;
+    LaneFactors factors_;
+    LaneArray inside_, unit_;
 };
 
 // Rounding may leave a sum of probabilities a little above one.

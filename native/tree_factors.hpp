@@ -31,6 +31,26 @@ struct Factors {
     std::vector<double> zero, one;
 };
 
+// Conditionals of eight rows, one per lane.
+struct LaneFactors {
+    explicit LaneFactors(std::size_t n_labels) : zero(2 * n_labels), one(2 * n_labels), row_(n_labels) {}
+
+    void load(const Tree& tree, std::size_t first, std::size_t size) {
+        for (std::size_t lane = 0; lane < size; ++lane) {
+            row_.load(tree, first + lane);
+            for (std::size_t k = 0; k < 2 * tree.n_labels; ++k) {
+                zero[k][lane] = row_.zero[k];
+                one[k][lane] = row_.one[k];
+            }
+        }
+    }
+
+    LaneArray zero, one;
+
+  private:
+    Factors row_;
+};
+
 // Where the factor of label i stands, given the labels of a vector.
 inline std::size_t factor_at(const std::int64_t* parents, const std::int8_t* labels, std::size_t i) {
     return 2 * i + (parents[i] >= 0 && labels[parents[i]] != 0);

@@ -10,18 +10,16 @@ namespace {
 
 // Eight rows at a time, for the random numbers cost more than all the rest.
 struct SampleBlock {
-    explicit SampleBlock(const Tree& forest) : tree(forest), one(2 * forest.n_labels), y(forest.n_labels) {}
+    explicit SampleBlock(const Tree& forest) : tree(forest), factors(forest.n_labels), y(forest.n_labels) {}
 
     const Tree& tree;
-    LaneArray one;  // [i, a]: P(y_i = 1 | parent at a)
-    LaneArray y;    // 0 or 1
+    LaneFactors factors;
+    LaneArray y;  // 0 or 1
     LaneBits row_low{}, row_high{};
 
     void load(std::size_t first, std::size_t size, const std::int64_t* rows) {
-        Factors factors(tree.n_labels);
+        factors.load(tree, first, size);
         for (std::size_t lane = 0; lane < size; ++lane) {
-            factors.load(tree, first + lane);
-            for (std::size_t k = 0; k < one.size(); ++k) one[k][lane] = factors.one[k];
             const auto id = static_cast<std::uint64_t>(rows[first + lane]);
             row_low[lane] = id & 0xFFFFFFFFu;
             row_high[lane] = id >> 32;
@@ -34,8 +32,8 @@ LABELWEAVE_KERNEL void draw(SampleBlock& b, std::uint64_t seed, std::uint32_t nu
     for (std::size_t t = 0; t < b.tree.n_labels; ++t) {
         const auto i = static_cast<std::size_t>(b.tree.order[t]);
         const std::int64_t parent = b.tree.parents[i];
-        Lanes probability = b.one[2 * i];
-        if (parent >= 0) probability = select(b.y[parent] > 0.5, b.one[2 * i + 1], probability);
+        Lanes probability = b.factors.one[2 * i];
+        if (parent >= 0) probability = select(b.y[parent] > 0.5, b.factors.one[2 * i + 1], probability);
         const Lanes u = uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(i));
         b.y[i] = select(u < probability, certain, none);
     }

@@ -10,6 +10,7 @@ void bind_random(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_tree(nb::module_& m);
+void bind_tree_search(nb::module_& m);
 }  // namespace labelweave::bind
 
 NB_MODULE(_native, m) {
@@ -22,4 +23,5 @@ NB_MODULE(_native, m) {
     labelweave::bind::bind_search(m);
     labelweave::bind::bind_text(m);
     labelweave::bind::bind_tree(m);
+    labelweave::bind::bind_tree_search(m);
 }

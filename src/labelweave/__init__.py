@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from labelweave.decision import HammingLoss, SubsetLoss, Vote
     from labelweave.evaluation import compare
     from labelweave.inference import (
+        Annealing,
         Auto,
         Beam,
         BestFirst,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         MeanField,
         Mode,
         MonteCarlo,
+        Threshold,
     )
     from labelweave.joint import (
         ChainJoint,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Annealing",
     "Auto",
     "Beam",
     "BestFirst",
@@ -67,6 +70,7 @@ __all__ = [
     "Structure",
     "SubsetLoss",
     "TableJoint",
+    "Threshold",
     "TreeJoint",
     "TreeMixture",
     "TreeNetwork",
@@ -83,6 +87,7 @@ _ROOMS = {
     "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),
     "inference": (
+        "Annealing",
         "Auto",
         "Beam",
         "BestFirst",
@@ -93,6 +98,7 @@ _ROOMS = {
         "MeanField",
         "Mode",
         "MonteCarlo",
+        "Threshold",
     ),
     "joint": (
         "ChainJoint",

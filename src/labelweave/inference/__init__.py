@@ -1,5 +1,6 @@
 """Inference: strategies that turn a joint distribution into its most probable label vector."""
 
+from labelweave.inference.annealing import Annealing
 from labelweave.inference.auto import Auto
 from labelweave.inference.beam import Beam
 from labelweave.inference.best_first import BestFirst
@@ -11,8 +12,10 @@ from labelweave.inference.mean_field import MeanField
 from labelweave.inference.monte_carlo import MonteCarlo
 from labelweave.inference.protocol import Inference
 from labelweave.inference.result import Mode, SearchedMode
+from labelweave.inference.threshold import Threshold
 
 __all__ = [
+    "Annealing",
     "Auto",
     "Beam",
     "BestFirst",
@@ -25,4 +28,5 @@ __all__ = [
     "Mode",
     "MonteCarlo",
     "SearchedMode",
+    "Threshold",
 ]

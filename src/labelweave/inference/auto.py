@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from labelweave.inference.annealing import Annealing
 from labelweave.inference.beam import Beam
 from labelweave.inference.best_first import BestFirst
 from labelweave.inference.gibbs import Gibbs
 from labelweave.inference.greedy import Greedy
 from labelweave.inference.protocol import Inference
 from labelweave.inference.result import Mode
-from labelweave.joint import ChainJoint, JointDistribution
+from labelweave.inference.threshold import Threshold
+from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import MAX_SEARCHED
@@ -26,14 +28,16 @@ class Auto:
     Chains are searched best-first; most rows of chains fitted to data are settled, and certified
     optimal, within a few looks for each label. Rows that are not settled within the budget, as
     those of flat distributions with many labels, get the best vector of all strategies that scale,
-    and the mode's ``gap`` says how far from optimal it may be. Other forms are solved in closed
-    form or by enumeration, and greedily beyond 20 unknown labels.
+    and the mode's ``gap`` says how far from optimal it may be. Mixtures walk their components'
+    lists; rows left open are enumerated up to 20 unknown labels and annealed beyond. Other forms
+    are solved in closed form or by enumeration, and greedily beyond 20 unknown labels.
 
     Parameters
     ----------
     budget : int, default=10_000
         Prefixes the exact search may look at in each row. Chains of conditionals that only Python
-        can evaluate get a tenth, for each look is a prediction of the base classifier.
+        can evaluate get a tenth, for each look is a prediction of the base classifier; a mixture
+        takes at most a tenth as many vectors from each of its components' lists.
 
     Examples
     --------
@@ -55,10 +59,20 @@ class Auto:
         """Return the mode, with its bound."""
         if isinstance(joint, ChainForm):
             return self._of_chain(joint)
-        closed = type(joint)._mode is not JointDistribution._mode
-        few = closed | ((joint.known < 0).sum(axis=1) <= MAX_SEARCHED)
+        mixture = isinstance(joint, MixtureJoint)
+        closed = not mixture and type(joint)._mode is not JointDistribution._mode
         # Each row on its own: what a row gets must not depend on the rows beside it.
-        return Greedy()(joint).replaced(few, joint[few].mode())
+        few = closed | ((joint.known < 0).sum(axis=1) <= MAX_SEARCHED)
+        rest = joint[~few]
+        found = self._of_mixture(rest) if isinstance(rest, MixtureJoint) else Greedy()(rest)
+        return Greedy()(joint).replaced(few, joint[few].mode()).replaced(~few, found)
+
+    def _of_mixture(self, joint: MixtureJoint) -> Mode:
+        found = Threshold(max(1, self.budget // 10))(joint)
+        open_rows = ~found.optimal
+        if not open_rows.any():
+            return found
+        return found.replaced(open_rows, found[open_rows].or_better(Annealing()(joint[open_rows])))
 
     def _of_chain(self, joint: ChainForm) -> Mode:
         linear = isinstance(joint, ChainJoint)

@@ -29,14 +29,19 @@ from labelweave.joint.enumeration import (
     row_blocks,
 )
 from labelweave.joint.estimate import Estimate, normalised_weights
-from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits, certified
+from labelweave.joint.mode import (
+    MODE_BLOCK,
+    Mode,
+    Ranked,
+    SearchedMode,
+    SearchLimits,
+    certified,
+)
 
 # Weighted draws that stand for the ancestors of the evidence when there are too many to enumerate.
 POOL_SIZE = 1024
 # Prefixes a search for the top k keeps, when k is not larger.
 BEAM_WIDTH = 64
-# Rows that `mode` settles before it looks whether one of them could not be.
-MODE_BLOCK = 256
 
 
 class ChainForm(JointDistribution):

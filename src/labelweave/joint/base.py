@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from labelweave.joint.enumeration import (
 )
 from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked, certified
+
+if TYPE_CHECKING:
+    from labelweave.joint.tree import TreeJoint
 
 
 class JointDistribution(ABC):
@@ -289,6 +292,10 @@ class JointDistribution(ABC):
         """
         k = min(checks.check_count(k, "k"), 2**self.n_labels)
         return _answers.ranked(self, k)
+
+    def _tree_parts(self) -> list[tuple[Floats, TreeJoint]] | None:
+        """Return the (n,) log-weights and trees this is a mixture of; None if it is not one."""
+        return None
 
     def _top_by_search(self, k: int) -> Ranked:
         """Return good vectors and a bound, for rows with too many unknown labels for a table."""

@@ -50,7 +50,8 @@ class Estimate:
     @staticmethod
     def of_exact(value: Floats) -> Estimate:
         """Return an estimate without error."""
-        return Estimate(value, np.zeros_like(value), np.ones(len(value), dtype=np.bool_))
+        # Not zeros_like, which writes every zero: large answers would take twice the memory.
+        return Estimate(value, np.zeros(value.shape), np.ones(len(value), dtype=np.bool_))
 
 
 def normalised_weights(log_weight: Floats) -> Floats:

@@ -127,27 +127,8 @@ class IndependentJoint(JointDistribution):
         return self._mode()
 
     def top(self, k: int) -> Ranked:
-        """Return the ``k`` most probable label vectors of each row, decreasing; exact.
+        """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
+        return self._as_tree().top(k)
 
-        Flipping label j of the mode costs abs(z_j), so the list is that of the k smallest sums of
-        costs: adding one label at a time, only the k best vectors so far can have a continuation
-        among the k best.
-        """
-        k = min(checks.check_count(k, "k"), 2**self.n_labels)
-        cost = np.zeros((self.n_rows, 1))
-        steps: list[tuple[Indices, npt.NDArray[np.bool_]]] = []
-        for label in range(self.n_labels):
-            kept = cost.shape[1]
-            cost = np.concatenate([cost, cost + np.abs(self.scores[:, label, None])], axis=1)
-            best = np.argsort(cost, axis=1, kind="stable")[:, :k]
-            cost = np.take_along_axis(cost, best, axis=1)
-            steps.append((best % kept, best >= kept))
-        labels = np.repeat(self._mode().labels[:, None, :], k, axis=1)
-        at = np.tile(np.arange(k), (self.n_rows, 1))
-        for label in reversed(range(self.n_labels)):
-            came_from, flipped = steps[label]
-            labels[:, :, label] ^= np.take_along_axis(flipped, at, axis=1)
-            at = np.take_along_axis(came_from, at, axis=1)
-        log_prob = self._log_prob_of_draws(labels)
-        labels[np.isneginf(log_prob)] = -1
-        return Ranked(labels, log_prob, log_prob[:, -1].copy())
+    def _tree_parts(self) -> list[tuple[Floats, TreeJoint]]:
+        return [(np.zeros(self.n_rows), self._as_tree())]

@@ -10,11 +10,16 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from labelweave.joint import _checks as checks
+from labelweave.joint import _threshold
 from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.base import JointDistribution
+from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED
 from labelweave.joint.estimate import Estimate, Quantity
-from labelweave.joint.mode import Mode, Ranked, certified
+from labelweave.joint.mode import MODE_BLOCK, Mode, Ranked, certified
+from labelweave.joint.tree import TreeJoint
 
+# Vectors of each component's list after which `mode` and `top` give the proof up.
+LIST_DEPTH = 1000
 # How far the weights of a row may be from summing to one.
 SUM_TOLERANCE = 1e-6
 
@@ -23,8 +28,9 @@ class MixtureJoint(JointDistribution):
     """P(y) = Σ_k weight_k P_k(y).
 
     Marginals, pairwise and cardinality are averages of the components' and exact when theirs are;
-    entropy, `mode` and `top` go by enumeration, and `top` merges the components' lists where there
-    are too many labels. Conditioning weighs the components by how well they predicted the evidence.
+    entropy goes by enumeration. `mode` and `top` walk the components' own lists of likely vectors
+    until no vector that none of them showed can win, or go by enumeration where labels are few.
+    Conditioning weighs the components by how well they predicted the evidence.
 
     Parameters
     ----------
@@ -107,6 +113,9 @@ class MixtureJoint(JointDistribution):
     def _log_prob(self, Y: Labels) -> Floats:
         return self._mixed([component._log_prob(Y) for component in self.components])
 
+    def _log_prob_of_draws(self, labels: Labels) -> Floats:
+        return self._mixed([component._log_prob_of_draws(labels) for component in self.components])
+
     def _log_table(self, free: Indices) -> Floats:
         return self._mixed([component._log_table(free) for component in self.components])
 
@@ -181,31 +190,60 @@ class MixtureJoint(JointDistribution):
             exact,
         )
 
-    def _top_by_search(self, k: int) -> Ranked:
-        """Return the best of the components' lists under the mixture.
+    def _tree_parts(self) -> list[tuple[Floats, TreeJoint]] | None:
+        parts: list[tuple[Floats, TreeJoint]] = []
+        for log_weight, component in zip(self._log_weights().T, self.components, strict=True):
+            inner = component._tree_parts()
+            if inner is None:
+                return None
+            parts += [(log_weight + log_share, tree) for log_share, tree in inner]
+        return parts
 
-        A vector on none of the lists has at most what the lists left over in each component.
+    def _mode(self) -> Mode:
+        """Return the mode, proven; the walk along the lists gives up where that takes too long."""
+        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
+        log_prob = np.empty(self.n_rows)
+        # In blocks, so that a hopeless batch is not searched to its end before it is refused.
+        for start in range(0, self.n_rows, MODE_BLOCK):
+            rows = np.arange(start, min(start + MODE_BLOCK, self.n_rows))
+            mode = self[rows]._proven_mode(rows)
+            labels[rows], log_prob[rows] = mode.labels, mode.log_prob
+        return Mode(labels, log_prob, log_prob.copy())
+
+    def _proven_mode(self, rows: Indices) -> Mode:
+        few = (self.known < 0).sum(axis=1) <= MAX_SEARCHED
+        if few.all() and self._tree_parts() is None:
+            return self._exhaustive_mode(MAX_SEARCHED)
+        mode: Mode = _threshold.mode(self, LIST_DEPTH)
+        refused = ~mode.optimal & ~few
+        if refused.any():
+            raise ValueError(
+                f"the mode of row {rows[refused][0]} is not proven by the {LIST_DEPTH} best "
+                "vectors of each component: use inference=Threshold(budget=...) with more, or "
+                "inference=Auto(), which gives the best vector found and its gap"
+            )
+        return mode.replaced(~mode.optimal, self[~mode.optimal]._exhaustive_mode(MAX_SEARCHED))
+
+    def top(self, k: int) -> Ranked:
+        """Return the ``k`` most probable label vectors of each row, decreasing.
+
+        The components' own lists are walked until they prove the answer. Where they do not, rows
+        with at most 16 unknown labels are enumerated; others get the best vectors seen, with a
+        bound on those that may have been missed.
         """
-        lists = [component.top(k) for component in self.components]
-        labels = np.concatenate([ranked.labels for ranked in lists], axis=1)
-        log_prob = self._log_prob_of_draws(np.maximum(labels, 0))
-        log_prob[(labels < 0).any(axis=2) | _repeated(labels)] = -np.inf
-        best = np.argsort(-log_prob, axis=1, kind="stable")[:, :k]
-        log_prob = np.take_along_axis(log_prob, best, axis=1)
-        labels = np.take_along_axis(labels, best[:, :, None], axis=1)
-        labels[np.isneginf(log_prob)] = -1
-        unseen = self._mixed([ranked.upper_bound for ranked in lists])
-        return Ranked(labels, log_prob, np.maximum(unseen, log_prob[:, -1]))
+        if self._tree_parts() is None:
+            return super().top(k)
+        k = min(checks.check_count(k, "k"), 2**self.n_labels)
+        found = self._top_by_search(k)
+        few = (self.known < 0).sum(axis=1) <= MAX_ENUMERATED
+        for rows in np.flatnonzero(~found.exact & few)[:, None]:
+            exact = super(MixtureJoint, self[rows]).top(k)
+            found.labels[rows], found.log_prob[rows] = exact.labels, exact.log_prob
+            found.upper_bound[rows] = exact.upper_bound
+        return found
 
-
-def _repeated(labels: Labels) -> npt.NDArray[np.bool_]:
-    """Which of the (n, m, L) vectors already stand earlier in their row."""
-    repeated = np.zeros(labels.shape[:2], dtype=np.bool_)
-    for i, vectors in enumerate(labels):
-        _, first = np.unique(vectors, axis=0, return_index=True)
-        repeated[i] = True
-        repeated[i, first] = False
-    return repeated
+    def _top_by_search(self, k: int) -> Ranked:
+        return _threshold.top(self, k, max(k, LIST_DEPTH))[0]
 
 
 def _check_weights(weights: npt.ArrayLike, n_rows: int, n_components: int) -> Floats:

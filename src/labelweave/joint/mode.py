@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from labelweave.joint._checks import Floats, Indices, Labels
 
+# Rows that a form's `mode` settles before it looks whether one of them could not be.
+MODE_BLOCK = 256
+
 
 @dataclass(frozen=True)
 class Mode:
@@ -84,8 +87,8 @@ class SearchedMode(Mode):
     labels, log_prob, upper_bound
         As in `Mode`.
     nodes : (n,) int64 array
-        Prefixes of label vectors whose continuations were looked at; zero where the first vector
-        was certain to be the mode.
+        Prefixes of label vectors whose continuations were looked at, or vectors taken from the
+        lists of a mixture's components; zero where there was nothing to search.
 
     Examples
     --------

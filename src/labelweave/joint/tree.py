@@ -10,10 +10,11 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from labelweave._core import native
+from labelweave.joint import _checks as checks
 from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.estimate import Estimate, Quantity
-from labelweave.joint.mode import Mode
+from labelweave.joint.mode import Mode, Ranked
 
 
 class TreeJoint(JointDistribution):
@@ -160,6 +161,17 @@ class TreeJoint(JointDistribution):
     def _greedy_mode(self) -> Mode:
         """Return the mode: it costs no more than a greedy vector."""
         return self._mode()
+
+    def top(self, k: int) -> Ranked:
+        """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
+        k = min(checks.check_count(k, "k"), 2**self.n_labels)
+        labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
+        log_prob = np.empty((self.n_rows, k))
+        self._kernel(native.tree_top, labels, log_prob)
+        return Ranked(labels, log_prob, log_prob[:, -1].copy())
+
+    def _tree_parts(self) -> list[tuple[Floats, TreeJoint]]:
+        return [(np.zeros(self.n_rows), self)]
 
     # ------------------------------------------------------------------ Bayes' rule
 

@@ -1,0 +1,128 @@
+"""The most probable vectors of a mixture, from the components' own lists.
+
+Every component lists its vectors by decreasing probability. A vector that none of the lists has
+shown has at most Σ_k weight_k P_k(last vector of list k): once the best vectors seen reach that
+bound, they are the best of all (a threshold algorithm in the sense of Fagin). Trees are walked
+vector by vector in compiled code; other forms give longer and longer lists.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave._core import native
+from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint.enumeration import row_blocks
+from labelweave.joint.mode import Ranked, SearchedMode
+from labelweave.joint.tree import TreeJoint
+
+if TYPE_CHECKING:
+    from labelweave.joint.mixture import MixtureJoint
+
+# The first lists of components that are not trees, and how much longer each next one is.
+FIRST_LENGTH, GROWTH = 16, 4
+# Bounds and log-probabilities are the same sums in another order: what differs by less is equal.
+ROUNDING = 1e-12
+
+
+def mode(joint: MixtureJoint, depth: int) -> SearchedMode:
+    """Return the best vector of each row after at most ``depth`` vectors of each component."""
+    ranked, listed = top(joint, 1, depth)
+    labels = ranked.labels[:, 0]
+    log_prob = joint._log_prob(labels)
+    bound = np.where(ranked.exact, log_prob, np.maximum(ranked.upper_bound, log_prob))
+    return SearchedMode(labels, log_prob, bound, listed)
+
+
+def top(joint: MixtureJoint, k: int, depth: int) -> tuple[Ranked, Indices]:
+    """Return the best ``k`` vectors of each row, and how many were taken from the lists."""
+    parts = joint._tree_parts()
+    if parts is not None:
+        return _top_of_trees(parts, k, depth, joint.n_threads)
+    return _top_of_lists(joint, k, depth)
+
+
+def tree_arrays(
+    parts: list[tuple[Floats, TreeJoint]],
+) -> tuple[list[Floats], list[Indices], list[Indices], Floats]:
+    """Return a mixture of trees as the kernels take it."""
+    trees = [tree for _, tree in parts]
+    return (
+        [tree.logits for tree in trees],
+        [tree.parents for tree in trees],
+        [tree._order for tree in trees],
+        np.ascontiguousarray(np.stack([log_weight for log_weight, _ in parts], axis=1)),
+    )
+
+
+def _top_of_trees(
+    parts: list[tuple[Floats, TreeJoint]], k: int, depth: int, n_threads: int
+) -> tuple[Ranked, Indices]:
+    n, n_labels = parts[0][1].n_rows, parts[0][1].n_labels
+    labels = np.empty((n, k, n_labels), dtype=np.int8)
+    log_prob, bound = np.empty((n, k)), np.empty(n)
+    listed = np.empty(n, dtype=np.int64)
+    native.tree_threshold(
+        *tree_arrays(parts), min(depth, 2**32 - 2), labels, log_prob, bound, listed, n_threads
+    )
+    return Ranked(labels, log_prob, bound), listed
+
+
+def _top_of_lists(joint: MixtureJoint, k: int, depth: int) -> tuple[Ranked, Indices]:
+    labels = np.empty((joint.n_rows, k, joint.n_labels), dtype=np.int8)
+    log_prob, bound = np.empty((joint.n_rows, k)), np.empty(joint.n_rows)
+    listed = np.zeros(joint.n_rows, dtype=np.int64)
+    length = min(max(k, FIRST_LENGTH), max(k, depth))
+    rows = np.arange(joint.n_rows)
+    while len(rows):
+        for block in row_blocks(len(rows), len(joint.components) * length * joint.n_labels):
+            at = rows[block]
+            part = _merged(joint[at], k, length)
+            labels[at], log_prob[at], bound[at] = part.labels, part.log_prob, part.upper_bound
+            listed[at] += length * len(joint.components)
+        rows = rows[bound[rows] > log_prob[rows, -1]]
+        if length >= depth:
+            break
+        length = min(GROWTH * length, depth)
+    return Ranked(labels, log_prob, bound), listed
+
+
+def _merged(joint: MixtureJoint, k: int, length: int) -> Ranked:
+    """Return the best of the components' lists under the mixture, and the bound on all others."""
+    lists = [component.top(length) for component in joint.components]
+    labels = np.concatenate([ranked.labels for ranked in lists], axis=1)
+    log_prob = joint._log_prob_of_draws(np.maximum(labels, 0))
+    log_prob[(labels < 0).any(axis=2) | _repeated(labels)] = -np.inf
+    unseen = np.minimum(
+        joint._mixed([ranked.upper_bound for ranked in lists]), _rest(joint, log_prob)
+    )
+    best = np.argsort(-log_prob, axis=1, kind="stable")[:, :k]
+    log_prob = np.take_along_axis(log_prob, best, axis=1)
+    labels = np.take_along_axis(labels, best[:, :, None], axis=1)
+    labels[np.isneginf(log_prob)] = -1
+    last = log_prob[:, -1]
+    with np.errstate(invalid="ignore"):
+        settled = unseen <= last + ROUNDING * (1 + np.abs(last))
+    return Ranked(labels, log_prob, np.where(settled, last, np.maximum(unseen, last)))
+
+
+def _rest(joint: MixtureJoint, log_prob: Floats) -> Floats:
+    """Return what probability is left for vectors not seen, where it is known exactly."""
+    rest = np.maximum(1 - np.exp(log_prob).sum(axis=1), 0.0) + ROUNDING
+    return np.where(joint._normaliser_error() == 0, np.log(rest), np.inf)
+
+
+def _repeated(labels: Labels) -> npt.NDArray[np.bool_]:
+    """Which of the (n, m, L) vectors already stand earlier in their row."""
+    n, m, _ = labels.shape
+    bits = np.packbits(labels > 0, axis=2)
+    row = np.broadcast_to(np.arange(n)[:, None], (n, m))[:, :, None]
+    keys = np.concatenate([np.ascontiguousarray(row).view(np.uint8), bits], axis=2)
+    keys = np.ascontiguousarray(keys.reshape(n * m, -1))
+    _, first = np.unique(keys.view(f"V{keys.shape[1]}").ravel(), return_index=True)
+    repeated = np.ones(n * m, dtype=np.bool_)
+    repeated[first] = False
+    return repeated.reshape(n, m)
