@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from labelweave.models import (
         BinaryRelevance,
         ChainEnsemble,
+        ChainMixture,
         ClassifierChain,
         Structure,
+        TreeEnsemble,
         TreeMixture,
         TreeNetwork,
     )
@@ -53,6 +55,7 @@ __all__ = [
     "BinaryRelevance",
     "ChainEnsemble",
     "ChainJoint",
+    "ChainMixture",
     "ClassifierChain",
     "Dataset",
     "EpsilonApproximate",
@@ -71,6 +74,7 @@ __all__ = [
     "SubsetLoss",
     "TableJoint",
     "Threshold",
+    "TreeEnsemble",
     "TreeJoint",
     "TreeMixture",
     "TreeNetwork",
@@ -112,8 +116,10 @@ _ROOMS = {
     "models": (
         "BinaryRelevance",
         "ChainEnsemble",
+        "ChainMixture",
         "ClassifierChain",
         "Structure",
+        "TreeEnsemble",
         "TreeMixture",
         "TreeNetwork",
     ),

@@ -15,8 +15,11 @@ from labelweave.inference import Greedy
 from labelweave.models import (
     BinaryRelevance,
     ChainEnsemble,
+    ChainMixture,
     ClassifierChain,
     MultiLabelClassifier,
+    TreeEnsemble,
+    TreeMixture,
     TreeNetwork,
 )
 
@@ -91,6 +94,27 @@ CASES = {
     "tree-logistic": Case(TreeNetwork(base=_LOGISTIC, structure="random"), bitwise=False),
     "tree-bayes": Case(TreeNetwork(base=BernoulliNB(), screen=2), unsuited=_SMOOTHED),
     "tree-tree": Case(TreeNetwork(base=_TREE, screen=2), trusted=("sklearn.tree._tree.Tree",)),
+    "trees": Case(TreeMixture(C=1.0, label_penalty=0.1, max_components=3)),
+    "trees-2": Case(TreeMixture(n_components=2)),
+    "trees-published": Case(
+        TreeMixture(n_components=2, gate="constant", C=1.0, label_penalty=0.1, decision="hamming")
+    ),
+    "chains": Case(ChainMixture(C=1.0, label_penalty=0.1, max_components=3)),
+    "chains-random": Case(
+        ChainMixture(n_components=2, C=1.0, label_penalty=0.1, order="random", inference=Greedy())
+    ),
+    "tree-ensemble": Case(
+        TreeEnsemble(n_estimators=3, C=1.0, label_penalty=0.1), unsuited=_RESAMPLED
+    ),
+    "tree-ensemble-learned": Case(
+        TreeEnsemble(
+            n_estimators=2, structure="learned", C=1.0, label_penalty=0.1, decision="subset"
+        ),
+        unsuited=_RESAMPLED,
+    ),
+    "tree-ensemble-bayes": Case(
+        TreeEnsemble(n_estimators=2, base=BernoulliNB()), unsuited=_RESAMPLED_BAYES
+    ),
 }
 
 # For scikit-learn's own checks: the defaults and one with a base classifier. (They want no
@@ -102,4 +126,7 @@ SKLEARN_CHECKED = [
     ClassifierChain(base=LogisticRegression()),
     TreeNetwork(),
     TreeNetwork(base=LogisticRegression()),
+    TreeMixture(n_components=2),
+    ChainMixture(max_components=2),
+    TreeEnsemble(n_estimators=3, bootstrap=False),
 ]

@@ -75,7 +75,7 @@ class TreeMixture(StructuredMixture):
     >>> data = load_emotions()
     >>> model = TreeMixture(n_components=3, C=0.01, label_penalty=0.03)
     >>> model.fit(data.X[:400], data.Y[:400]).predict(data.X[400:402])
-    array([[0, 0, 1, 1, 0, 0],
+    array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
     """
 
