@@ -13,6 +13,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // As in the Gibbs sampler: a higher log-probability by less than this may be rounding.
 constexpr double kTie = 1e-9;
+// Steps between two looks for Ctrl-C.
+constexpr std::size_t kPatience = 1024;
 
 // A sum of logarithms that forgets none of them, so that a factor of zero can be taken out again.
 struct LogSum {
@@ -69,8 +71,8 @@ class Component {
 
 class AnnealingRow {
   public:
-    AnnealingRow(const TreeMixture& mixture, const AnnealingRun& run)
-        : mixture_(mixture), run_(run), proposed_(mixture.trees.size()) {
+    AnnealingRow(const TreeMixture& mixture, const AnnealingRun& run, Interrupt& interrupt)
+        : mixture_(mixture), run_(run), interrupt_(interrupt), proposed_(mixture.trees.size()) {
         for (const Tree& tree : mixture.trees) components_.emplace_back(tree);
     }
 
@@ -93,6 +95,7 @@ class AnnealingRow {
     void walk(std::uint64_t id, std::int8_t* best) {
         double present = log_prob(), highest = present;
         for (std::size_t step = 0; step < run_.n_steps; ++step) {
+            if (step % kPatience == kPatience - 1) interrupt_.check();
             const auto draw = static_cast<std::uint32_t>(step);
             const auto pick = static_cast<std::size_t>(uniform(run_.seed, id, draw, 0) * open_.size());
             const std::size_t i = open_[std::min(pick, open_.size() - 1)];
@@ -122,6 +125,7 @@ class AnnealingRow {
 
     const TreeMixture& mixture_;
     const AnnealingRun& run_;
+    Interrupt& interrupt_;
     std::vector<Component> components_;
     std::vector<LogSum> proposed_;
     std::vector<std::size_t> open_;
@@ -134,7 +138,7 @@ class AnnealingRow {
 void tree_annealing(const TreeMixture& mixture, const AnnealingRun& run, std::int8_t* labels, int n_threads,
                     Interrupt& interrupt) {
     share_rows(mixture.n_rows(), n_threads, interrupt, [&] {
-        return [&, annealing = std::make_unique<AnnealingRow>(mixture, run)](std::size_t row) {
+        return [&, annealing = std::make_unique<AnnealingRow>(mixture, run, interrupt)](std::size_t row) {
             annealing->run(row, labels + row * mixture.n_labels());
         };
     });

@@ -73,7 +73,9 @@ def test_other_forms():
     independent = IndependentJoint(np.random.default_rng(0).normal(size=(3, 50)))
     assert Auto()(independent).optimal.all()
     mixture = MixtureJoint([0.5, 0.5], [independent, IndependentJoint(-independent.scores)])
-    np.testing.assert_array_equal(Auto()(mixture).labels, Greedy()(mixture).labels)
+    # Opposite components with nothing in common: each has its mode, and no proof is in reach.
+    assert (Auto()(mixture).log_prob >= Greedy()(mixture).log_prob).all()
+    assert (Auto()(mixture).upper_bound <= Greedy()(mixture).upper_bound).all()
     small = MixtureJoint([0.3, 0.7], [chain(9, 5), chain(9, 5, seed=1)])
     np.testing.assert_array_equal(Auto()(small).labels, Exhaustive()(small).labels)
 

@@ -9,13 +9,16 @@ import pytest
 # Flat rows would take hours; of the straggler's rows only the last one is flat.
 PROGRAM = """
 import numpy as np
-from labelweave.inference import Beam, BestFirst
-from labelweave.joint import ChainJoint
+from labelweave.inference import Annealing, Beam, BestFirst, Threshold
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
 rng = np.random.default_rng(0)
 L = 300
 scores = 0.1 * rng.normal(size=(40, L))
 scores[: {sure}] = 1e4
 joint = ChainJoint(scores, 0.1 * np.tril(rng.normal(size=(L, L)), -1), n_threads={n_threads})
+if {trees}:
+    parts = [IndependentJoint(scores), IndependentJoint(scores[:, ::-1])]
+    joint = MixtureJoint([0.4, 0.6], parts, n_threads={n_threads})
 print("ready", flush=True)
 try:
     {strategy}(joint)
@@ -27,10 +30,22 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize(
     ("strategy", "sure"),
-    [("BestFirst(budget=10**10)", 0), ("BestFirst(budget=10**10)", 39), ("Beam(2**14)", 0)],
+    [
+        ("BestFirst(budget=10**10)", 0),
+        ("BestFirst(budget=10**10)", 39),
+        ("Beam(2**14)", 0),
+        ("Threshold(budget=10**9)", 0),
+        ("Threshold(budget=10**9)", 39),
+        ("Annealing(steps=10**7)", 0),
+    ],
 )
 def test_a_long_search_can_be_interrupted(strategy, sure, n_threads):
-    program = PROGRAM.format(strategy=strategy, sure=sure, n_threads=n_threads)
+    program = PROGRAM.format(
+        strategy=strategy,
+        sure=sure,
+        n_threads=n_threads,
+        trees=strategy.startswith(("Threshold", "Annealing")),
+    )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
     ) as process:

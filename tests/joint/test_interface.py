@@ -10,6 +10,7 @@ from labelweave.joint import (
     IndependentJoint,
     MixtureJoint,
     TableJoint,
+    TreeJoint,
 )
 from tests.joint.cases import FORMS, make
 
@@ -26,11 +27,12 @@ def named(form):
         "chain": lambda: ChainJoint(scores, coupling, **options),
         "general": lambda: GeneralChain(lambda j, rows, prefix: scores[rows, j], 2, 2, **options),
         "mixture": lambda: MixtureJoint([1.0], [IndependentJoint(scores)], **options),
+        "tree": lambda: TreeJoint(np.dstack([scores, scores + 1]), [-1, 0], **options),
     }[form]()
 
 
 named_forms = pytest.mark.parametrize(
-    "form", ["independent", "table", "chain", "general", "mixture"]
+    "form", ["independent", "table", "chain", "general", "mixture", "tree"]
 )
 
 

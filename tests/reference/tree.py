@@ -41,3 +41,139 @@ def poisson_binomial(marginals):
         out[:, 1:] = out[:, 1:] * (1 - p) + out[:, :-1] * p
         out[:, 0] *= 1 - p[:, 0]
     return out
+
+
+class PlainTree:
+    """One row of a forest in plain Python: the passes every kernel is measured and tested against.
+
+    Parameters
+    ----------
+    logits : (L, 2) array
+    parents : sequence of int
+    """
+
+    def __init__(self, logits, parents):
+        self.parents = [int(parent) for parent in parents]
+        self.log = [[[label_log_prob(y, float(z)) for y in (0, 1)] for z in row] for row in logits]
+        for i, parent in enumerate(self.parents):
+            if parent < 0:
+                self.log[i][1] = self.log[i][0]
+        self.children = [[] for _ in self.parents]
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                self.children[parent].append(i)
+        self.order = [i for i, parent in enumerate(self.parents) if parent < 0]
+        for i in self.order:
+            self.order.extend(self.children[i])
+
+    def _given(self, i, values):
+        return 0 if self.parents[i] < 0 else values[self.parents[i]]
+
+    def log_prob(self, y):
+        return sum(self.log[i][self._given(i, y)][y[i]] for i in range(len(y)))
+
+    def mode(self):
+        """Max-sum."""
+        below = [[0.0, 0.0] for _ in self.parents]
+        for i in reversed(self.order):
+            for b in (0, 1):
+                below[i][b] += sum(
+                    max(self.log[c][b][v] + below[c][v] for v in (0, 1)) for c in self.children[i]
+                )
+        y = [0] * len(self.parents)
+        for i in self.order:
+            zero, one = (self.log[i][self._given(i, y)][b] + below[i][b] for b in (0, 1))
+            y[i] = int(one > zero)
+        return y
+
+    def marginals(self):
+        """From the roots to the leaves."""
+        p = [0.0] * len(self.parents)
+        for i in self.order:
+            above = self._given(i, p)
+            zero, one = (math.exp(self.log[i][a][1]) for a in (0, 1))
+            p[i] = (1 - above) * zero + above * one
+        return p
+
+    def pairwise(self):
+        """By Cov(y_i, y_j) = (P(y_i | parent 1) - P(y_i | parent 0)) Cov(y_parent, y_j)."""
+        p = self.marginals()
+        covariance = [[0.0] * len(p) for _ in p]
+        for t, i in enumerate(self.order):
+            covariance[i][i] = p[i] * (1 - p[i])
+            if self.parents[i] < 0:
+                continue
+            pull = math.exp(self.log[i][1][1]) - math.exp(self.log[i][0][1])
+            for j in self.order[:t]:
+                covariance[i][j] = covariance[j][i] = pull * covariance[self.parents[i]][j]
+        return [[p[i] * p[j] + covariance[i][j] for j in range(len(p))] for i in range(len(p))]
+
+    def sample(self, uniforms):
+        """Ancestral, with the uniform number of every label."""
+        y = [0] * len(self.parents)
+        for i in self.order:
+            y[i] = int(uniforms[i] < math.exp(self.log[i][self._given(i, y)][1]))
+        return y
+
+    def cardinality(self):
+        """Polynomials from the leaves to the roots, one for each value of the parent."""
+        done = [None] * len(self.parents)
+        for i in reversed(self.order):
+            below = [[1.0], [1.0]]
+            for c in self.children[i]:
+                below = [_product(below[b], done[c][b]) for b in (0, 1)]
+            done[i] = [
+                [
+                    math.exp(self.log[i][a][0]) * zero + math.exp(self.log[i][a][1]) * one
+                    for zero, one in zip([*below[0], 0.0], [0.0, *below[1]], strict=True)
+                ]
+                for a in (0, 1)
+            ]
+        total = [1.0]
+        for i in self.order:
+            if self.parents[i] < 0:
+                total = _product(total, done[i][0])
+        return total
+
+    def top(self, k):
+        """Log-probabilities of the k best: a label keeps the k best of its subtree."""
+        done = [None] * len(self.parents)
+        for i in reversed(self.order):
+            below = [[(0.0, ())], [(0.0, ())]]
+            for c in self.children[i]:
+                below = [_best_pairs(below[b], done[c][b], k) for b in (0, 1)]
+            done[i] = [
+                sorted(
+                    (
+                        (score + self.log[i][a][b], ((i, b), rest))
+                        for b in (0, 1)
+                        for score, rest in below[b]
+                    ),
+                    key=lambda entry: -entry[0],
+                )[:k]
+                for a in (0, 1)
+            ]
+        total = [(0.0, ())]
+        for i in self.order:
+            if self.parents[i] < 0:
+                total = _best_pairs(total, done[i][0], k)
+        return [score for score, _ in total]
+
+
+def _product(x, y):
+    out = [0.0] * (len(x) + len(y) - 1)
+    for s, p in enumerate(x):
+        for t, q in enumerate(y):
+            out[s + t] += p * q
+    return out
+
+
+def _best_pairs(x, y, k):
+    """Return the k best sums of two decreasing lists; (s, t) has s t + s + t pairs before it."""
+    pairs = (
+        (p + q, (a, b))
+        for s, (p, a) in enumerate(x)
+        for t, (q, b) in enumerate(y)
+        if (s + 1) * (t + 1) <= k
+    )
+    return sorted(pairs, key=lambda entry: -entry[0])[:k]
