@@ -24,9 +24,11 @@ from labelweave.models.gate import Gate, GateProblem
 Floats = NDArray[np.float64]
 Uses = NDArray[np.bool_]
 
-# Refits between two E-steps need not be exact to help; the last one is.
-_TOLERANCE = 1e-7
-_FINAL_TOLERANCE = 1e-13
+#: Refits that are this exact go the same way whatever form the data came in: rows repeated or
+#: weighted, in any order.
+EXACT = 1e-14
+#: Enough to compare mixtures.
+ROUGH = 1e-7
 # A component that explains less than this share of a row, or a label that has less than this of one
 # class left in a component, keeps its parameters: nothing more can be learned about it.
 _LEAST_WEIGHT = 1e-8
@@ -84,6 +86,8 @@ class EM:
         Of every component, whatever its share of the rows.
     gate : GateProblem
     n_threads : int
+    tol : float
+        Tolerance of the refits.
     """
 
     X: Any
@@ -92,6 +96,7 @@ class EM:
     penalties: PenaltyChoice
     gate: GateProblem
     n_threads: int
+    tol: float = EXACT
 
     def log_probs(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
         """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
@@ -144,22 +149,15 @@ class EM:
             weights=np.zeros((n_components, n_labels, self.X.shape[1])),
             intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
             coupling=np.zeros((n_components, n_labels, n_labels)),
-            gate=self.gate.fit(responsibilities * self.weight[:, None]),
+            gate=self.gate.fit(responsibilities * self.weight[:, None], tol=self.tol),
         )
         return self.refit(zero, responsibilities, gate=False)
 
-    def refit(
-        self,
-        mixture: Mixture,
-        responsibilities: Floats,
-        *,
-        gate: bool = True,
-        tol: float = _TOLERANCE,
-    ) -> Mixture:
+    def refit(self, mixture: Mixture, responsibilities: Floats, *, gate: bool = True) -> Mixture:
         """Return the M-step: all conditionals, and the gate, refitted to the responsibilities."""
         shares = responsibilities * self.weight[:, None]
         if gate:
-            mixture = replace(mixture, gate=self.gate.fit(shares, mixture.gate, tol))
+            mixture = replace(mixture, gate=self.gate.fit(shares, mixture.gate, self.tol))
         component, label = np.nonzero(self._learnable(shares))
         if len(component) == 0:
             return mixture
@@ -179,19 +177,13 @@ class EM:
             weight_of=component.astype(np.int32),
             start=np.hstack([*parts, mixture.coupling[chosen]] if has_extras else parts),
         )
-        solutions = solve_problems(problems, tol=tol, n_threads=self.n_threads)
+        solutions = solve_problems(problems, tol=self.tol, n_threads=self.n_threads)
         weights, intercept = mixture.weights.copy(), mixture.intercept.copy()
         coupling = mixture.coupling.copy()
         weights[chosen], intercept[chosen] = solutions.coef, solutions.intercept
         if has_extras:
             coupling[chosen] = solutions.extra_coef
         return replace(mixture, weights=weights, intercept=intercept, coupling=coupling)
-
-    def finish(self, mixture: Mixture) -> Mixture:
-        """Refit once more, exactly: the same whatever form the data came in."""
-        log_joint = self.log_joint(mixture)
-        evidence = logsumexp(log_joint, axis=1, keepdims=True)
-        return self.refit(mixture, np.exp(log_joint - evidence), tol=_FINAL_TOLERANCE)
 
     def _learnable(self, shares: Floats) -> NDArray[np.bool_]:
         """Which labels of which components, (K, L), have rows of both classes to learn from."""

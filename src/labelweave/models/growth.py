@@ -22,7 +22,7 @@ from scipy.special import logsumexp
 
 from labelweave.logistic import PenaltyChoice
 from labelweave.logistic.row_keys import assign_folds
-from labelweave.models.em import EM, Mixture
+from labelweave.models.em import EM, EXACT, ROUGH, Mixture
 from labelweave.models.gate import GateProblem
 from labelweave.models.partition import partition_labels, start_responsibilities
 
@@ -134,26 +134,25 @@ class Growth(Generic[Kind]):
         given = self.learner.sample_weight
         return np.ones(len(self.learner.labels)) if given is None else given
 
-    def em(self) -> EM:
-        """Return EM on these rows."""
+    def em(self, tol: float = EXACT) -> EM:
+        """Return EM on these rows, with refits to a tolerance."""
         rows = self.learner
         gate = GateProblem.of(
             rows.X, self.penalties.C if self.linear_gate else None, rows.n_threads
         )
-        return EM(rows.X, rows.labels, self.weight, self.penalties, gate, rows.n_threads)
+        return EM(rows.X, rows.labels, self.weight, self.penalties, gate, rows.n_threads, tol)
 
     def grow(self, n_components: int) -> Grown[Kind]:
         """Return the mixture of so many components, or of as many as can be told apart."""
         em = self.em()
         if self.linear_gate:
-            grown = self._partitioned(em, n_components)
-        else:
-            *_, grown = self._boosted(em, n_components)
-        return replace(grown, mixture=em.finish(grown.mixture))
+            return self._partitioned(em, n_components)
+        *_, grown = self._boosted(em, n_components)
+        return grown
 
     def sizes(self, max_components: int) -> Iterator[tuple[EM, Grown[Kind]]]:
-        """Yield mixtures of growing size."""
-        em = self.em()
+        """Yield mixtures of growing size, to be compared."""
+        em = self.em(ROUGH)
         if not self.linear_gate:
             for grown in self._boosted(em, max_components):
                 yield em, grown
