@@ -9,7 +9,7 @@ namespace {
 // Beyond this order a factor no longer fits the cache.
 constexpr std::size_t kLargestOrder = 1024;
 // Share of its penalty above which a feature's curvature makes it part of the core.
-constexpr double kCoreShare = 0.05;
+constexpr double kCoreShare = 0.1;
 constexpr std::size_t kRowBlock = 128;
 constexpr double kLeastDiagonal = 1e-290;
 
@@ -35,10 +35,29 @@ void sparse_moments(const Design& design, const double* curvature, double* squar
         }
 }
 
-// row += weight * the entries of one row of X that are in the core up to `last`.
-LABELWEAVE_INLINE void add_row(const std::int32_t* ranks, const float* values, std::int64_t begin, std::int64_t end,
-                               std::int32_t last, float weight, float* row) {
-    for (std::int64_t k = begin; k < end && ranks[k] < last; ++k) row[ranks[k]] += weight * values[k];
+// Row i of X'DX up to its diagonal, for the core of a sparse X: sums over the rows that have feature i of
+// their entries before it. `n_before` counts them; features are taken in turn, so that it grows by one.
+template <bool Unit>
+LABELWEAVE_INLINE void add_products(const CoreRows& x, const Csr& columns, std::size_t feature, const double* curvature,
+                                    std::int32_t* n_before, float* sums) {
+    for (std::int64_t k = columns.indptr[feature]; k < columns.indptr[feature + 1]; ++k) {
+        const std::int32_t row = columns.indices[k];
+        const std::int32_t n = n_before[row]++;
+        const std::int32_t* ranks = x.ranks.data() + x.indptr[row];
+        const float* values = Unit ? nullptr : x.values.data() + x.indptr[row];
+        const auto weight = static_cast<float>(curvature[row] * columns.value(k));
+        for (std::int32_t i = 0; i < n; ++i) sums[ranks[i]] += Unit ? weight : weight * values[i];
+    }
+}
+
+LABELWEAVE_KERNEL void core_products(const CoreRows& x, const Csr& columns, const std::vector<std::size_t>& core,
+                                     const double* curvature, std::int32_t* n_before, float* lower) {
+    for (std::size_t i = 0; i + 1 < core.size(); ++i) {
+        if (columns.values)
+            add_products<false>(x, columns, core[i], curvature, n_before, lower + packed(i, 0));
+        else
+            add_products<true>(x, columns, core[i], curvature, n_before, lower + packed(i, 0));
+    }
 }
 
 }  // namespace
@@ -116,29 +135,25 @@ void CurvatureFactor::correlate_dense(const double* curvature) {
 }
 
 void CurvatureFactor::correlate_sparse(const double* curvature) {
-    const Csr &x = design_.sparse, &columns = design_.sparse_columns;
-    core_indptr_.assign(1, 0);
-    core_ranks_.clear();
-    core_values_.clear();
+    const Csr& x = design_.sparse;
+    const std::size_t last = core_.size() - 1;
+    rows_.indptr.assign(1, 0);
+    rows_.ranks.clear();
+    rows_.values.clear();
     for (std::size_t row = 0; row < design_.n_rows; ++row) {
         for (std::int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
             const std::int32_t rank = rank_[x.indices[k]];
             if (rank < 0) continue;
-            core_ranks_.push_back(rank);
-            core_values_.push_back(static_cast<float>(x.value(k) * factor_.scale[rank]));
+            rows_.ranks.push_back(rank);
+            if (x.values) rows_.values.push_back(static_cast<float>(x.values[k]));
         }
-        core_indptr_.push_back(static_cast<std::int64_t>(core_ranks_.size()));
+        rows_.indptr.push_back(static_cast<std::int64_t>(rows_.ranks.size()));
     }
-    const std::size_t last = core_.size() - 1;
+    n_before_.assign(design_.n_rows, 0);
+    core_products(rows_, design_.sparse_columns, core_, curvature, n_before_.data(), factor_.lower.data());
     for (std::size_t i = 0; i < last; ++i) {
-        float* lower = factor_.lower.data() + packed(i, 0);
-        for (std::int64_t k = columns.indptr[core_[i]]; k < columns.indptr[core_[i] + 1]; ++k) {
-            const std::int32_t row = columns.indices[k];
-            const auto weight = static_cast<float>(curvature[row] * columns.value(k) * factor_.scale[i]);
-            if (weight != 0.0f)
-                add_row(core_ranks_.data(), core_values_.data(), core_indptr_[row], core_indptr_[row + 1],
-                        static_cast<std::int32_t>(i), weight, lower);
-        }
+        float* row = factor_.lower.data() + packed(i, 0);
+        for (std::size_t j = 0; j < i; ++j) row[j] *= static_cast<float>(factor_.scale[i] * factor_.scale[j]);
         factor_.lower[packed(last, i)] = static_cast<float>(sums_[core_[i]] * factor_.scale[i] * factor_.scale[last]);
     }
 }

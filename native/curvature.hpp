@@ -13,6 +13,13 @@
 
 namespace labelweave {
 
+// The rows of a sparse X with only the features of a core, by their ranks in it.
+struct CoreRows {
+    std::vector<std::int64_t> indptr;
+    std::vector<std::int32_t> ranks;
+    std::vector<float> values;  // empty when they are all one
+};
+
 class CurvatureFactor {
   public:
     explicit CurvatureFactor(const Design& design);
@@ -38,9 +45,8 @@ class CurvatureFactor {
     Factor factor_;
     std::vector<float> work_;
     LaneArray r_, x_;
-    std::vector<std::int64_t> core_indptr_;  // the core's part of a sparse X, scaled
-    std::vector<std::int32_t> core_ranks_;
-    std::vector<float> core_values_;
+    CoreRows rows_;
+    std::vector<std::int32_t> n_before_;
     std::vector<double> row_block_;
 };
 

@@ -19,10 +19,12 @@ using Vector = std::vector<double>;
 
 // A line search ends where the slope has shrunk to this share: conjugate gradients want it good, not exact.
 constexpr double kFlat = 0.05;
-constexpr int kMostEvaluations = 12, kMostAttempts = 3;
+constexpr int kMostEvaluations = 12, kMostAttempts = 8;
 constexpr double kLeastCurvature = 1e-290;
-// Weights are told apart down to this much of a held-out row's log-likelihood.
-constexpr double kLeastLoss = 1e-6;
+// A weight that turned out smaller than expected will be smaller still once the fit is better.
+constexpr double kCaution = 0.2;
+// Rows that are predicted better than this, in nats, need not be weighed to a share of their weight.
+constexpr double kLeastLoss = 1e-4;
 constexpr std::int32_t kNoParent = -1;
 
 void add_scaled(std::size_t n, double a, const double* x, double* y) {
@@ -41,7 +43,7 @@ void fill_rows(std::size_t n, const std::int8_t* labels, const double* weights, 
 struct Base {
     TargetRows train, held;
     double penalty = 0, parent_penalty = 0;
-    double weight = 0, mass = 0;  // held-out log-likelihood; sum of the absolute residuals
+    double weight = 0, held_mass = 0;  // held-out log-likelihood; sum of its residuals' sizes
     double floor = 0;             // a weight this small need not be known better
     Vector coef, score, residual, curvature;                     // of the training rows
     Vector gradient, newton, newton_score;                       // gradient, M^-1 gradient, and its scores
@@ -58,11 +60,12 @@ struct Fit {
     int iteration = 0, attempt = 0;
     double v = 0, v_gradient = 0, v_old = 0, v_direction = 0;
     double border = 0;  // curvature of the direction (-U, 1): what is left of the parent's column
-    double held_norm = 0, weight = 0, mass = 0, rho = 0, slope = 0;
+    double held_norm = 0, rho = 0, slope = 0;  // norms of the two gradients; of the line
+    double weight = 0;                         // what its error is measured by
+    double size = 0, least = 1;                // of the direction in M's norm; least curvature seen, in units of M's
     Vector coef, gradient, old_gradient, direction, solved, border_solved;  // over the columns
     Vector column, score, change, residual, curvature;                      // over the training rows
 
-    double bound() const { return held_norm * std::sqrt(std::max(rho, 0.0)); }
 };
 
 // A fit that has ended and waits to be weighed.
@@ -107,12 +110,12 @@ class Weigher {
         out_.n_failed[target] = 0;
         std::copy_n(p_.start + target * width_, width_, base_.coef.begin());
         settle(true);
-        waiting_ = {{kNoParent, 0, base_.weight}};
+        waiting_ = {{kNoParent, 0, std::fabs(base_.weight)}};
         run(interrupt);  // leaves the better solution in base_.coef
         settle(false);
         out_.alone[target] = base_.weight;
         for (std::size_t j = 0; j < p_.n_labels; ++j)
-            if (p_.candidates[target * p_.n_labels + j]) waiting_.push_back({static_cast<std::int32_t>(j), 0, base_.weight});
+            if (p_.candidates[target * p_.n_labels + j]) waiting_.push_back({static_cast<std::int32_t>(j), 0, std::fabs(base_.weight)});
         run(interrupt);
     }
 
@@ -123,12 +126,11 @@ class Weigher {
         forward(train_, b.coef, b.score);
         LineSums sums;
         evaluate_line(b.train, b.score.data(), b.score.data(), 0.0, b.residual.data(), b.curvature.data(), sums);
-        b.mass = sums.mass;
         if (factorise) factor_.make(b.curvature.data(), b.penalty);
         backward(train_, b.residual, b.gradient);
         add_scaled(width_ - 1, b.penalty, b.coef.data(), b.gradient.data());
         forward(held_, b.coef, b.held_score);
-        b.weight = log_likelihood(b.held, b.held_score.data(), b.held_residual.data());
+        b.weight = log_likelihood(b.held, b.held_score.data(), b.held_residual.data(), b.held_mass);
         backward(held_, b.held_residual, b.held_gradient);
         const double* r[] = {b.gradient.data(), b.held_gradient.data()};
         double* x[] = {b.newton.data(), b.held_solved.data()};
@@ -176,7 +178,7 @@ class Weigher {
         fit.attempt = next.attempt;
         fit.weight = next.weight;
         fit.iteration = 0;
-        fit.mass = base_.mass;
+        fit.least = 1;
         fit.v = fit.v_direction = 0;
         fit.coef = base_.coef;
         fit.score = base_.score;
@@ -249,6 +251,7 @@ class Weigher {
         const double rest = fit.v_gradient - dot(width_, U, fit.gradient.data()), step = rest / fit.border;
         fit.rho = base_.newton_square + rest * step;
         fit.slope = -fit.rho;
+        fit.size = fit.rho;
         fit.v_direction = -step;
         for (std::size_t f = 0; f < width_; ++f) fit.direction[f] = U[f] * step - base_.newton[f];
         for (std::size_t i = 0; i < n_; ++i) fit.change[i] = -base_.newton_score[i] - step * fit.change[i];
@@ -270,15 +273,22 @@ class Weigher {
             LineSums sums;
             evaluate_line(base_.train, fit.score.data(), fit.change.data(), alpha, fit.residual.data(),
                           fit.curvature.data(), sums);
-            fit.mass = sums.mass;
             slope = sums.slope + tilt + alpha * bend;
             curvature = sums.curvature + bend;
             if (std::fabs(slope) <= kFlat * std::fabs(fit.slope)) break;
             (slope < 0 ? low : high) = alpha;
         }
+        fit.slope = slope;
+        if (curvature < fit.least * fit.size) fit.least = curvature / fit.size;
         add_scaled(n_, alpha, fit.change.data(), fit.score.data());
         add_scaled(width_, alpha, fit.direction.data(), fit.coef.data());
         fit.v += alpha * fit.v_direction;
+    }
+
+    // Error of the weight to first order: |h' H^-1 g| <= |h| |g| in the norm of H^-1, with the held-out gradient
+    // h of the start, and with M for H, which may be smaller: by how much is seen on the way.
+    double bound(const Fit& fit) const {
+        return fit.held_norm * std::sqrt(std::max(fit.rho, 0.0)) / fit.least;
     }
 
     // After a round: whether a fit is good enough, or where it goes next.
@@ -296,8 +306,7 @@ class Weigher {
         const double kept = dot(width_, fit.old_gradient.data(), fit.solved.data()) + fit.v_old * v_solved;
         const double beta = std::max(0.0, (rho - kept) / fit.rho);  // Polak and Ribiere's
         fit.rho = rho;
-        const double weight = std::fabs(fit.weight) * (fit.attempt ? 1.0 : std::min(1.0, fit.mass / base_.mass));
-        const bool converged = fit.bound() <= settings_.tolerance * std::max(weight, base_.floor);
+        const bool converged = bound(fit) <= settings_.tolerance * std::max(fit.weight, base_.floor);
         if (converged || !std::isfinite(rho) || !(rho > 0) || fit.iteration >= settings_.max_iterations) {
             finish(fit, converged);
             return;
@@ -308,12 +317,14 @@ class Weigher {
     void turn(Fit& fit, double beta, double v_solved) {
         for (std::size_t f = 0; f < width_; ++f) fit.direction[f] = beta * fit.direction[f] - fit.solved[f];
         fit.v_direction = beta * fit.v_direction - v_solved;
+        fit.size = fit.rho - 2 * beta * fit.slope + beta * beta * fit.size;
         fit.slope = dot(width_, fit.gradient.data(), fit.direction.data()) + fit.v_gradient * fit.v_direction;
         if (!(fit.slope < 0) && beta > 0) {
             // No descent: start anew from the gradient.
             for (std::size_t f = 0; f < width_; ++f) fit.direction[f] = -fit.solved[f];
             fit.v_direction = -v_solved;
             fit.slope = -fit.rho;
+            fit.size = fit.rho;
         }
     }
 
@@ -328,7 +339,7 @@ class Weigher {
         done.parent = fit.parent;
         done.attempt = fit.attempt;
         done.v = fit.v;
-        done.bound = fit.bound();
+        done.bound = bound(fit);
         done.converged = converged;
         done.coef = fit.coef;
         done.score.resize(padded(p_.held.n_rows));
@@ -348,11 +359,14 @@ class Weigher {
             Finished& done = finished_[k];
             const std::int8_t* labels = p_.held_labels + done.parent * p_.held.n_rows;
             for (std::size_t i = 0; i < p_.held.n_rows; ++i) done.score[i] += done.v * labels[i];
-            const double weight = log_likelihood(base_.held, done.score.data(), nullptr);
+            double mass = 0;
+            const double weight = log_likelihood(base_.held, done.score.data(), done.score.data(), mass);
             out_.pair[target_ * p_.n_labels + done.parent] = weight;
-            const bool good = done.bound <= settings_.tolerance * std::max(std::fabs(weight), base_.floor);
+            // The held-out gradient has become smaller or larger with its residuals.
+            const double size = std::max(std::fabs(weight), base_.floor) * base_.held_mass / mass;
+            const bool good = done.bound <= settings_.tolerance * size;
             if (!good && done.converged && done.attempt + 1 < kMostAttempts)
-                waiting_.push_back({done.parent, done.attempt + 1, 0.5 * weight});
+                waiting_.push_back({done.parent, done.attempt + 1, kCaution * size});
             else if (!good)
                 ++out_.n_failed[target_];
         }

@@ -20,7 +20,7 @@ struct Response {
 
 LABELWEAVE_KERNEL void evaluate_line(const TargetRows& rows, const double* score, const double* change, double alpha,
                                      double* residual, double* curvature, LineSums& sums) {
-    Lanes slope{}, bend{}, mass{};
+    Lanes slope{}, bend{};
     for (std::size_t i = 0; i < rows.size(); i += kLanes) {
         const Lanes u = load(change + i), w = load(rows.weight.data() + i);
         const Response at(load(score + i) + alpha * u);
@@ -29,19 +29,21 @@ LABELWEAVE_KERNEL void evaluate_line(const TargetRows& rows, const double* score
         store(curvature + i, c);
         slope += r * u;
         bend += c * u * u;
-        mass += abs(r);
     }
-    sums = {sum(slope), sum(bend), sum(mass)};
+    sums = {sum(slope), sum(bend)};
 }
 
-LABELWEAVE_KERNEL double log_likelihood(const TargetRows& rows, const double* score, double* residual) {
-    Lanes total{};
+LABELWEAVE_KERNEL double log_likelihood(const TargetRows& rows, const double* score, double* residual, double& mass) {
+    Lanes total{}, sizes{};
     for (std::size_t i = 0; i < rows.size(); i += kLanes) {
         const Lanes z = load(score + i), w = load(rows.weight.data() + i), t = load(rows.target.data() + i);
         const Response at(z);
+        const Lanes r = w * (at.probability - t);
         total += w * (t * z - select(z > 0.0, z, Lanes{}) - log1p_unit(at.e));
-        if (residual) store(residual + i, w * (at.probability - t));
+        sizes += abs(r);
+        store(residual + i, r);
     }
+    mass = sum(sizes);
     return sum(total);
 }
 

@@ -17,15 +17,14 @@ struct TargetRows {
 
 struct LineSums {
     double slope = 0, curvature = 0;  // derivatives of the loss along the line
-    double mass = 0;                  // sum of the absolute residuals
 };
 
 // Residuals and curvatures at score + alpha * change, and their sums along the line.
 void evaluate_line(const TargetRows& rows, const double* score, const double* change, double alpha, double* residual,
                    double* curvature, LineSums& sums);
 
-// Log-likelihood of the rows; residuals where wanted.
-double log_likelihood(const TargetRows& rows, const double* score, double* residual);
+// Log-likelihood of the rows, their residuals, and the sum of the residuals' sizes.
+double log_likelihood(const TargetRows& rows, const double* score, double* residual, double& mass);
 
 double dot(std::size_t n, const double* a, const double* b);
 double weighted_square(std::size_t n, const double* weight, const double* a);
