@@ -182,32 +182,41 @@ class CountBlock {
 };
 
 // Rounding may leave a sum of probabilities a little above one.
-void write(const Lanes* coefficients, std::size_t count, int lane, double* out) {
+void write(const Lanes* coefficients, std::size_t count, std::size_t lane, double* out) {
     for (std::size_t s = 0; s < count; ++s) out[s] = std::min(1.0, coefficients[s][lane]);
+}
+
+// Call use(block, first row, number of rows) for every eight rows.
+template <class Use>
+void each_block(const Tree& tree, const Plan& plan, int n_threads, Use&& use) {
+    parallel_rows(tree.n_rows, 4 * kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
+        CountBlock block(tree, plan);
+        for (std::size_t first = begin; first < end; first += kLanes) {
+            const std::size_t size = std::min<std::size_t>(kLanes, end - first);
+            block.load(first, size);
+            use(block, first, size);
+        }
+    });
 }
 
 }  // namespace
 
 void tree_cardinality(const Tree& tree, double* cardinality, int n_threads) {
     const Plan plan(tree);
-    parallel_rows(tree.n_rows, kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
-        CountBlock block(tree, plan);
-        block.load(begin, end - begin);
-        for (std::size_t row = begin; row < end; ++row)
-            write(block.total(), tree.n_labels + 1, static_cast<int>(row - begin),
-                  cardinality + row * (tree.n_labels + 1));
+    const std::size_t width = tree.n_labels + 1;
+    each_block(tree, plan, n_threads, [&](CountBlock& block, std::size_t first, std::size_t size) {
+        for (std::size_t lane = 0; lane < size; ++lane)
+            write(block.total(), width, lane, cardinality + (first + lane) * width);
     });
 }
 
 void tree_cardinality_by_label(const Tree& tree, double* out, int n_threads) {
     const Plan plan(tree);
     const std::size_t width = tree.n_labels + 1;
-    parallel_rows(tree.n_rows, kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
-        CountBlock block(tree, plan);
-        block.load(begin, end - begin);
+    each_block(tree, plan, n_threads, [&](CountBlock& block, std::size_t first, std::size_t size) {
         block.by_label([&](std::size_t label, const Lanes* coefficients) {
-            for (std::size_t row = begin; row < end; ++row)
-                write(coefficients, width, static_cast<int>(row - begin), out + (row * tree.n_labels + label) * width);
+            for (std::size_t lane = 0; lane < size; ++lane)
+                write(coefficients, width, lane, out + ((first + lane) * tree.n_labels + label) * width);
         });
     });
 }

@@ -123,10 +123,10 @@ class TreeList {
         std::size_t where = plan_.n_labels;
         for (std::size_t t = last_[from]; t < plan_.n_labels; ++t) {
             const double here = loss_[2 * t + y[plan_.parent[t]]];
-            if (here < least && (here > loss || (here == loss && t > position))) {
-                least = here;
-                where = t;
-            }
+            // No branches: which label is best so far cannot be foreseen.
+            const bool better = (here < least) & ((here > loss) | ((here == loss) & (t > position)));
+            least = better ? here : least;
+            where = better ? t : where;
         }
         if (where == plan_.n_labels) return;
         heap_.push_back({cost_[from] + least, least, from, static_cast<std::uint32_t>(where)});

@@ -79,19 +79,21 @@ void mirror(double* square, std::size_t n) {
 
 void tree_pairwise(const Tree& tree, double* pairwise, int n_threads) {
     const std::size_t n = tree.n_labels;
-    parallel_rows(tree.n_rows, kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
+    parallel_rows(tree.n_rows, 4 * kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
         PairsBlock block(tree);
-        block.factors.load(tree, begin, end - begin);
-        fill_marginals(block);
-        for (std::size_t source = 0; source < n; ++source) {
-            fill_from(block, source);
-            for (std::size_t row = begin; row < end; ++row) {
-                double* out = pairwise + (row * n + source) * n;
-                for (std::size_t i = source; i < n; ++i)  // rounding may leave a probability above one
-                    out[i] = std::min(1.0, block.with_one[i][row - begin]);
+        for (std::size_t first = begin; first < end; first += kLanes) {
+            const std::size_t size = std::min<std::size_t>(kLanes, end - first);
+            double* out = pairwise + first * n * n;
+            block.factors.load(tree, first, size);
+            fill_marginals(block);
+            for (std::size_t source = 0; source < n; ++source) {
+                fill_from(block, source);
+                for (std::size_t lane = 0; lane < size; ++lane)
+                    for (std::size_t i = source; i < n; ++i)  // rounding may leave a probability above one
+                        out[(lane * n + source) * n + i] = std::min(1.0, block.with_one[i][lane]);
             }
+            for (std::size_t lane = 0; lane < size; ++lane) mirror(out + lane * n * n, n);
         }
-        for (std::size_t row = begin; row < end; ++row) mirror(pairwise + row * n * n, n);
     });
 }
 

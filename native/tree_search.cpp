@@ -275,7 +275,7 @@ class TopRow {
             labels_.resize(labels_.size() + n);
             std::int8_t* vector = labels_.data() + labels_.size() - n;
             list_.write(vector);
-            log_prob_.push_back(vector_log_prob(logs_, tree_.parents, vector, n));
+            log_prob_.push_back(vector_log_prob(logs_.row(), tree_.parents, vector, n));
         } while (list_.depth() < out.n_best && list_.advance());
         ranking_.write(labels_, log_prob_, n, out, row);  // rounding may order equals in another way
     }

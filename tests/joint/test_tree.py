@@ -228,6 +228,7 @@ def test_no_answer_depends_on_batches_or_threads(L):
             np.testing.assert_array_equal(part.labels, whole.labels[rows])
             np.testing.assert_array_equal(part.log_prob, whole.log_prob[rows])
         np.testing.assert_array_equal(other.sample(3, 1), batch.sample(3, 1))
+        np.testing.assert_array_equal(batch.sample(1, 1), batch.sample(3, 1)[:, :1])
         np.testing.assert_array_equal(batch[9:20].sample(3, 1), batch.sample(3, 1)[9:20])
         np.testing.assert_array_equal(batch[9:20].mode().log_prob, batch.mode().log_prob[9:20])
 

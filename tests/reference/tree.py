@@ -43,6 +43,18 @@ def poisson_binomial(marginals):
     return out
 
 
+def log_pair(z):
+    """Return log P(y = 0) and log P(y = 1) for log-odds z."""
+    tail = math.log1p(math.exp(-abs(z)))
+    return (-z - tail, -tail) if z > 0 else (-tail, z - tail)
+
+
+def probability(z):
+    """P(y = 1) for log-odds z."""
+    odds = math.exp(-abs(z))
+    return (1 if z >= 0 else odds) / (1 + odds)
+
+
 class PlainTree:
     """One row of a forest in plain Python: the passes every kernel is measured and tested against.
 
@@ -50,14 +62,16 @@ class PlainTree:
     ----------
     logits : (L, 2) array
     parents : sequence of int
+    like : PlainTree, optional
+        Another row of the same forest, whose structure is used again.
     """
 
-    def __init__(self, logits, parents):
+    def __init__(self, logits, parents, like=None):
+        self.z = logits.tolist()
+        if like is not None:
+            self.parents, self.children, self.order = like.parents, like.children, like.order
+            return
         self.parents = [int(parent) for parent in parents]
-        self.log = [[[label_log_prob(y, float(z)) for y in (0, 1)] for z in row] for row in logits]
-        for i, parent in enumerate(self.parents):
-            if parent < 0:
-                self.log[i][1] = self.log[i][0]
         self.children = [[] for _ in self.parents]
         for i, parent in enumerate(self.parents):
             if parent >= 0:
@@ -69,21 +83,26 @@ class PlainTree:
     def _given(self, i, values):
         return 0 if self.parents[i] < 0 else values[self.parents[i]]
 
+    def _logs(self):
+        return [(log_pair(zero), log_pair(one)) for zero, one in self.z]
+
     def log_prob(self, y):
-        return sum(self.log[i][self._given(i, y)][y[i]] for i in range(len(y)))
+        return sum(log_pair(self.z[i][self._given(i, y)])[y[i]] for i in range(len(y)))
 
     def mode(self):
         """Max-sum."""
+        log = self._logs()
         below = [[0.0, 0.0] for _ in self.parents]
         for i in reversed(self.order):
             for b in (0, 1):
                 below[i][b] += sum(
-                    max(self.log[c][b][v] + below[c][v] for v in (0, 1)) for c in self.children[i]
+                    max(log[c][b][0] + below[c][0], log[c][b][1] + below[c][1])
+                    for c in self.children[i]
                 )
         y = [0] * len(self.parents)
         for i in self.order:
-            zero, one = (self.log[i][self._given(i, y)][b] + below[i][b] for b in (0, 1))
-            y[i] = int(one > zero)
+            zero, one = log[i][self._given(i, y)]
+            y[i] = int(one + below[i][1] > zero + below[i][0])
         return y
 
     def marginals(self):
@@ -91,8 +110,8 @@ class PlainTree:
         p = [0.0] * len(self.parents)
         for i in self.order:
             above = self._given(i, p)
-            zero, one = (math.exp(self.log[i][a][1]) for a in (0, 1))
-            p[i] = (1 - above) * zero + above * one
+            zero, one = self.z[i]
+            p[i] = (1 - above) * probability(zero) + (above * probability(one) if above else 0.0)
         return p
 
     def pairwise(self):
@@ -103,7 +122,7 @@ class PlainTree:
             covariance[i][i] = p[i] * (1 - p[i])
             if self.parents[i] < 0:
                 continue
-            pull = math.exp(self.log[i][1][1]) - math.exp(self.log[i][0][1])
+            pull = probability(self.z[i][1]) - probability(self.z[i][0])
             for j in self.order[:t]:
                 covariance[i][j] = covariance[j][i] = pull * covariance[self.parents[i]][j]
         return [[p[i] * p[j] + covariance[i][j] for j in range(len(p))] for i in range(len(p))]
@@ -112,7 +131,7 @@ class PlainTree:
         """Ancestral, with the uniform number of every label."""
         y = [0] * len(self.parents)
         for i in self.order:
-            y[i] = int(uniforms[i] < math.exp(self.log[i][self._given(i, y)][1]))
+            y[i] = int(uniforms[i] < probability(self.z[i][self._given(i, y)]))
         return y
 
     def cardinality(self):
@@ -122,13 +141,11 @@ class PlainTree:
             below = [[1.0], [1.0]]
             for c in self.children[i]:
                 below = [_product(below[b], done[c][b]) for b in (0, 1)]
-            done[i] = [
-                [
-                    math.exp(self.log[i][a][0]) * zero + math.exp(self.log[i][a][1]) * one
-                    for zero, one in zip([*below[0], 0.0], [0.0, *below[1]], strict=True)
-                ]
-                for a in (0, 1)
-            ]
+            pairs = list(zip([*below[0], 0.0], [0.0, *below[1]], strict=True))
+            done[i] = []
+            for z in self.z[i]:
+                p, q = probability(-z), probability(z)
+                done[i].append([p * zero + q * one for zero, one in pairs])
         total = [1.0]
         for i in self.order:
             if self.parents[i] < 0:
@@ -137,6 +154,7 @@ class PlainTree:
 
     def top(self, k):
         """Log-probabilities of the k best: a label keeps the k best of its subtree."""
+        log = self._logs()
         done = [None] * len(self.parents)
         for i in reversed(self.order):
             below = [[(0.0, ())], [(0.0, ())]]
@@ -145,7 +163,7 @@ class PlainTree:
             done[i] = [
                 sorted(
                     (
-                        (score + self.log[i][a][b], ((i, b), rest))
+                        (score + log[i][a][b], ((i, b), rest))
                         for b in (0, 1)
                         for score, rest in below[b]
                     ),

@@ -203,8 +203,11 @@ class JointDistribution(ABC):
         """``k`` independent label vectors for each row, (n, k, L) int8."""
         k = checks.check_count(k, "k", 0)
         seed = checks.resolve_seed(random_state)
+        blocks = row_blocks(self.n_rows, k * self.n_labels)
+        if len(blocks) == 1:
+            return self._sample(k, seed)
         out = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
-        for block in row_blocks(self.n_rows, k * self.n_labels):
+        for block in blocks:
             out[block] = self[block]._sample(k, seed)
         return out
 
