@@ -126,7 +126,7 @@ SKLEARN_CHECKED = [
     ClassifierChain(base=LogisticRegression()),
     TreeNetwork(),
     TreeNetwork(base=LogisticRegression()),
-    TreeMixture(n_components=2),
-    ChainMixture(max_components=2),
+    TreeMixture(),
+    ChainMixture(),
     TreeEnsemble(n_estimators=3, bootstrap=False),
 ]
