@@ -22,7 +22,7 @@ from labelweave.joint import MixtureJoint, TreeJoint
 BEGIN = "<!-- written by python -m benchmarks.trees: begin -->"
 END = "<!-- written by python -m benchmarks.trees: end -->"
 # Labels, rows of ours, rows of plain Python.
-SIZES = ((6, 4000, 100), (14, 4000, 50), (53, 1000, 10), (374, 100, 1))
+SIZES = ((6, 40_000, 100), (14, 20_000, 50), (53, 5000, 10), (374, 100, 2))
 # The name of the quantity, ours for the batch, plain Python's for one row.
 Question = tuple[str, Callable[[TreeJoint], Any], Callable[[PlainTree, int], Any]]
 

@@ -127,7 +127,7 @@ void log_prob_of_one(const Tree& tree, const std::int8_t* labels, std::size_t be
             const std::int8_t* y = labels + (first + k) * n;
             for (std::size_t i = 0; i < n; ++i) {
                 const double here = z[factor_at(tree.parents, y, i)];
-                odds[k * n + i] = y[i] ? here : -here;
+                odds[k * n + i] = here * (2 * (y[i] & 1) - 1);  // no branch: labels cannot be foreseen
             }
         }
         sum_log_likelihoods(odds.data(), count, n, log_prob + first);

@@ -77,9 +77,10 @@ struct LaneFactors {
     Factors row_;
 };
 
-// Where the factor of label i stands, given the labels of a vector.
+// Where the factor of label i stands, given the labels of a vector. The lowest bit of a label counts: no branch, and
+// nothing outside the factors is read whatever a caller hands over.
 inline std::size_t factor_at(const std::int64_t* parents, const std::int8_t* labels, std::size_t i) {
-    return 2 * i + (parents[i] < 0 ? 0 : static_cast<std::size_t>(labels[parents[i]]));
+    return 2 * i + (parents[i] < 0 ? 0 : static_cast<std::size_t>(labels[parents[i]] & 1));
 }
 
 // log P(labels), added up in the order of the labels as sum_log_likelihoods does, to the last bit.
@@ -87,7 +88,7 @@ inline double vector_log_prob(RowFactors logs, const std::int64_t* parents, cons
                               std::size_t n_labels) {
     const double* by_value[2] = {logs.zero, logs.one};
     double total = 0.0;
-    for (std::size_t i = 0; i < n_labels; ++i) total += by_value[labels[i]][factor_at(parents, labels, i)];
+    for (std::size_t i = 0; i < n_labels; ++i) total += by_value[labels[i] & 1][factor_at(parents, labels, i)];
     return total;
 }
 

@@ -129,6 +129,17 @@ def test_top_of_mixtures_of_trees(seed, L, K, k, nested):
         assert len(set(listed)) == len(listed)
 
 
+def test_top_of_flat_rows_is_enumerated_where_lists_prove_nothing(monkeypatch):
+    monkeypatch.setattr("labelweave.joint.mixture.LIST_DEPTH", 5)
+    joint = trees(1, 3, 12, 3, scale=0.02)
+    assert not joint._top_by_search(5).exact.any()
+    top = joint.top(5)
+    assert top.exact.all()
+    np.testing.assert_allclose(
+        top.log_prob, np.sort(joint._log_table(np.arange(12)), axis=1)[:, :-6:-1], atol=1e-12
+    )
+
+
 def test_top_beyond_enumeration_is_proven_or_bounded():
     joint = trees(5, 12, 30, 3, scale=3.0)
     top, longer = joint.top(5), joint.top(40)

@@ -311,6 +311,16 @@ class TestKernelsRefuse:
                 self.logits, self.parents, self.order, *map(np.empty, shapes), 1
             )
 
+    def test_labels_other_than_0_and_1(self):
+        """Nothing is read outside the conditionals, whatever the labels are."""
+        joint = forest(3, 9)
+        labels = np.random.default_rng(0).choice([-128, -1, 0, 1, 127], size=(3, 2, 9))
+        labels = labels.astype(np.int8)
+        for part in (labels, np.ascontiguousarray(labels[:, :1])):
+            found = joint._log_prob_of_draws(part)
+            expected = joint._log_prob_of_draws(part & 1)
+            np.testing.assert_array_equal(found, expected)
+
     def test_bad_tables_lists_and_evidence(self):
         tree = (self.logits, self.parents, self.order)
         known = np.full((3, 2), -1, dtype=np.int8)

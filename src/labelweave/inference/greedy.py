@@ -12,8 +12,9 @@ from labelweave.joint import JointDistribution
 class Greedy:
     """Label by label, the likelier value given the values chosen before.
 
-    Chains go along their order; a mixture takes the best of its components' greedy vectors. The
-    answer is not always the mode, but the bound says how far from it the answer can be.
+    Chains go along their order; trees and independent labels give their mode, which costs no more;
+    a mixture takes the best of its components' greedy vectors. The answer is not always the mode,
+    but the bound says how far from it the answer can be.
 
     Examples
     --------

@@ -236,10 +236,10 @@ class MixtureJoint(JointDistribution):
         k = min(checks.check_count(k, "k"), 2**self.n_labels)
         found = self._top_by_search(k)
         few = (self.known < 0).sum(axis=1) <= MAX_ENUMERATED
-        for rows in np.flatnonzero(~found.exact & few)[:, None]:
-            exact = super(MixtureJoint, self[rows]).top(k)
-            found.labels[rows], found.log_prob[rows] = exact.labels, exact.log_prob
-            found.upper_bound[rows] = exact.upper_bound
+        rest = ~found.exact & few
+        enumerated = super(MixtureJoint, self[rest]).top(k)
+        found.labels[rest], found.log_prob[rest] = enumerated.labels, enumerated.log_prob
+        found.upper_bound[rest] = enumerated.upper_bound
         return found
 
     def _top_by_search(self, k: int) -> Ranked:
