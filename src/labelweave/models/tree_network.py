@@ -78,14 +78,8 @@ class TreeNetwork(MultiLabelClassifier):
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
-    >>> model.structure_
-    Structure(6 labels, 5 edges, gain 138.5)
-    0
-    └─ 2  +23.4
-       └─ 5  +37.0
-          └─ 1  +33.9
-             └─ 4  +24.0
-                └─ 3  +20.3
+    >>> model.structure_.parents
+    array([-1,  5,  0,  4,  1,  2])
     """
 
     def __init__(
