@@ -34,7 +34,16 @@ if TYPE_CHECKING:
         TableJoint,
         TreeJoint,
     )
-    from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
+    from labelweave.models import (
+        BinaryRelevance,
+        ChainEnsemble,
+        ChainMixture,
+        ClassifierChain,
+        Structure,
+        TreeEnsemble,
+        TreeMixture,
+        TreeNetwork,
+    )
 
 __version__ = "0.1.0"
 
@@ -46,6 +55,7 @@ __all__ = [
     "BinaryRelevance",
     "ChainEnsemble",
     "ChainJoint",
+    "ChainMixture",
     "ClassifierChain",
     "Dataset",
     "EpsilonApproximate",
@@ -60,10 +70,14 @@ __all__ = [
     "MixtureJoint",
     "Mode",
     "MonteCarlo",
+    "Structure",
     "SubsetLoss",
     "TableJoint",
     "Threshold",
+    "TreeEnsemble",
     "TreeJoint",
+    "TreeMixture",
+    "TreeNetwork",
     "Vote",
     "compare",
     "load",
@@ -99,7 +113,16 @@ _ROOMS = {
         "TableJoint",
         "TreeJoint",
     ),
-    "models": ("BinaryRelevance", "ChainEnsemble", "ClassifierChain"),
+    "models": (
+        "BinaryRelevance",
+        "ChainEnsemble",
+        "ChainMixture",
+        "ClassifierChain",
+        "Structure",
+        "TreeEnsemble",
+        "TreeMixture",
+        "TreeNetwork",
+    ),
 }
 
 

@@ -15,8 +15,12 @@ from labelweave.inference import Greedy
 from labelweave.models import (
     BinaryRelevance,
     ChainEnsemble,
+    ChainMixture,
     ClassifierChain,
     MultiLabelClassifier,
+    TreeEnsemble,
+    TreeMixture,
+    TreeNetwork,
 )
 
 
@@ -56,6 +60,7 @@ _RESAMPLED = {"known counts": "each member counts the rows of its own resample"}
 _RESAMPLED_BAYES = _RESAMPLED | {
     "identical rows": "naive Bayes smooths its counts, which differ by resample",
 }
+_SMOOTHED = {"identical rows": "naive Bayes smooths its counts, also those given a parent"}
 
 CASES = {
     "br": Case(BinaryRelevance()),
@@ -81,6 +86,35 @@ CASES = {
     "chain-bayes": Case(
         ClassifierChain(base=GaussianNB(), inference=Greedy()), unsuited=_NO_VARIANCE
     ),
+    "tree": Case(TreeNetwork()),
+    "tree-C1": Case(TreeNetwork(C=1.0, label_penalty=0.1)),
+    "tree-random": Case(
+        TreeNetwork(C=1.0, label_penalty=0.1, structure="random", decision="hamming")
+    ),
+    "tree-logistic": Case(TreeNetwork(base=_LOGISTIC, structure="random"), bitwise=False),
+    "tree-bayes": Case(TreeNetwork(base=BernoulliNB(), screen=2), unsuited=_SMOOTHED),
+    "tree-tree": Case(TreeNetwork(base=_TREE, screen=2), trusted=("sklearn.tree._tree.Tree",)),
+    "trees": Case(TreeMixture(C=1.0, label_penalty=0.1, max_components=3)),
+    "trees-2": Case(TreeMixture(n_components=2)),
+    "trees-published": Case(
+        TreeMixture(n_components=2, gate="constant", C=1.0, label_penalty=0.1, decision="hamming")
+    ),
+    "chains": Case(ChainMixture(C=1.0, label_penalty=0.1, max_components=3)),
+    "chains-random": Case(
+        ChainMixture(n_components=2, C=1.0, label_penalty=0.1, order="random", inference=Greedy())
+    ),
+    "tree-ensemble": Case(
+        TreeEnsemble(n_estimators=3, C=1.0, label_penalty=0.1), unsuited=_RESAMPLED
+    ),
+    "tree-ensemble-learned": Case(
+        TreeEnsemble(
+            n_estimators=2, structure="learned", C=1.0, label_penalty=0.1, decision="subset"
+        ),
+        unsuited=_RESAMPLED,
+    ),
+    "tree-ensemble-bayes": Case(
+        TreeEnsemble(n_estimators=2, base=BernoulliNB()), unsuited=_RESAMPLED_BAYES
+    ),
 }
 
 # For scikit-learn's own checks: the defaults and one with a base classifier. (They want no
@@ -90,4 +124,9 @@ SKLEARN_CHECKED = [
     ClassifierChain(),
     ChainEnsemble(n_estimators=3, bootstrap=False),
     ClassifierChain(base=LogisticRegression()),
+    TreeNetwork(),
+    TreeNetwork(base=LogisticRegression()),
+    TreeMixture(),
+    ChainMixture(),
+    TreeEnsemble(n_estimators=3, bootstrap=False),
 ]

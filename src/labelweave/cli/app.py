@@ -17,6 +17,7 @@ from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
 from labelweave.cli.fit import fit
 from labelweave.cli.predict import predict
+from labelweave.cli.tree import tree
 
 __all__ = ["app"]
 
@@ -109,5 +110,5 @@ def root(
     """  # noqa: D301
 
 
-for command in (compare, fit, predict, evaluate, datasets):
+for command in (compare, fit, predict, evaluate, tree, datasets):
     app.command()(command)

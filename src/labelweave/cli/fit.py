@@ -48,10 +48,7 @@ def fit(
         estimator = evaluation.make_method(method, seed=seed)
     data = load_dataset(dataset, labels)
     started = time.perf_counter()
-    try:
-        fitted = _fit_named(evaluation.with_scaling(estimator, data.X, scale_of(scale)), data)
-    except ValueError as error:
-        raise WorkFailedError(f"{method} cannot be fitted to {data.name}: {error}") from error
+    fitted = fit_method(estimator, method, data, scale)
     seconds = time.perf_counter() - started
     with argument("--model"):
         persistence.save(fitted, model)
@@ -60,6 +57,16 @@ def fit(
         f"{data.n_labels} labels) in {seconds:.2f} s; model: {model}",
         err=True,
     )
+
+
+def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -> Any:
+    """Fit an estimator, on scaled features where asked for; `method` is what the user called it."""
+    from labelweave import evaluation
+
+    try:
+        return _fit_named(evaluation.with_scaling(estimator, data.X, scale_of(scale)), data)
+    except ValueError as error:
+        raise WorkFailedError(f"{method} cannot be fitted to {data.name}: {error}") from error
 
 
 def _fit_named(estimator: Any, data: Dataset) -> Any:

@@ -47,6 +47,10 @@ METHODS: dict[str, Method] = {
     "bestfirst": Method("ClassifierChain(inference=BestFirst())", "probabilistic chain, proven"),
     "ecc": Method("ChainEnsemble(decision=Vote())", "ensemble of chains, votes"),
     "epcc": Method("ChainEnsemble()", "ensemble of probabilistic chains, averaged marginals"),
+    "sc": Method("TreeNetwork()", "tree network: every label given one other at most"),
+    "mc": Method("TreeMixture()", "mixture of tree networks"),
+    "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
+    "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
 }
 
 # A name without a dot is a public name of one of these.

@@ -39,15 +39,24 @@ def estimate(
         return from_draws(joint, quantity, samples, seed)
     exact = joint._is_exact(quantity)
     if exact.all():
-        return Estimate.of_exact(joint._exact(quantity))
+        return Estimate.of_exact(_computed(joint, quantity))
     if not exact.any():
         return from_draws(joint, quantity, DEFAULT_SAMPLES, seed)
-    computed = joint[exact]._exact(quantity)
+    computed = _computed(joint[exact], quantity)
     drawn = from_draws(joint[~exact], quantity, DEFAULT_SAMPLES, seed)
     value = np.empty((joint.n_rows, *computed.shape[1:]))
     error = np.zeros_like(value)
     value[exact], value[~exact], error[~exact] = computed, drawn.value, drawn.standard_error
     return Estimate(value, error, exact)
+
+
+def _computed(joint: JointDistribution, quantity: Quantity) -> Floats:
+    """Return the exact quantity; a label that is known has no rounding error in its marginal."""
+    value = joint._exact(quantity)
+    if quantity != "marginals":
+        return value
+    known = joint.known
+    return np.where(known >= 0, known, value)
 
 
 def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:

@@ -10,6 +10,7 @@ from labelweave.logistic.conditionals import (
     fit_conditionals,
     fit_structures,
     structure_losses,
+    structure_penalties,
 )
 from labelweave.logistic.edges import EdgeWeights, edge_weights
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
@@ -29,4 +30,5 @@ __all__ = [
     "solve",
     "solve_problems",
     "structure_losses",
+    "structure_penalties",
 ]

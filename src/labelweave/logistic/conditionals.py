@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._core import native
-from labelweave.logistic.path import choose_penalties, held_out_losses
+from labelweave.logistic.path import PenaltyChoice, choose_penalties, held_out_losses
 from labelweave.logistic.problem import (
     Floats,
     LogisticProblems,
@@ -153,9 +153,15 @@ def fit_structures(
     problems = _structure_problems(X, Y, structures, as_weights(sample_weight), bags)
     n_structures = len(structures)
     n_labels = problems.n_problems // n_structures
-    first = _structure_problems(X, Y, structures[:1], as_weights(sample_weight), None)
-    chosen = choose_penalties(
-        first, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
+    chosen = structure_penalties(
+        X,
+        Y,
+        structures[0],
+        C=C,
+        label_penalty=label_penalty,
+        sample_weight=sample_weight,
+        seed=seed,
+        n_threads=n_threads,
     )
     shape = (problems.n_problems, 1)
     problems = replace(
@@ -176,6 +182,36 @@ def fit_structures(
         )
         for part in (slice(m * n_labels, (m + 1) * n_labels) for m in range(n_structures))
     ]
+
+
+def structure_penalties(
+    X: Any,
+    Y: ArrayLike,
+    structure: NDArray[np.bool_],
+    *,
+    C: float | str = "cv",
+    label_penalty: float | str = "cv",
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> PenaltyChoice:
+    """Choose the penalties that are "cv" for the conditionals of one structure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.logistic import structure_penalties
+    >>> X, Y = np.arange(12.0)[:, None], np.array([[0, 0], [1, 1]] * 6)
+    >>> forwards = np.array([[False, False], [True, False]])
+    >>> structure_penalties(X, Y, forwards, C=1.0).C
+    1.0
+    """
+    if "cv" not in (C, label_penalty):
+        return PenaltyChoice(float(C), float(label_penalty))
+    problems = _structure_problems(X, Y, [structure], as_weights(sample_weight), None)
+    return choose_penalties(
+        problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
+    )
 
 
 def structure_losses(

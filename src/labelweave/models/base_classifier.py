@@ -16,6 +16,9 @@ from labelweave.joint.enumeration import row_blocks
 
 Floats = NDArray[np.float64]
 
+# What one row can cost a parent at most when edges are weighed: a probability of about 1e-6.
+_LARGEST_LOSS = 14.0
+
 
 class ConstantConditional:
     """The conditional of a label with one class in training: its smoothed frequency.
@@ -39,9 +42,7 @@ def fit_bases(
     n_jobs: int | None,
 ) -> list[Any]:
     """Fit a clone of `base` for each label j on [X, labels of parents[j]]."""
-    _check_base(base)
-    if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
-        raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
+    check_base(base, sample_weight)
     random = check_random_state(random_state)
     seeds = random.randint(2**31 - 1, size=labels.shape[1])
     return list(
@@ -52,7 +53,8 @@ def fit_bases(
     )
 
 
-def _check_base(base: Any) -> None:
+def check_base(base: Any, sample_weight: Floats | None) -> None:
+    """Refuse a `base` that cannot be the conditional of a label."""
     if isinstance(base, type):
         raise ValueError(f"base must be a classifier, not a class: write {base.__name__}()")
     is_estimator = hasattr(base, "__sklearn_tags__")
@@ -61,6 +63,8 @@ def _check_base(base: Any) -> None:
             f"base must be a scikit-learn classifier with predict_proba; got {base!r}. "
             "Wrap it, e.g. in sklearn.calibration.CalibratedClassifierCV, if it has none"
         )
+    if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
+        raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
 
 
 def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None, seed: int) -> Any:
@@ -77,6 +81,68 @@ def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None,
 
 def _is_open_seed(name: str, value: Any) -> bool:
     return name.rpartition("__")[2] == "random_state" and value is None
+
+
+def base_edge_weights(
+    base: Any,
+    X: Any,
+    labels: NDArray[np.int8],
+    held_out: NDArray[np.bool_],
+    candidates: NDArray[np.bool_],
+    sample_weight: Floats | None,
+    random_state: Any,
+    n_jobs: int | None,
+) -> tuple[Floats, Floats]:
+    """Held-out log-likelihood of each label given each candidate parent, and given none.
+
+    The weights are those of `labelweave.logistic.edge_weights`, by plain fits of `base`:
+    ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
+    """
+    check_base(base, sample_weight)
+    n_labels = labels.shape[1]
+    parents = [
+        (target, parent)
+        for target in range(n_labels)
+        for parent in (-1, *np.flatnonzero(candidates[:, target]))
+    ]
+    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_labels)
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_edge_weight)(
+            base, X, labels, target, parent, held_out, sample_weight, seeds[target]
+        )
+        for target, parent in parents
+    )
+    weights = dict(zip(parents, found, strict=True))
+    alone = np.array([weights[target, -1] for target in range(n_labels)])
+    pair = np.tile(alone, (n_labels, 1))
+    for (target, parent), weight in weights.items():
+        if parent >= 0:
+            pair[parent, target] = weight
+    return pair, alone
+
+
+def _edge_weight(
+    base: Any,
+    X: Any,
+    labels: NDArray[np.int8],
+    target: int,
+    parent: int,
+    held_out: NDArray[np.bool_],
+    sample_weight: Floats | None,
+    seed: int,
+) -> float:
+    columns = np.array([parent] if parent >= 0 else [], dtype=np.int64)
+    extended = with_labels(X, labels, columns)
+    total = 0.0
+    for outside in held_out:
+        weight = None if sample_weight is None else sample_weight[~outside]
+        estimator = _fit_one(base, extended[~outside], labels[~outside, target], weight, seed)
+        log_odds = base_log_odds(estimator, extended[outside])
+        sign = 2.0 * labels[outside, target] - 1.0
+        # A classifier that is certain and wrong loses much, not everything.
+        loss = np.minimum(np.logaddexp(0.0, -sign * log_odds), _LARGEST_LOSS)
+        total -= float(loss.sum() if sample_weight is None else loss @ sample_weight[outside])
+    return total
 
 
 def chain_log_odds(

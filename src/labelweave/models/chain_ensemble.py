@@ -6,22 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import poisson
 
-from labelweave._core import native
 from labelweave.decision import Decision
-from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
-from labelweave.logistic import fit_structures
-from labelweave.logistic.row_keys import row_keys
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.joint import ChainJoint, JointDistribution
+from labelweave.logistic import LinearConditionals, PenaltyChoice, structure_penalties
 from labelweave.models.classifier_chain import ClassifierChain
+from labelweave.models.ensemble import UniformEnsemble
 from labelweave.models.order import earlier_labels
 
-# Probabilities that a row is drawn at most 0, 1, 2, ... times.
-_POISSON = poisson.cdf(np.arange(20), 1.0)
 
-
-class ChainEnsemble(MultiLabelClassifier):
+class ChainEnsemble(UniformEnsemble):
     """Probabilistic classifier chains with random orders on resampled rows.
 
     The joint distribution is the uniform mixture of the chains'. ``decision="hamming"`` averages
@@ -98,82 +92,50 @@ class ChainEnsemble(MultiLabelClassifier):
     def _fit(
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
-        if not isinstance(self.n_estimators, (int, np.integer)) or self.n_estimators < 1:
-            raise ValueError(
-                f"n_estimators must be a positive whole number; got {self.n_estimators!r}"
-            )
-        seed = self._seed()
-        random = np.random.default_rng(seed)
-        self.orders_ = [random.permutation(self.n_labels_) for _ in range(self.n_estimators)]
-        bags = self._bags(X, seed)
+        self.orders_, chains = self._fit_members(X, labels, sample_weight)
+        if chains:
+            self.chains_ = chains
+
+    def _structures(
+        self,
+        X: Any,
+        labels: NDArray[np.int8],
+        sample_weight: NDArray[np.float64] | None,
+        bags: NDArray[np.float64] | None,
+    ) -> tuple[list[NDArray[np.int64]], PenaltyChoice]:
+        random = np.random.default_rng(self._seed())
+        orders = [random.permutation(self.n_labels_) for _ in range(self.n_estimators)]
         if self.base is not None:
-            self.chains_ = [
-                ClassifierChain(
-                    base=self.base, order=order, n_jobs=self.n_jobs, random_state=seed + k
-                ).fit(*_drawn(X, labels, sample_weight, None if bags is None else bags[:, k]))
-                for k, order in enumerate(self.orders_)
-            ]
-            return
-        self.conditionals_ = fit_structures(
+            return orders, PenaltyChoice(np.nan, np.nan)
+        penalties = structure_penalties(
             X,
             labels,
-            [earlier_labels(order) for order in self.orders_],
+            self._uses(orders[0]),
             C=self._penalty("C"),
             label_penalty=self._penalty("label_penalty"),
             sample_weight=sample_weight,
-            bags=bags,
-            seed=seed,
+            seed=self._seed(),
             n_threads=self._n_threads(),
         )
-        self.C_ = self.conditionals_[0].C
-        self.label_penalty_ = self.conditionals_[0].label_penalty
-        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+        return orders, penalties
 
-    def _bags(self, X: Any, seed: int) -> NDArray[np.float64] | None:
-        """How often each row is drawn for each chain, (n, M): Poisson's bootstrap.
+    def _uses(self, structure: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return earlier_labels(structure)
 
-        The draws are keyed by the rows' content, so that neither their order nor their repetition
-        changes what is learned.
-        """
-        if not self.bootstrap:
-            return None
-        keys, uniform = row_keys(X), np.empty((X.shape[0], 1))
-        bags = np.empty((X.shape[0], self.n_estimators))
-        for member in range(self.n_estimators):
-            native.fill_uniform(seed, keys, member, uniform)
-            bags[:, member] = np.searchsorted(_POISSON, uniform[:, 0])
-        bags[:, ~bags.any(axis=0)] = 1.0  # a few rows may all stay out
-        return bags
+    def _base_member(self, structure: NDArray[np.int64], seed: int) -> ClassifierChain:
+        return ClassifierChain(
+            base=self.base, order=structure, n_jobs=self.n_jobs, random_state=seed
+        )
+
+    def _member(
+        self,
+        conditionals: LinearConditionals,
+        structure: NDArray[np.int64],
+        X: Any,
+        shared: dict[str, Any],
+    ) -> JointDistribution:
+        scores = conditionals.scores(X, n_threads=self._n_threads())
+        return ChainJoint(scores, conditionals.coupling, structure, **shared)
 
     def _joint(self, X: Any) -> JointDistribution:
-        shared: dict[str, Any] = {
-            "label_names": self._names(),
-            "row_ids": row_keys(X),
-            "n_threads": self._n_threads(),
-        }
-        if hasattr(self, "chains_"):
-            members = [chain.predict_joint(X) for chain in self.chains_]
-        else:
-            members = [
-                ChainJoint(
-                    conditionals.scores(X, n_threads=self._n_threads()),
-                    conditionals.coupling,
-                    order,
-                    **shared,
-                )
-                for conditionals, order in zip(self.conditionals_, self.orders_, strict=True)
-            ]
-        return MixtureJoint(np.full(len(members), 1 / len(members)), members, **shared)
-
-
-def _drawn(
-    X: Any,
-    labels: NDArray[np.int8],
-    sample_weight: NDArray[np.float64] | None,
-    counts: NDArray[np.float64] | None,
-) -> tuple[Any, NDArray[np.int8], NDArray[np.float64] | None]:
-    """Rows as often as they are drawn: not every classifier knows sample weights."""
-    if counts is None:
-        return X, labels, sample_weight
-    rows = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
-    return X[rows], labels[rows], None if sample_weight is None else sample_weight[rows]
+        return self._averaged(X, self.orders_, getattr(self, "chains_", []))

@@ -1,17 +1,21 @@
-"""Show results to a person: tables, and notes on what went wrong."""
+"""Show results to a person: tables, trees, and notes on what went wrong."""
 
 from labelweave.report.console import Symbols, make_console
 from labelweave.report.listings import show_catalogue, show_scores
 from labelweave.report.notes import failure_notes, warning_notes
+from labelweave.report.structures import FIGURE_FORMATS, save_structures, show_structures
 from labelweave.report.tables import comparison_tables, show_comparison
 
 __all__ = [
+    "FIGURE_FORMATS",
     "Symbols",
     "comparison_tables",
     "failure_notes",
     "make_console",
+    "save_structures",
     "show_catalogue",
     "show_comparison",
     "show_scores",
+    "show_structures",
     "warning_notes",
 ]

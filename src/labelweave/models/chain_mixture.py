@@ -1,0 +1,217 @@
+"""Mixtures of classifier chains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelweave.decision import Decision
+from labelweave.inference import Inference
+from labelweave.joint import ChainJoint, JointDistribution
+from labelweave.logistic import (
+    LinearConditionals,
+    PenaltyChoice,
+    structure_losses,
+    structure_penalties,
+)
+from labelweave.models.mixture import MAX_COMPONENTS, StructuredMixture
+from labelweave.models.order import candidate_orders, earlier_labels, resolve_order
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ChainOrder:
+    """The labels of a chain from first to last.
+
+    Attributes
+    ----------
+    order : (L,) int array
+
+    Examples
+    --------
+    >>> ChainOrder(np.array([1, 0])).uses()
+    array([[False,  True],
+           [False, False]])
+    """
+
+    order: NDArray[np.int64]
+
+    def uses(self) -> NDArray[np.bool_]:
+        """Return which labels come before each, (L, L)."""
+        return earlier_labels(self.order)
+
+
+@dataclass(frozen=True)
+class ChainLearner:
+    """Finds the orders of a mixture's chains.
+
+    Attributes
+    ----------
+    X : (n, D) array or CSR
+    labels : (n, L) int8 array
+    sample_weight : (n,) array or None
+    order : (L,) array, "random" or "auto"
+    seed, n_threads : int
+    """
+
+    X: Any
+    labels: NDArray[np.int8]
+    sample_weight: Floats | None
+    order: NDArray[np.int64] | str
+    seed: int
+    n_threads: int
+
+    def component(
+        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int
+    ) -> ChainOrder:
+        """Return the order of chain `index` for rows that count differently."""
+        if not isinstance(self.order, str):
+            return ChainOrder(self.order)
+        n_labels = self.labels.shape[1]
+        if self.order == "random":
+            random = np.random.default_rng([self.seed, index])
+            return ChainOrder(random.permutation(n_labels).astype(np.int64))
+        weight = self.sample_weight
+        if row_weight is not None:
+            weight = row_weight if weight is None else weight * row_weight
+        orders = candidate_orders(self.labels, self.seed)
+        losses = structure_losses(
+            self.X,
+            self.labels,
+            [earlier_labels(order) for order in orders],
+            C=penalties.C,
+            label_penalty=penalties.label_penalty,
+            sample_weight=weight,
+            seed=self.seed,
+            n_threads=self.n_threads,
+        )
+        return ChainOrder(orders[int(losses.argmin())])
+
+    def restricted(self, rows: NDArray[np.intp]) -> ChainLearner:
+        """Return the learner for some of the rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
+
+
+class ChainMixture(StructuredMixture):
+    """A mixture of probabilistic classifier chains: P(y|x) = Σ_k λ_k(x) P(y|x, chain k).
+
+    Learned as `TreeMixture` is, with chains for components: each label depends on all labels before
+    it in the chain's order.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Number of chains; "auto" goes on as long as held-out rows are explained better.
+    max_components : int, default=8
+        Chains that "auto" goes up to.
+    gate : {"linear", "constant"}, default="linear"
+        Whether the mixing weights depend on x, by a linear model, or not.
+    C : float or "cv", default="cv"
+        Inverse penalty of the features, in the chains and in the gate; "cv" chooses it by
+        cross-validated log-likelihood of a single chain.
+    label_penalty : float or "cv", default="cv"
+        Penalty of the earlier labels' coefficients relative to the features'.
+    order : None, "random", "auto", or sequence of int or str, default=None
+        The labels from first to last, in every chain; None is the order of y's columns. "random"
+        draws another order for each chain, "auto" takes the best of ten candidates for the rows
+        each chain starts from.
+    inference : "auto" or strategy, default="auto"
+        How the most probable label vector is looked for; see `labelweave.inference`.
+    decision : {"subset", "hamming"} or callable, default="subset"
+        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+    n_jobs : int, optional
+        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds and random orders. None counts as 0.
+    verbose : int, default=0
+        Above zero, `fit` tells what it chose.
+
+    Attributes
+    ----------
+    components_ : list of ChainOrder
+        The order of each chain.
+    n_components_, conditionals_, gate_, history_, objectives_, C_, label_penalty_
+        As in `TreeMixture`.
+
+    Examples
+    --------
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.models import ChainMixture
+    >>> data = load_emotions()
+    >>> model = ChainMixture(n_components=2, C=0.01, label_penalty=0.03)
+    >>> model.fit(data.X[:400], data.Y[:400]).predict(data.X[400:402])
+    array([[0, 0, 1, 1, 1, 0],
+           [0, 0, 0, 0, 0, 1]])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int | str = "auto",
+        max_components: int = MAX_COMPONENTS,
+        gate: str = "linear",
+        C: float | str = "cv",
+        label_penalty: float | str = "cv",
+        order: str | ArrayLike | None = None,
+        inference: str | Inference = "auto",
+        decision: str | Decision = "subset",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.max_components = max_components
+        self.gate = gate
+        self.C = C
+        self.label_penalty = label_penalty
+        self.order = order
+        self.inference = inference
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _learner(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
+    ) -> ChainLearner:
+        open_order = isinstance(self.order, str) and self.order in ("random", "auto")
+        order = resolve_order(
+            None if open_order else self.order, self.n_labels_, self._names(), self._seed()
+        )
+        return ChainLearner(
+            X=X,
+            labels=labels,
+            sample_weight=sample_weight,
+            order=str(self.order) if open_order else order,
+            seed=self._seed(),
+            n_threads=self._n_threads(),
+        )
+
+    def _penalties(self, learner: ChainLearner) -> PenaltyChoice:
+        # Penalties hardly depend on the order: they are chosen for the labels as they come.
+        order = np.arange(self.n_labels_) if isinstance(learner.order, str) else learner.order
+        return structure_penalties(
+            learner.X,
+            learner.labels,
+            earlier_labels(order),
+            C=self._penalty("C"),
+            label_penalty=self._penalty("label_penalty"),
+            sample_weight=learner.sample_weight,
+            seed=learner.seed,
+            n_threads=learner.n_threads,
+        )
+
+    def _member(
+        self,
+        conditionals: LinearConditionals,
+        component: ChainOrder,
+        X: Any,
+        shared: dict[str, Any],
+    ) -> JointDistribution:
+        scores = conditionals.scores(X, n_threads=self._n_threads())
+        return ChainJoint(scores, conditionals.coupling, component.order, **shared)

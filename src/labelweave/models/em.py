@@ -1,0 +1,199 @@
+"""Expectation maximisation for mixtures of structured components.
+
+A component is a set of linear conditionals, one per label, each given the features and the labels
+its structure names: a tree, a chain or nothing at all. All components' conditionals are refitted in
+one call of the logistic engine, from where they were.
+
+The penalised log-likelihood ``Σ_n w_n log Σ_k λ_k(x_n) P_k(y_n|x_n) - penalties`` never falls: the
+penalties are the same in every iteration, and a refit starts where the last one ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from labelweave.logistic import LinearConditionals, LogisticProblems, PenaltyChoice, solve_problems
+from labelweave.models.gate import Gate, GateProblem
+
+Floats = NDArray[np.float64]
+Uses = NDArray[np.bool_]
+
+#: Refits that are this exact go the same way whatever form the data came in: rows repeated or
+#: weighted, in any order.
+EXACT = 1e-14
+#: Enough to compare mixtures.
+ROUGH = 1e-7
+# A component that explains less than this share of a row, or a label that has less than this of one
+# class left in a component, keeps its parameters: nothing more can be learned about it.
+_LEAST_WEIGHT = 1e-8
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Parameters of K components and their mixing weights.
+
+    Attributes
+    ----------
+    uses : (K, L, L) bool array
+        ``uses[k, j, i]``: label j depends on label i in component k.
+    weights : (K, L, D) array
+    intercept : (K, L) array
+    coupling : (K, L, L) array
+    gate : Gate
+    """
+
+    uses: Uses
+    weights: Floats
+    intercept: Floats
+    coupling: Floats
+    gate: Gate
+
+    @property
+    def n_components(self) -> int:
+        """Number of components K."""
+        return len(self.uses)
+
+    def conditionals(self, penalties: PenaltyChoice) -> list[LinearConditionals]:
+        """Return the conditionals of every component."""
+        return [
+            LinearConditionals(
+                self.weights[k],
+                self.intercept[k],
+                self.coupling[k],
+                penalties.C,
+                penalties.label_penalty,
+            )
+            for k in range(self.n_components)
+        ]
+
+
+@dataclass(frozen=True)
+class EM:
+    """What mixtures are fitted to, and how.
+
+    Attributes
+    ----------
+    X : (n, D) array or CSR
+    labels : (n, L) int8 array
+    weight : (n,) array
+    penalties : PenaltyChoice
+        Of every component, whatever its share of the rows.
+    gate : GateProblem
+    n_threads : int
+    tol : float
+        Tolerance of the refits.
+    """
+
+    X: Any
+    labels: NDArray[np.int8]
+    weight: Floats
+    penalties: PenaltyChoice
+    gate: GateProblem
+    n_threads: int
+    tol: float = EXACT
+
+    def log_probs(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
+        """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
+        features = self.X if X is None else X
+        truth = (self.labels if labels is None else labels).astype(np.float64)
+        columns = []
+        for component in mixture.conditionals(self.penalties):
+            z = component.scores(features, n_threads=self.n_threads) + truth @ component.coupling.T
+            columns.append((truth * z - np.logaddexp(0.0, z)).sum(axis=1))
+        return np.stack(columns, axis=1)
+
+    def log_joint(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
+        """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
+        features = self.X if X is None else X
+        return self.log_probs(mixture, X, labels) + mixture.gate.log_weights(
+            features, self.n_threads
+        )
+
+    def penalty(self, mixture: Mixture) -> float:
+        """Return what the parameters cost the penalised log-likelihood."""
+        coupling = self.penalties.label_penalty * (mixture.coupling**2).sum()
+        features = (mixture.weights**2).sum()
+        return float(features + coupling) / (2.0 * self.penalties.C) + mixture.gate.penalty
+
+    def run(
+        self, mixture: Mixture, n_iterations: int, tol: float = 1e-5
+    ) -> tuple[Mixture, list[float]]:
+        """Iterate until the objective gains less than `tol` per unit of weight.
+
+        Returns the mixture and the penalised log-likelihood before each iteration and at the end.
+        """
+        total = float(self.weight.sum())
+        objectives: list[float] = []
+        for iteration in range(n_iterations + 1):
+            log_joint = self.log_joint(mixture)
+            evidence = logsumexp(log_joint, axis=1)
+            objectives.append(float(self.weight @ evidence) - self.penalty(mixture))
+            gained = np.inf if iteration == 0 else objectives[-1] - objectives[-2]
+            if iteration == n_iterations or gained < tol * total:
+                break
+            mixture = self.refit(mixture, np.exp(log_joint - evidence[:, None]))
+        return mixture, objectives
+
+    def start(self, uses: Uses, responsibilities: Floats) -> Mixture:
+        """Fit components to rows that are shared out by (n, K) responsibilities."""
+        n_components, n_labels = uses.shape[:2]
+        negative, positive = self._classes()
+        zero = Mixture(
+            uses=uses,
+            weights=np.zeros((n_components, n_labels, self.X.shape[1])),
+            intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
+            coupling=np.zeros((n_components, n_labels, n_labels)),
+            gate=self.gate.fit(responsibilities * self.weight[:, None], tol=self.tol),
+        )
+        return self.refit(zero, responsibilities, gate=False)
+
+    def refit(self, mixture: Mixture, responsibilities: Floats, *, gate: bool = True) -> Mixture:
+        """Return the M-step: all conditionals, and the gate, refitted to the responsibilities."""
+        shares = responsibilities * self.weight[:, None]
+        if gate:
+            mixture = replace(mixture, gate=self.gate.fit(shares, mixture.gate, self.tol))
+        component, label = np.nonzero(self._learnable(shares))
+        if len(component) == 0:
+            return mixture
+        chosen = (component, label)
+        shape = (len(component), 1)
+        has_extras = bool(mixture.uses[chosen].any())
+        parts = [mixture.weights[chosen], mixture.intercept[chosen][:, None]]
+        problems = LogisticProblems(
+            X=self.X,
+            targets=self.labels,
+            target_of=label.astype(np.int32),
+            C=np.full(shape, self.penalties.C),
+            extra_penalty=np.full(shape, self.penalties.label_penalty),
+            extras=sp.csr_array(self.labels, dtype=np.float64) if has_extras else None,
+            uses=mixture.uses[chosen] if has_extras else None,
+            weights=shares,
+            weight_of=component.astype(np.int32),
+            start=np.hstack([*parts, mixture.coupling[chosen]] if has_extras else parts),
+        )
+        solutions = solve_problems(problems, tol=self.tol, n_threads=self.n_threads)
+        weights, intercept = mixture.weights.copy(), mixture.intercept.copy()
+        coupling = mixture.coupling.copy()
+        weights[chosen], intercept[chosen] = solutions.coef, solutions.intercept
+        if has_extras:
+            coupling[chosen] = solutions.extra_coef
+        return replace(mixture, weights=weights, intercept=intercept, coupling=coupling)
+
+    def _learnable(self, shares: Floats) -> NDArray[np.bool_]:
+        """Which labels of which components, (K, L), have rows of both classes to learn from."""
+        positive = shares.T @ self.labels
+        negative = shares.T @ (1 - self.labels)
+        negative_all, positive_all = self._classes()
+        constant = (negative_all == 0) | (positive_all == 0)
+        learnable: NDArray[np.bool_] = (np.minimum(negative, positive) > _LEAST_WEIGHT) & ~constant
+        return learnable
+
+    def _classes(self) -> tuple[Floats, Floats]:
+        """Weight of the negative and of the positive rows of every label."""
+        return self.weight @ (1 - self.labels), self.weight @ self.labels

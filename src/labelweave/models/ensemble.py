@@ -1,0 +1,132 @@
+"""What ensembles share: members with structures of their own on resampled rows, averaged."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import poisson
+
+from labelweave._core import native
+from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.logistic import LinearConditionals, PenaltyChoice, fit_structures
+from labelweave.logistic.row_keys import row_keys
+from labelweave.models.base import MultiLabelClassifier
+
+Floats = NDArray[np.float64]
+
+# Probabilities that a row is drawn at most 0, 1, 2, ... times.
+_POISSON = poisson.cdf(np.arange(20), 1.0)
+
+
+class UniformEnsemble(MultiLabelClassifier):
+    """The uniform mixture of members that differ by structure and by the rows they saw.
+
+    A subclass names the structures and penalties (`_structures`), makes a member of any base
+    classifier (`_base_member`) and the joint of a linear one (`_member`).
+
+    Examples
+    --------
+    >>> from labelweave.models import ChainEnsemble
+    >>> issubclass(ChainEnsemble, UniformEnsemble)
+    True
+    """
+
+    n_estimators: int
+    base: Any
+    bootstrap: bool
+
+    @abstractmethod
+    def _structures(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None, bags: Floats | None
+    ) -> tuple[list[Any], PenaltyChoice]:
+        """Return the structures and their penalties, which are of no use with `base`."""
+
+    @abstractmethod
+    def _uses(self, structure: Any) -> NDArray[np.bool_]:
+        """Return which labels each label depends on."""
+
+    @abstractmethod
+    def _base_member(self, structure: Any, seed: int) -> MultiLabelClassifier:
+        """Return an unfitted member of base classifiers."""
+
+    @abstractmethod
+    def _member(
+        self, conditionals: LinearConditionals, structure: Any, X: Any, shared: dict[str, Any]
+    ) -> JointDistribution:
+        """Return the joint distribution of a linear member."""
+
+    def _fit_members(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None
+    ) -> tuple[list[Any], list[Any]]:
+        """Fit the members; return their structures and, with `base`, the fitted members."""
+        if not isinstance(self.n_estimators, (int, np.integer)) or self.n_estimators < 1:
+            raise ValueError(
+                f"n_estimators must be a positive whole number; got {self.n_estimators!r}"
+            )
+        bags = self._bags(X, self._seed())
+        structures, penalties = self._structures(X, labels, sample_weight, bags)
+        if self.base is not None:
+            return structures, [
+                self._base_member(structure, self._seed() + k).fit(
+                    *_drawn(X, labels, sample_weight, None if bags is None else bags[:, k])
+                )
+                for k, structure in enumerate(structures)
+            ]
+        self.conditionals_ = fit_structures(
+            X,
+            labels,
+            [self._uses(structure) for structure in structures],
+            C=penalties.C,
+            label_penalty=penalties.label_penalty,
+            sample_weight=sample_weight,
+            bags=bags,
+            n_threads=self._n_threads(),
+        )
+        self.C_, self.label_penalty_ = penalties.C, penalties.label_penalty
+        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+        return structures, []
+
+    def _bags(self, X: Any, seed: int) -> Floats | None:
+        """How often each row is drawn for each member, (n, M): Poisson's bootstrap.
+
+        The draws are keyed by the rows' content, so that neither their order nor their repetition
+        changes what is learned.
+        """
+        if not self.bootstrap:
+            return None
+        keys, uniform = row_keys(X), np.empty((X.shape[0], 1))
+        bags = np.empty((X.shape[0], self.n_estimators))
+        for member in range(self.n_estimators):
+            native.fill_uniform(seed, keys, member, uniform)
+            bags[:, member] = np.searchsorted(_POISSON, uniform[:, 0])
+        bags[:, ~bags.any(axis=0)] = 1.0  # a few rows may all stay out
+        return bags
+
+    def _averaged(self, X: Any, structures: list[Any], fitted: list[Any]) -> JointDistribution:
+        """Return the uniform mixture of the members' joint distributions."""
+        shared: dict[str, Any] = {
+            "label_names": self._names(),
+            "row_ids": row_keys(X),
+            "n_threads": self._n_threads(),
+        }
+        if fitted:
+            members = [member.predict_joint(X) for member in fitted]
+        else:
+            members = [
+                self._member(conditionals, structure, X, shared)
+                for conditionals, structure in zip(self.conditionals_, structures, strict=True)
+            ]
+        return MixtureJoint(np.full(len(members), 1 / len(members)), members, **shared)
+
+
+def _drawn(
+    X: Any, labels: NDArray[np.int8], sample_weight: Floats | None, counts: Floats | None
+) -> tuple[Any, NDArray[np.int8], Floats | None]:
+    """Rows as often as they are drawn: not every classifier knows sample weights."""
+    if counts is None:
+        return X, labels, sample_weight
+    rows = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
+    return X[rows], labels[rows], None if sample_weight is None else sample_weight[rows]

@@ -1,0 +1,246 @@
+"""How mixtures grow: where components start, and how many there should be.
+
+Two ways, by the kind of mixing weights:
+
+- weights that depend on x: the components of every size start from a partition of the label vectors
+  into so many groups, one component for each group;
+- constant weights, after the published algorithm: one component after the other, each learned with
+  the rows weighed by 1 - P(y|x, mixture so far).
+
+The number of components is the last before rows that were held out are explained worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from labelweave.logistic import PenaltyChoice
+from labelweave.logistic.row_keys import assign_folds
+from labelweave.models.em import EM, EXACT, ROUGH, Mixture
+from labelweave.models.gate import GateProblem
+from labelweave.models.partition import partition_labels, start_responsibilities
+
+Floats = NDArray[np.float64]
+
+#: Iterations of EM for each size.
+N_ITERATIONS = 15
+#: Sizes that are tried: in large mixtures one component more or less makes no difference.
+SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+# Rows are dealt into so many parts, of which one at a time is held out to judge sizes; parts are
+# held out until this weight of rows has been, but not more than so many.
+_N_PARTS = 5
+_ENOUGH_HELD_OUT = 300
+_MAX_SPLITS = 3
+# Keeps the parts that judge sizes apart from the folds that weigh edges and choose penalties.
+_SPLIT_SEED = 1_000_003
+
+
+class Component(Protocol):
+    """A structure of labels: a tree, or a chain's order."""
+
+    def uses(self) -> NDArray[np.bool_]:
+        """Return which labels each label depends on, (L, L)."""
+
+
+class Learner(Protocol):
+    """What finds components in a set of rows."""
+
+    @property
+    def X(self) -> Any:
+        """Features, (n, D)."""
+
+    @property
+    def labels(self) -> NDArray[np.int8]:
+        """Labels, (n, L)."""
+
+    @property
+    def sample_weight(self) -> Floats | None:
+        """Weight of every row, if they differ."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the folds."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads to use."""
+
+    def component(self, penalties: PenaltyChoice, row_weight: Floats | None, index: int) -> Any:
+        """Return the best component number `index` for rows that count differently."""
+
+    def restricted(self, rows: NDArray[np.intp]) -> Self:
+        """Return the learner for some of the rows."""
+
+
+Kind = TypeVar("Kind", bound=Component)
+
+
+@dataclass(frozen=True)
+class GrowthStep:
+    """What a mixture of some size achieved, over all splits together.
+
+    Attributes
+    ----------
+    n_components : int
+    train : float
+        Log-likelihood a row of the rows that were fitted.
+    validation : float
+        Log-likelihood a row of the rows that were held out; NaN where none were.
+    objectives : list of list of float
+        Penalised log-likelihood before each iteration of EM and at the end, by split.
+    """
+
+    n_components: int
+    train: float
+    validation: float = float("nan")
+    objectives: list[list[float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Grown(Generic[Kind]):
+    """A mixture of some size, its components and the way its objective went."""
+
+    components: list[Kind]
+    mixture: Mixture
+    objectives: list[float]
+
+
+@dataclass(frozen=True)
+class Growth(Generic[Kind]):
+    """Grows mixtures on the rows of a learner.
+
+    Attributes
+    ----------
+    learner : Learner
+    penalties : PenaltyChoice
+        Of the components; the gate's weights are penalised as their features' are.
+    linear_gate : bool
+        Whether the mixing weights depend on x.
+    """
+
+    learner: Learner
+    penalties: PenaltyChoice
+    linear_gate: bool
+
+    @property
+    def weight(self) -> Floats:
+        """Weight of every row."""
+        given = self.learner.sample_weight
+        return np.ones(len(self.learner.labels)) if given is None else given
+
+    def em(self, tol: float = EXACT) -> EM:
+        """Return EM on these rows, with refits to a tolerance."""
+        rows = self.learner
+        gate = GateProblem.of(
+            rows.X, self.penalties.C if self.linear_gate else None, rows.n_threads
+        )
+        return EM(rows.X, rows.labels, self.weight, self.penalties, gate, rows.n_threads, tol)
+
+    def grow(self, n_components: int) -> Grown[Kind]:
+        """Return the mixture of so many components, or of as many as can be told apart."""
+        em = self.em()
+        if self.linear_gate:
+            return self._partitioned(em, n_components)
+        *_, grown = self._boosted(em, n_components)
+        return grown
+
+    def sizes(self, max_components: int) -> Iterator[tuple[EM, Grown[Kind]]]:
+        """Yield mixtures of growing size, to be compared."""
+        em = self.em(ROUGH)
+        if not self.linear_gate:
+            for grown in self._boosted(em, max_components):
+                yield em, grown
+            return
+        last = 0
+        for size in (size for size in SIZES if size <= max_components):
+            grown = self._partitioned(em, size)
+            if grown.mixture.n_components == last:  # there are no more groups
+                return
+            last = grown.mixture.n_components
+            yield em, grown
+
+    def _partitioned(self, em: EM, n_components: int) -> Grown[Kind]:
+        """Start every component from a group of similar label vectors."""
+        group, n_groups = partition_labels(em.labels, em.weight, n_components)
+        shares = start_responsibilities(group, n_groups)
+        components: list[Kind] = [
+            self.learner.component(self.penalties, shares[:, k] if n_groups > 1 else None, k)
+            for k in range(n_groups)
+        ]
+        mixture = em.start(np.stack([component.uses() for component in components]), shares)
+        return Grown(components, *em.run(mixture, N_ITERATIONS))
+
+    def _boosted(self, em: EM, max_components: int) -> Iterator[Grown[Kind]]:
+        """Add one component after the other, each for the rows the others explain badly."""
+        components: list[Kind] = [self.learner.component(self.penalties, None, 0)]
+        shares = np.ones((len(em.labels), 1))
+        while True:
+            mixture = em.start(np.stack([component.uses() for component in components]), shares)
+            grown = Grown(list(components), *em.run(mixture, N_ITERATIONS))
+            yield grown
+            if len(components) == max_components:
+                return
+            log_joint = em.log_joint(grown.mixture)
+            evidence = logsumexp(log_joint, axis=1)
+            unexplained = -np.expm1(np.minimum(evidence, 0.0))
+            mean = float(em.weight @ unexplained / em.weight.sum())
+            if not mean > 0:  # every row is certain
+                return
+            components.append(
+                self.learner.component(self.penalties, unexplained / mean, len(components))
+            )
+            # The newcomer starts with an equal share, most of it where the others fail.
+            new = np.minimum(unexplained / mean / len(components), 0.9)[:, None]
+            shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
+
+
+def choose_size(growth: Growth[Any], max_components: int) -> tuple[int, list[GrowthStep]]:
+    """Return the size that explains held-out rows best, and what the sizes achieved."""
+    splits = list(_splits(growth))
+    steps: list[GrowthStep] = []
+    for grown in zip(*(inside.sizes(max_components) for inside, _ in splits), strict=False):
+        steps.append(_judged(growth, splits, grown))
+        if steps[-1].validation < max(step.validation for step in steps):
+            break
+    if not steps:  # rows that do not differ cannot judge
+        return 1, steps
+    return max(steps, key=lambda step: step.validation).n_components, steps
+
+
+def _splits(growth: Growth[Kind]) -> Iterator[tuple[Growth[Kind], NDArray[np.intp]]]:
+    """Yield growth on the rows of each split, and the rows that are held out."""
+    rows, weight = growth.learner, growth.weight
+    fold, n_folds = assign_folds(rows.X, weight, _N_PARTS, rows.seed + _SPLIT_SEED)
+    if n_folds < 2:
+        return
+    wanted = int(np.ceil(_ENOUGH_HELD_OUT * n_folds / weight.sum()))
+    for split in range(min(max(1, wanted), _MAX_SPLITS, n_folds)):
+        inside = rows.restricted(np.flatnonzero(fold != split))
+        yield replace(growth, learner=inside), np.flatnonzero(fold == split)
+
+
+def _judged(
+    growth: Growth[Kind],
+    splits: list[tuple[Growth[Kind], NDArray[np.intp]]],
+    grown: tuple[tuple[EM, Grown[Kind]], ...],
+) -> GrowthStep:
+    rows, weight = growth.learner, growth.weight
+    sums = np.zeros((2, 2))  # log-likelihood and weight of the rows fitted and held out
+    for (_, outside), (em, part) in zip(splits, grown, strict=True):
+        fitted = logsumexp(em.log_joint(part.mixture), axis=1)
+        judged = em.log_joint(part.mixture, rows.X[outside], rows.labels[outside])
+        sums[0] += em.weight @ fitted, em.weight.sum()
+        sums[1] += weight[outside] @ logsumexp(judged, axis=1), weight[outside].sum()
+    train, validation = sums[:, 0] / sums[:, 1]
+    return GrowthStep(
+        n_components=max(part.mixture.n_components for _, part in grown),
+        train=float(train),
+        validation=float(validation),
+        objectives=[part.objectives for _, part in grown],
+    )

@@ -1,0 +1,161 @@
+"""Ensembles of tree networks: many trees, averaged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave.decision import Decision
+from labelweave.inference import Inference
+from labelweave.joint import JointDistribution, TreeJoint
+from labelweave.logistic import LinearConditionals, PenaltyChoice
+from labelweave.models.ensemble import UniformEnsemble
+from labelweave.models.tree_learning import TreeLearner, random_parents
+from labelweave.models.tree_network import TreeNetwork, check_screen, tree_logits
+from labelweave.models.tree_structure import Structure
+
+Floats = NDArray[np.float64]
+
+
+class TreeEnsemble(UniformEnsemble):
+    """Tree networks with random or learned trees on resampled rows.
+
+    The joint distribution is the uniform mixture of the trees'.
+
+    Parameters
+    ----------
+    n_estimators : int, default=10
+        Number of trees.
+    structure : {"random", "learned"}, default="random"
+        Whether trees are drawn, or each is learned from the rows that were drawn for it.
+    base : scikit-learn classifier, optional
+        As in `TreeNetwork`; by default logistic regression, for all trees at once.
+    C, label_penalty : float or "cv", default="cv"
+        As in `TreeNetwork`; chosen once, for the first tree and all rows.
+    bootstrap : bool, default=True
+        Whether each tree learns from rows drawn with replacement (bagging), or from all alike.
+    screen : int, "auto" or None, default="auto"
+        How many parents of each label are tried where trees are learned; as in `TreeNetwork`.
+    decision : {"hamming", "subset"} or callable, default="hamming"
+        The loss `predict` decides for.
+    inference : "auto" or strategy, default="auto"
+        How ``decision="subset"`` looks for the most probable label vector of the mixture.
+    n_jobs : int, optional
+        Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds trees, resampling, folds and the open seeds of `base`. None counts as 0.
+    verbose : int, default=0
+        Above zero, `fit` tells what it chose.
+
+    Attributes
+    ----------
+    structures_ : list of Structure
+        The trees.
+    conditionals_ : list of LinearConditionals
+        Without `base`.
+    networks_ : list of TreeNetwork
+        With `base`.
+    C_, label_penalty_ : float
+        The penalties used.
+
+    Examples
+    --------
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.models import TreeEnsemble
+    >>> data = load_emotions()
+    >>> model = TreeEnsemble(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
+    >>> model.predict(data.X[400:402])
+    array([[0, 0, 1, 1, 1, 0],
+           [0, 0, 0, 0, 0, 1]])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 10,
+        structure: str = "random",
+        base: Any = None,
+        C: float | str = "cv",
+        label_penalty: float | str = "cv",
+        bootstrap: bool = True,
+        screen: int | str | None = "auto",
+        decision: str | Decision = "hamming",
+        inference: str | Inference = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.structure = structure
+        self.base = base
+        self.C = C
+        self.label_penalty = label_penalty
+        self.bootstrap = bootstrap
+        self.screen = screen
+        self.decision = decision
+        self.inference = inference
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+        self.structures_, networks = self._fit_members(X, labels, sample_weight)
+        if networks:
+            self.networks_ = networks
+            self.structures_ = [network.structure_ for network in networks]
+
+    def _structures(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None, bags: Floats | None
+    ) -> tuple[list[Structure], PenaltyChoice]:
+        if self.structure not in ("random", "learned"):
+            raise ValueError(f"structure must be 'random' or 'learned'; got {self.structure!r}")
+        learner = TreeLearner(
+            X=X,
+            labels=labels,
+            sample_weight=sample_weight,
+            screen=check_screen(self.screen),
+            label_names=self._names(),
+            seed=self._seed(),
+            n_threads=self._n_threads(),
+        )
+        C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
+        random = np.random.default_rng(self._seed())
+        drawn = [
+            Structure(random_parents(self.n_labels_, random), label_names=self._names())
+            for _ in range(self.n_estimators)
+        ]
+        if self.base is not None:
+            return drawn, PenaltyChoice(np.nan, np.nan)
+        if self.structure == "random":
+            return drawn, learner.penalties(drawn[0].uses(), C, label_penalty)
+        first, penalties = learner.with_penalties(C, label_penalty)
+        if bags is None:  # all trees see the same rows
+            return [first] * self.n_estimators, penalties
+        return [learner.learn(penalties, bag) for bag in bags.T], penalties
+
+    def _uses(self, structure: Structure) -> NDArray[np.bool_]:
+        return structure.uses()
+
+    def _base_member(self, structure: Structure, seed: int) -> TreeNetwork:
+        return TreeNetwork(
+            base=self.base,
+            structure=structure.parents if self.structure == "random" else "learned",
+            screen=self.screen,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
+
+    def _member(
+        self,
+        conditionals: LinearConditionals,
+        structure: Structure,
+        X: Any,
+        shared: dict[str, Any],
+    ) -> JointDistribution:
+        logits = tree_logits(conditionals, X, self._n_threads())
+        return TreeJoint(logits, structure.parents, **shared)
+
+    def _joint(self, X: Any) -> JointDistribution:
+        return self._averaged(X, self.structures_, getattr(self, "networks_", []))

@@ -1,0 +1,211 @@
+"""Tree networks: every label given the features and at most one other label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelweave.decision import Decision
+from labelweave.inference import Inference
+from labelweave.joint import JointDistribution, TreeJoint
+from labelweave.logistic import LinearConditionals, fit_structures
+from labelweave.logistic.row_keys import row_keys
+from labelweave.models.additive import additive_conditionals, as_seen_by
+from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base_classifier import base_log_odds, check_base, fit_bases, with_labels
+from labelweave.models.tree_learning import TreeLearner, random_parents, resolve_parents
+from labelweave.models.tree_structure import Structure
+
+Floats = NDArray[np.float64]
+
+
+class TreeNetwork(MultiLabelClassifier):
+    """A conditional tree-structured Bayesian network: P(y|x) = Π_i P(y_i | x, y_parent(i)).
+
+    The parents are learned: those whose labels say most about rows that were held out (the best
+    forest over all pairs of labels). Most probable vectors, marginals and everything else that can
+    be asked about P(y|x) are exact and take time linear in the number of labels.
+
+    Parameters
+    ----------
+    base : scikit-learn classifier, optional
+        Fitted once per label on the features and the parent, and for many pairs of labels to learn
+        the structure; it needs ``predict_proba``. By default a logistic regression, fitted for all
+        labels and pairs at once by the library's own engine.
+    C : float or "cv", default="cv"
+        Inverse penalty of the features in the logistic regressions, common to all labels; "cv"
+        chooses it by cross-validated log-likelihood. Unused with `base`.
+    label_penalty : float or "cv", default="cv"
+        Penalty of the parent's coefficient relative to the features'.
+    structure : "learned", "random", or sequence, default="learned"
+        The parents of the labels. "random" draws a tree; a sequence names each label's parent, by
+        position or name, with None (or -1) for a root.
+    screen : int, "auto" or None, default="auto"
+        How many parents of each label are tried, the most promising by a quick test; None tries
+        all. "auto" tries all where labels are few (64; 8 with `base`).
+    inference : "auto" or strategy, default="auto"
+        How the most probable label vector is looked for; "auto" finds it in closed form.
+    decision : {"subset", "hamming"} or callable, default="subset"
+        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+    n_jobs : int, optional
+        Threads (processes with `base`); -1 uses all cores. Results do not depend on it, nor on
+        the rows predicted together (with `base`, as far as its own arithmetic does not).
+    random_state : int, RandomState or None, default=None
+        Seeds the random structure, the folds and the open seeds of `base`. None counts as 0:
+        results are reproducible unless asked otherwise.
+    verbose : int, default=0
+        Above zero, `fit` tells what it chose.
+
+    Attributes
+    ----------
+    structure_ : Structure
+        The parents, with what each edge gains; shown as text, ``plot()`` draws it.
+    conditionals_ : LinearConditionals or None
+        Weights, intercepts and couplings between labels; None with a `base` that has none.
+    estimators_ : list
+        The fitted classifiers, by label; with `base`.
+    C_, label_penalty_ : float
+        The penalties used.
+
+    Examples
+    --------
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.models import TreeNetwork
+    >>> data = load_emotions()
+    >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
+    >>> model.predict(data.X[400:402])
+    array([[0, 0, 1, 1, 1, 0],
+           [0, 0, 0, 0, 0, 1]])
+    >>> model.structure_.parents
+    array([-1,  5,  0,  4,  1,  2])
+    """
+
+    def __init__(
+        self,
+        *,
+        base: Any = None,
+        C: float | str = "cv",
+        label_penalty: float | str = "cv",
+        structure: str | ArrayLike = "learned",
+        screen: int | str | None = "auto",
+        inference: str | Inference = "auto",
+        decision: str | Decision = "subset",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.base = base
+        self.C = C
+        self.label_penalty = label_penalty
+        self.structure = structure
+        self.screen = screen
+        self.inference = inference
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
+    ) -> None:
+        penalties: dict[str, Any] = {
+            "C": self._penalty("C"),
+            "label_penalty": self._penalty("label_penalty"),
+        }
+        learner = TreeLearner(
+            X=X,
+            labels=labels,
+            sample_weight=sample_weight,
+            screen=check_screen(self.screen),
+            label_names=self._names(),
+            seed=self._seed(),
+            n_threads=self._n_threads(),
+        )
+        known = self._known_structure()
+        if self.base is not None:
+            check_base(self.base, sample_weight)
+            self.structure_ = known or learner.learn_with(self.base, self.n_jobs)
+            self._fit_bases(X, labels, sample_weight)
+            return
+        if known is None:
+            self.structure_, chosen = learner.with_penalties(**penalties)
+        else:
+            self.structure_ = known
+            chosen = learner.penalties(known.uses(), **penalties)
+        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
+        self.conditionals_: LinearConditionals | None = fit_structures(
+            X,
+            labels,
+            [self.structure_.uses()],
+            C=chosen.C,
+            label_penalty=chosen.label_penalty,
+            sample_weight=sample_weight,
+            n_threads=self._n_threads(),
+        )[0]
+        self._tell(
+            f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
+            f"{len(self.structure_.edges)} edges"
+        )
+
+    def _known_structure(self) -> Structure | None:
+        """Return the structure that was given or drawn; None if it has to be learned."""
+        if isinstance(self.structure, str) and self.structure == "learned":
+            return None
+        if isinstance(self.structure, str) and self.structure == "random":
+            parents = random_parents(self.n_labels_, np.random.default_rng(self._seed()))
+        else:
+            parents = resolve_parents(self.structure, self.n_labels_, self._names())
+        return Structure(parents, label_names=self._names())
+
+    def _fit_bases(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+        parents = [np.flatnonzero(row) for row in self.structure_.uses()]
+        self.estimators_ = fit_bases(
+            self.base, X, labels, parents, sample_weight, self._seed(), self.n_jobs
+        )
+        self.conditionals_ = additive_conditionals(self.estimators_, parents, X.shape[1])
+
+    def _joint(self, X: Any) -> JointDistribution:
+        if self.conditionals_ is not None:
+            seen = as_seen_by(getattr(self, "estimators_", []), X)
+            logits = tree_logits(self.conditionals_, seen, self._n_threads())
+        else:
+            logits = self._base_logits(X)
+        return TreeJoint(
+            logits,
+            self.structure_.parents,
+            label_names=self._names(),
+            row_ids=row_keys(X),
+            n_threads=self._n_threads(),
+        )
+
+    def _base_logits(self, X: Any) -> Floats:
+        """Ask the classifiers for every label's log-odds with its parent absent and present."""
+        logits = np.empty((X.shape[0], self.n_labels_, 2))
+        for label, parent in enumerate(self.structure_.parents):
+            columns = np.zeros(int(parent >= 0), dtype=np.int64)
+            for value in (0, 1):
+                given = np.full((X.shape[0], 1), value)
+                extended = with_labels(X, given, columns)
+                logits[:, label, value] = base_log_odds(self.estimators_[label], extended)
+        return logits
+
+
+def tree_logits(conditionals: LinearConditionals, X: Any, n_threads: int) -> Floats:
+    """Return every label's log-odds with its parent absent and present, (n, L, 2)."""
+    scores = conditionals.scores(X, n_threads=n_threads)
+    # A label is coupled to its parent alone, so the sum is that one coefficient.
+    return np.stack([scores, scores + conditionals.coupling.sum(axis=1)], axis=2)
+
+
+def check_screen(screen: Any) -> int | str | None:
+    """Return `screen` as `edge_weights` takes it."""
+    if screen is None or (isinstance(screen, str) and screen == "auto"):
+        return screen
+    whole = isinstance(screen, (int, np.integer)) and not isinstance(screen, (bool, np.bool_))
+    if not whole or screen < 1:
+        raise ValueError(
+            f"screen must be 'auto', None or a number of parents to try; got {screen!r}"
+        )
+    return int(screen)

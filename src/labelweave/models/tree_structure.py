@@ -1,0 +1,181 @@
+"""The structure of a tree network as a value to look at: text, drawing, exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Structure:
+    """A forest over labels: every label has at most one parent.
+
+    Attributes
+    ----------
+    parents : (L,) int array
+        The parent of each label; -1 for a root.
+    gains : (L,) array
+        What the parent adds to the held-out log-likelihood of the label, summed over the rows (each
+        held out once); 0 for a root, NaN where the structure was given or drawn, not learned.
+    label_names : tuple of str or None
+    pair_gains : (L, L) array or None
+        The gains of all edges that were looked at, ``pair_gains[parent, child]``, where learned;
+        NaN on the diagonal and for pairs left out by screening.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> structure = Structure(np.array([-1, 0, 0, 1]), label_names=("sea", "sand", "boat", "palm"))
+    >>> structure
+    Structure(4 labels, 3 edges)
+    sea
+    ├─ sand
+    │  └─ palm
+    └─ boat
+    >>> print(structure.to_dot())
+    digraph labels {
+      rankdir=LR;
+      node [shape=box];
+      0 [label="sea"];
+      1 [label="sand"];
+      2 [label="boat"];
+      3 [label="palm"];
+      0 -> 1;
+      0 -> 2;
+      1 -> 3;
+    }
+    """
+
+    parents: NDArray[np.int64]
+    gains: Floats = field(default_factory=lambda: np.empty(0))
+    label_names: tuple[str, ...] | None = None
+    pair_gains: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.gains) != len(self.parents):
+            object.__setattr__(self, "gains", np.full(len(self.parents), np.nan))
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels L."""
+        return len(self.parents)
+
+    @property
+    def roots(self) -> NDArray[np.int64]:
+        """The labels without a parent."""
+        return np.flatnonzero(self.parents < 0)
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """The pairs (parent, child), by parent and then by child."""
+        children = np.flatnonzero(self.parents >= 0)
+        return sorted((int(self.parents[child]), int(child)) for child in children)
+
+    def children(self, label: int) -> NDArray[np.int64]:
+        """Return the labels whose parent is `label`."""
+        return np.flatnonzero(self.parents == label)
+
+    def name(self, label: int) -> str:
+        """Return the label's name, or its number where labels have no names."""
+        return str(label) if self.label_names is None else self.label_names[label]
+
+    def uses(self) -> NDArray[np.bool_]:
+        """Return which label each label depends on: ``[j, k]`` is true if k is the parent of j."""
+        uses = np.zeros((self.n_labels, self.n_labels), dtype=np.bool_)
+        children = np.flatnonzero(self.parents >= 0)
+        uses[children, self.parents[children]] = True
+        return uses
+
+    def walk(self) -> Iterator[tuple[int, int]]:
+        """Go through the labels, parents before children: pairs of label and depth."""
+        open_labels = [(int(root), 0) for root in self.roots[::-1]]
+        while open_labels:
+            label, depth = open_labels.pop()
+            yield label, depth
+            open_labels += [(int(child), depth + 1) for child in self.children(label)[::-1]]
+
+    def __repr__(self) -> str:
+        """Draw the forest with lines of text, the gains beside the children."""
+        known = np.isfinite(self.gains).all() and len(self.edges) > 0
+        total = f", gain {self.gains.sum():.1f}" if known else ""
+        lines = [f"Structure({self.n_labels} labels, {len(self.edges)} edges{total})"]
+        stems: list[str] = []  # what stands left of the children of each open ancestor
+        for label, depth in self.walk():
+            stems = stems[:depth]
+            if depth == 0:
+                lines.append(self.name(label))
+                stems = [""]
+                continue
+            last = label == self.children(int(self.parents[label]))[-1]
+            gain = f"  {self.gains[label]:+.1f}" if known else ""
+            lines.append(f"{stems[-1]}{'└─' if last else '├─'} {self.name(label)}{gain}")
+            stems.append(stems[-1] + ("   " if last else "│  "))
+        return "\n".join(lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the forest from left to right; the stronger an edge, the thicker its line.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new figure, large enough to read every name.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from labelweave.models.tree_plot import plot_structure
+
+        return plot_structure(self, ax)
+
+    def to_networkx(self) -> Any:
+        """Return a ``networkx.DiGraph``: nodes are label positions with their name as `label`.
+
+        Edges carry their `gain` where it is known. Needs networkx.
+        """
+        try:
+            import networkx
+        except ImportError as error:
+            raise ImportError(
+                "to_networkx needs networkx: install it (pip install networkx), or use to_dot()"
+            ) from error
+        graph = networkx.DiGraph()
+        for label in range(self.n_labels):
+            graph.add_node(label, label=self.name(label))
+        for parent, child in self.edges:
+            gain = self.gains[child]
+            graph.add_edge(parent, child, **({"gain": float(gain)} if np.isfinite(gain) else {}))
+        return graph
+
+    def to_dot(self, title: str | None = None) -> str:
+        """Return the forest in the language of Graphviz.
+
+        Parameters
+        ----------
+        title : str, optional
+            Shown above the drawing.
+        """
+        lines = ["digraph labels {"]
+        if title is not None:
+            lines.append(f"  label={_quoted(title)}; labelloc=t;")
+        lines += ["  rankdir=LR;", "  node [shape=box];"]
+        lines += [
+            f"  {label} [label={_quoted(self.name(label))}];" for label in range(self.n_labels)
+        ]
+        for parent, child in self.edges:
+            gain = self.gains[child]
+            shown = f' [label="{gain:.1f}"]' if np.isfinite(gain) else ""
+            lines.append(f"  {parent} -> {child}{shown};")
+        return "\n".join([*lines, "}"])
+
+
+def _quoted(text: str) -> str:
+    """Quote a text for DOT, where a backslash would start an escape and a line must not end."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + " ".join(escaped.splitlines()) + '"'

@@ -1,0 +1,102 @@
+"""Structures of labels on the terminal and in files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from labelweave.models import Structure
+
+__all__ = ["FIGURE_FORMATS", "save_structures", "show_structures"]
+
+#: Endings of files that `save_structures` can write.
+FIGURE_FORMATS = (".png", ".svg", ".pdf", ".dot")
+
+# For streams that cannot show lines.
+_PLAIN = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|"})
+
+
+def show_structures(structures: Sequence[Structure], console: Console) -> None:
+    """Print forests as text, one after the other.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import numpy as np
+    >>> from labelweave.models import Structure
+    >>> from labelweave.report import make_console
+    >>> show_structures([Structure(np.array([-1, 0]))], make_console(sys.stdout))
+    Structure(2 labels, 1 edges)
+    0
+    └─ 1
+    """
+    for number, structure in enumerate(structures, start=1):
+        if len(structures) > 1:
+            console.print(f"Tree {number} of {len(structures)}", style="bold", markup=False)
+        text = repr(structure)
+        try:
+            text.encode(console.encoding)
+        except UnicodeEncodeError:
+            text = text.translate(_PLAIN)
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def save_structures(structures: Sequence[Structure], path: Path) -> None:
+    """Draw forests into a file, below each other; its ending chooses the format.
+
+    Needs matplotlib, but for ``.dot``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from labelweave.models import Structure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "tree.dot")
+    ...     save_structures([Structure(np.array([-1, 0]))], path)
+    ...     path.read_text().splitlines()[0]
+    'digraph labels {'
+    """
+    kind = path.suffix.lower()
+    if kind not in FIGURE_FORMATS:
+        raise ValueError(f"cannot draw into {path.name!r}: it must end in {_listed()}")
+    titles = [
+        f"tree {number} of {len(structures)}" if len(structures) > 1 else None
+        for number in range(1, len(structures) + 1)
+    ]
+    if kind == ".dot":
+        graphs = [s.to_dot(title) for s, title in zip(structures, titles, strict=True)]
+        path.write_text("\n".join(graphs) + "\n", encoding="utf-8")
+        return
+    _draw(structures, titles, path)
+
+
+def _listed() -> str:
+    return ", ".join(FIGURE_FORMATS[:-1]) + f" or {FIGURE_FORMATS[-1]}"
+
+
+def _draw(structures: Sequence[Structure], titles: Sequence[str | None], path: Path) -> None:
+    from labelweave.models.tree_plot import layout_of, needs_matplotlib
+
+    try:
+        from matplotlib.figure import Figure  # needs no screen, unlike pyplot's figures
+    except ImportError as error:
+        raise ImportError(needs_matplotlib(f"drawing {path.name}")) from error
+    sizes = [layout_of(structure).size for structure in structures]
+    title_height = 0.3 if len(structures) > 1 else 0.0
+    heights = [height + title_height for _, height in sizes]
+    figure = Figure(figsize=(max(width for width, _ in sizes), sum(heights)), layout="constrained")
+    axes = figure.subplots(len(structures), 1, squeeze=False, height_ratios=heights)[:, 0]
+    widest = max(width for width, _ in sizes)
+    for ax, structure, title, (width, _) in zip(axes, structures, titles, sizes, strict=True):
+        structure.plot(ax)
+        # Panels are equally wide: the same scale keeps boxes as wide as the names in them.
+        left, right = ax.get_xlim()
+        ax.set_xlim(left, left + (right - left) * widest / width)
+        if title is not None:
+            ax.set_title(title, loc="left", fontsize=10)
+    figure.savefig(path, dpi=150)

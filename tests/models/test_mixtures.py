@@ -1,0 +1,335 @@
+"""Expectation maximisation, growth and the gate of mixtures of trees and chains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from labelweave.datasets.synthetic import make_mixture
+from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
+from labelweave.logistic import PenaltyChoice
+from labelweave.models import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
+from labelweave.models.em import EM
+from labelweave.models.gate import Gate, GateProblem
+from labelweave.models.partition import partition_labels, start_responsibilities
+from tests.contract.samples import all_vectors, sample
+
+X, Y = sample(n=90, n_labels=4, seed=2)
+LABELS = Y.astype(np.int8)
+PENALTIES = PenaltyChoice(C=0.5, label_penalty=0.1)
+TREES = np.array([[-1, 0, 1, 2], [3, 3, 3, -1], [-1, -1, -1, -1]])
+
+
+def uses_of(parents):
+    uses = np.zeros((4, 4), dtype=bool)
+    uses[parents >= 0, parents[parents >= 0]] = True
+    return uses
+
+
+def em_of(gate_C=0.5, weight=None, n_threads=1):
+    gate = GateProblem.of(X, gate_C, n_threads)
+    weights = np.ones(len(X)) if weight is None else weight
+    return EM(X, LABELS, weights, PENALTIES, gate, n_threads)
+
+
+def started(em, n_components=3, seed=0):
+    shares = np.random.default_rng(seed).dirichlet(np.ones(n_components), size=len(X))
+    return em.start(np.stack([uses_of(p) for p in TREES[:n_components]]), shares)
+
+
+def by_hand(em, mixture):
+    """λ_k(x) P_k(y|x) row by row, label by label."""
+    joint = np.empty((len(X), mixture.n_components))
+    for n, (x, y) in enumerate(zip(X, Y, strict=True)):
+        left = 1.0
+        for k in range(mixture.n_components):
+            share = left
+            if k < mixture.n_components - 1:
+                z = mixture.gate.weights[k] @ x + mixture.gate.intercept[k]
+                share = left / (1 + np.exp(-z))
+            left -= share
+            probability = share
+            for j in range(4):
+                z = mixture.weights[k, j] @ x + mixture.intercept[k, j] + mixture.coupling[k, j] @ y
+                probability *= 1 / (1 + np.exp(-z if y[j] else z))
+            joint[n, k] = probability
+    return joint
+
+
+@pytest.mark.parametrize("gate_C", [None, 0.5])
+def test_e_step_by_hand(gate_C):
+    em = em_of(gate_C)
+    mixture = started(em)
+    np.testing.assert_allclose(np.exp(em.log_joint(mixture)), by_hand(em, mixture), rtol=1e-9)
+
+
+@pytest.mark.parametrize("gate_C", [None, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_penalised_likelihood_never_falls(gate_C, seed):
+    weight = np.random.default_rng(seed).gamma(1.0, size=len(X))
+    em = em_of(gate_C, weight)
+    mixture, objectives = em.run(started(em, seed=seed), 40, tol=-1.0)
+    assert len(objectives) == 41
+    assert objectives[-1] > objectives[0]
+    assert np.diff(objectives).min() > -1e-9 * abs(objectives[0])
+    # What is reported is the objective, written out.
+    penalty = (mixture.weights**2).sum() + 0.1 * (mixture.coupling**2).sum()
+    penalty = penalty / 1.0 + (0.0 if gate_C is None else (mixture.gate.weights**2).sum() / 1.0)
+    expected = weight @ np.log(by_hand(em, mixture).sum(axis=1)) - penalty
+    assert objectives[-1] == pytest.approx(expected, rel=1e-9)
+
+
+def test_rough_refits_do_not_fall_either():
+    em = replace(em_of(), tol=1e-3)
+    _, objectives = em.run(started(em), 25, tol=-1.0)
+    assert np.diff(objectives).min() > -1e-9 * abs(objectives[0])
+
+
+def test_a_warm_start_ends_where_a_cold_one_does():
+    em = em_of()
+    warm = started(em, seed=0)
+    shares = np.random.default_rng(9).dirichlet(np.ones(3), size=len(X))
+    refitted, cold = em.refit(warm, shares), em.start(warm.uses, shares)
+    np.testing.assert_allclose(refitted.weights, cold.weights, atol=1e-6)
+    np.testing.assert_allclose(refitted.coupling, cold.coupling, atol=1e-6)
+    np.testing.assert_allclose(refitted.gate.weights, cold.gate.weights, atol=1e-6)
+
+
+def test_weight_is_repetition():
+    weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    rows = np.repeat(np.arange(len(X)), weight.astype(int))
+    shares = np.random.default_rng(1).dirichlet(np.ones(2), size=len(X))
+    uses = np.stack([uses_of(p) for p in TREES[:2]])
+    weighted = em_of(weight=weight)
+    repeated = EM(
+        X[rows], LABELS[rows], np.ones(len(rows)), PENALTIES, GateProblem.of(X[rows], 0.5, 1), 1
+    )
+    one, _ = weighted.run(weighted.start(uses, shares), 5)
+    two, _ = repeated.run(repeated.start(uses, shares[rows]), 5)
+    np.testing.assert_allclose(one.weights, two.weights, atol=1e-6)
+    np.testing.assert_allclose(one.gate.intercept, two.gate.intercept, atol=1e-6)
+
+
+def test_threads_do_not_change_a_bit():
+    mixtures = [em.run(started(em), 5)[0] for em in (em_of(n_threads=1), em_of(n_threads=2))]
+    for name in ("weights", "intercept", "coupling"):
+        np.testing.assert_array_equal(*(getattr(mixture, name) for mixture in mixtures))
+
+
+def test_a_component_without_rows_keeps_its_parameters():
+    em = em_of()
+    mixture = started(em)
+    shares = np.zeros((len(X), 3))
+    shares[:, 0] = 1.0
+    refitted = em.refit(mixture, shares)
+    np.testing.assert_array_equal(refitted.weights[1:], mixture.weights[1:])
+    assert np.isfinite(em.log_joint(refitted)[:, 0]).all()
+    assert not np.isnan(em.log_joint(refitted)).any()
+
+
+# ---------------------------------------------------------------------- the gate
+
+
+def test_gate_weights_sum_to_one():
+    random = np.random.default_rng(0)
+    gate = Gate(random.normal(size=(4, 5)), random.normal(size=4), C=1.0)
+    weights = np.exp(gate.log_weights(X))
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
+    far = np.exp(Gate(900 * gate.weights, gate.intercept, C=1.0).log_weights(X))
+    np.testing.assert_allclose(far.sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_a_constant_gate_has_the_mean_shares():
+    shares = np.random.default_rng(0).dirichlet([3.0, 1.0, 0.5], size=len(X))
+    gate = GateProblem.of(X, None, 1).fit(shares)
+    np.testing.assert_allclose(np.exp(gate.log_weights(X[:2])), [shares.mean(axis=0)] * 2)
+
+
+def test_a_linear_gate_is_a_stationary_point():
+    shares = np.random.default_rng(0).dirichlet(np.ones(3), size=len(X))
+    gate = GateProblem.of(X, 0.7, 1).fit(shares, tol=1e-14)
+
+    def objective(weights, intercept):
+        log_weights = Gate(weights, intercept, 0.7).log_weights(X)
+        return (shares * log_weights).sum() - (weights**2).sum() / 1.4
+
+    best = objective(gate.weights, gate.intercept)
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        step = 1e-3 * random.normal(size=(2, 6))
+        assert objective(gate.weights + step[:, :5], gate.intercept + step[:, 5]) < best
+
+
+# ---------------------------------------------------------------------- the start
+
+
+def test_partition_separates_what_is_apart():
+    labels = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], [7, 4], axis=0).astype(np.int8)
+    labels[0] = [1, 0, 0, 0]
+    group, n_groups = partition_labels(labels, np.ones(11), 2)
+    assert n_groups == 2
+    np.testing.assert_array_equal(group, [0] * 7 + [1] * 4)
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 5, 16, 40])
+def test_partition_depends_on_what_the_rows_are_only(n_groups):
+    order = np.random.default_rng(3).permutation(len(X))
+    group, found = partition_labels(LABELS, np.ones(len(X)), n_groups)
+    shuffled, _ = partition_labels(LABELS[order], np.ones(len(X)), n_groups)
+    np.testing.assert_array_equal(group[order], shuffled)
+    twice, _ = partition_labels(np.repeat(LABELS, 2, axis=0), np.ones(2 * len(X)), n_groups)
+    np.testing.assert_array_equal(twice[::2], group)
+    assert found <= min(n_groups, len(np.unique(LABELS, axis=0)))
+    sizes = np.bincount(group, minlength=found)
+    assert (sizes > 0).all()
+    assert (np.diff(sizes) <= 0).all()
+    shares = start_responsibilities(group, found)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(shares.argmax(axis=1), group)
+
+
+# ---------------------------------------------------------------------- the estimators
+
+
+@pytest.mark.parametrize("gate", ["linear", "constant"])
+def test_one_tree_is_a_tree_network(gate):
+    single = TreeNetwork().fit(X, Y)
+    mixture = TreeMixture(n_components=1, gate=gate).fit(X, Y)
+    assert (mixture.C_, mixture.label_penalty_) == (single.C_, single.label_penalty_)
+    np.testing.assert_array_equal(mixture.components_[0].parents, single.structure_.parents)
+    np.testing.assert_allclose(mixture.predict_proba(X), single.predict_proba(X), atol=1e-7)
+    assert isinstance(mixture.predict_joint(X), TreeJoint)
+
+
+@pytest.mark.parametrize(("kind", "form"), [(TreeMixture, TreeJoint), (ChainMixture, ChainJoint)])
+@pytest.mark.parametrize("gate", ["linear", "constant"])
+def test_the_joint_is_the_mixture_of_its_components(kind, form, gate):
+    model = kind(n_components=3, gate=gate, C=0.5, label_penalty=0.1).fit(X, Y)
+    joint = model.predict_joint(X)
+    assert isinstance(joint, MixtureJoint)
+    assert all(isinstance(component, form) for component in joint.components)
+    weights = np.exp(model.gate_.log_weights(X))
+    assert (np.ptp(weights, axis=0) > 1e-3).any() == (gate == "linear")
+    log_probs = np.stack([component.log_prob(Y) for component in joint.components], axis=1)
+    expected = logsumexp(log_probs + np.log(weights), axis=1)
+    np.testing.assert_allclose(joint.log_prob(Y), expected, atol=1e-10)
+    total = sum(np.exp(joint.log_prob(np.tile(v, (len(X), 1)))) for v in all_vectors(4))
+    np.testing.assert_allclose(total, 1.0, atol=1e-10)
+    assert np.diff(model.objectives_).min() > -1e-9 * abs(model.objectives_[0])
+
+
+def test_auto_keeps_the_size_that_explains_held_out_rows_best():
+    model = TreeMixture(C=0.5, label_penalty=0.1, max_components=6).fit(X, Y)
+    sizes = [step.n_components for step in model.history_]
+    assert sizes == [1, 2, 3, 4, 6][: len(sizes)]
+    validation = [step.validation for step in model.history_]
+    assert model.n_components_ == sizes[int(np.argmax(validation))]
+    if len(sizes) < 5:  # it stopped at the first that was worse
+        assert validation[-1] < max(validation)
+    assert validation[:-1] == sorted(validation[:-1])
+    for step in model.history_:
+        assert step.train > step.validation
+        for objectives in step.objectives:
+            assert np.diff(objectives).min(initial=0.0) > -1e-9 * abs(objectives[0])
+    fixed = TreeMixture(n_components=model.n_components_, C=0.5, label_penalty=0.1).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), fixed.predict_proba(X))
+
+
+def test_more_components_than_label_vectors():
+    labels = np.repeat([[0, 1], [1, 0]], 45, axis=0)
+    model = TreeMixture(n_components=9, C=0.5, label_penalty=0.1).fit(X, labels)
+    assert model.n_components_ == 2
+    assert np.isfinite(model.predict_joint(X).log_prob(labels)).all()
+
+
+@pytest.mark.parametrize("kind", [TreeMixture, ChainMixture])
+@pytest.mark.parametrize("gate", ["linear", "constant"])
+def test_odd_labels(kind, gate):
+    """Copies, constants, one label: components may have equal structures and nothing to learn."""
+    for labels in (
+        np.column_stack([Y[:, 0], Y[:, 0], np.zeros(90, int), np.ones(90, int)]),
+        Y[:, :1],
+        Y[:, :2],
+        np.ones((90, 3), dtype=int),
+    ):
+        model = kind(n_components=3, gate=gate, C=0.5, label_penalty=0.1).fit(X, labels)
+        assert np.isfinite(model.predict_joint(X).log_prob(labels)).all()
+        assert np.diff(model.objectives_).min(initial=0.0) > -1e-7
+        assert model.predict(X).shape == labels.shape
+
+
+def test_random_orders_differ_by_chain_and_a_given_one_holds_for_all():
+    options = {"n_components": 3, "C": 0.5, "label_penalty": 0.1}
+    drawn = ChainMixture(order="random", **options).fit(X, Y).components_
+    assert len({tuple(component.order) for component in drawn}) > 1
+    given = ChainMixture(order=[3, 1, 0, 2], **options).fit(X, Y).components_
+    assert all(component.order.tolist() == [3, 1, 0, 2] for component in given)
+    with pytest.raises(ValueError, match="order must be None, 'random', 'auto'"):
+        ChainMixture(order="best", **options).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"n_components": 0}, "n_components must be a positive whole number or 'auto'; got 0"),
+        ({"n_components": "many"}, "n_components must be a positive whole number or 'auto'"),
+        ({"n_components": True}, "n_components"),
+        ({"max_components": 0}, "max_components must be a positive whole number"),
+        ({"gate": "square"}, "gate must be 'linear' or 'constant'; got 'square'"),
+    ],
+)
+@pytest.mark.parametrize("kind", [TreeMixture, ChainMixture])
+def test_bad_parameters_are_named(kind, options, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        kind(**options).fit(X, Y)
+
+
+def test_an_ensemble_averages_its_trees():
+    options = {"n_estimators": 3, "C": 0.5, "label_penalty": 0.1, "bootstrap": False}
+    model = TreeEnsemble(**options).fit(X, Y)
+    members = [
+        TreeNetwork(C=0.5, label_penalty=0.1, structure=structure.parents).fit(X, Y)
+        for structure in model.structures_
+    ]
+    averaged = np.mean([member.predict_proba(X) for member in members], axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), averaged, atol=1e-8)
+    assert len({tuple(structure.parents) for structure in model.structures_}) > 1
+    with pytest.raises(ValueError, match="structure must be 'random' or 'learned'"):
+        TreeEnsemble(structure="drawn").fit(X, Y)
+
+
+def test_bagged_trees_are_learned_from_their_bags():
+    options = {"C": 0.5, "label_penalty": 0.1}
+    model = TreeEnsemble(n_estimators=2, structure="learned", **options).fit(X, Y)
+    bags = model._bags(X, 0)
+    for structure, bag in zip(model.structures_, bags.T, strict=True):
+        alone = TreeNetwork(**options).fit(X, Y, sample_weight=bag)
+        assert np.isfinite(structure.gains).all()
+        # Rows that were not drawn are dealt to folds too, so gains need not be equal to the last.
+        assert structure.gains.sum() == pytest.approx(alone.structure_.gains.sum(), rel=0.5)
+
+
+@pytest.mark.slow
+def test_the_likelihood_approaches_that_of_the_true_mixture():
+    """A mixture of two known trees: the regret shrinks as rows grow, below that of one tree."""
+    regrets = {}
+    for n in (300, 6000):
+        data = make_mixture(n, 4, 5, n_components=2, coupling=5.0, random_state=3)
+        rows = np.random.default_rng(1).normal(size=(3000, 4))
+        truth = data.joint_of(rows)
+        labels = truth.sample(1, 7)[:, 0]
+        best = truth.log_prob(labels).mean()
+        for name, model in (
+            ("one", TreeNetwork(C=1.0, label_penalty=0.1)),
+            ("two", TreeMixture(n_components=2, gate="constant", C=1.0, label_penalty=0.1)),
+            ("auto", TreeMixture(C=1.0, label_penalty=0.1)),
+        ):
+            fitted = model.fit(data.X, data.Y).predict_joint(rows)
+            regrets[name, n] = best - fitted.log_prob(labels).mean()
+    for name in ("two", "auto"):
+        assert regrets[name, 6000] < regrets[name, 300]
+        assert regrets[name, 6000] < regrets["one", 6000]
+        assert regrets[name, 6000] < 0.05
