@@ -12,7 +12,7 @@ from labelweave.datasets.synthetic import make_mixture
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.logistic import PenaltyChoice
 from labelweave.models import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
-from labelweave.models.em import EM
+from labelweave.models.em import EM, PRIOR_WEIGHT
 from labelweave.models.gate import Gate, GateProblem
 from labelweave.models.partition import partition_labels, start_responsibilities
 from tests.contract.samples import all_vectors, sample
@@ -78,7 +78,8 @@ def test_penalised_likelihood_never_falls(gate_C, seed):
     # What is reported is the objective, written out.
     penalty = (mixture.weights**2).sum() + 0.1 * (mixture.coupling**2).sum()
     penalty = penalty / 1.0 + (0.0 if gate_C is None else (mixture.gate.weights**2).sum() / 1.0)
-    expected = weight @ np.log(by_hand(em, mixture).sum(axis=1)) - penalty
+    prior = PRIOR_WEIGHT * em.log_probs(mixture).sum(axis=1)
+    expected = weight @ (np.log(by_hand(em, mixture).sum(axis=1)) + prior) - penalty
     assert objectives[-1] == pytest.approx(expected, rel=1e-9)
 
 
@@ -119,13 +120,15 @@ def test_threads_do_not_change_a_bit():
         np.testing.assert_array_equal(*(getattr(mixture, name) for mixture in mixtures))
 
 
-def test_a_component_without_rows_keeps_its_parameters():
+def test_a_component_without_rows_leans_on_all_of_them():
     em = em_of()
-    mixture = started(em)
     shares = np.zeros((len(X), 3))
     shares[:, 0] = 1.0
-    refitted = em.refit(mixture, shares)
-    np.testing.assert_array_equal(refitted.weights[1:], mixture.weights[1:])
+    refitted = em.refit(started(em), shares)
+    lightly = replace(em, weight=np.full(len(X), PRIOR_WEIGHT))
+    alone = lightly.start(refitted.uses[1:2], np.ones((len(X), 1)))
+    np.testing.assert_allclose(refitted.weights[1], alone.weights[0], atol=1e-7)
+    np.testing.assert_allclose(refitted.intercept[1], alone.intercept[0], atol=1e-7)
     assert np.isfinite(em.log_joint(refitted)[:, 0]).all()
     assert not np.isnan(em.log_joint(refitted)).any()
 

@@ -107,7 +107,7 @@ class ChainMixture(StructuredMixture):
     ----------
     n_components : int or "auto", default="auto"
         Number of chains; "auto" goes on as long as held-out rows are explained better.
-    max_components : int, default=8
+    max_components : int, default=12
         Chains that "auto" goes up to.
     gate : {"linear", "constant"}, default="linear"
         Whether the mixing weights depend on x, by a linear model, or not.

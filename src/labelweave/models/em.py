@@ -4,8 +4,13 @@ A component is a set of linear conditionals, one per label, each given the featu
 its structure names: a tree, a chain or nothing at all. All components' conditionals are refitted in
 one call of the logistic engine, from where they were.
 
-The penalised log-likelihood ``Σ_n w_n log Σ_k λ_k(x_n) P_k(y_n|x_n) - penalties`` never falls: the
-penalties are the same in every iteration, and a refit starts where the last one ended.
+Every row also counts a little in every component, whoever explains it. It is a prior made of the
+data: a component with few rows leans on all of them, so that a label it has hardly seen does not
+become impossible, and large mixtures do not overfit.
+
+The penalised log-likelihood ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] -
+penalties`` never falls: prior and penalties are the same in every iteration, and a refit starts
+where the last one ended.
 """
 
 from __future__ import annotations
@@ -29,6 +34,8 @@ Uses = NDArray[np.bool_]
 EXACT = 1e-14
 #: Enough to compare mixtures.
 ROUGH = 1e-7
+#: How much every row counts in every component beside its share, ε.
+PRIOR_WEIGHT = 0.01
 # A component that explains less than this share of a row, or a label that has less than this of one
 # class left in a component, keeps its parameters: nothing more can be learned about it.
 _LEAST_WEIGHT = 1e-8
@@ -131,9 +138,11 @@ class EM:
         total = float(self.weight.sum())
         objectives: list[float] = []
         for iteration in range(n_iterations + 1):
-            log_joint = self.log_joint(mixture)
+            log_probs = self.log_probs(mixture)
+            log_joint = log_probs + mixture.gate.log_weights(self.X, self.n_threads)
             evidence = logsumexp(log_joint, axis=1)
-            objectives.append(float(self.weight @ evidence) - self.penalty(mixture))
+            prior = _prior_weight(mixture.n_components) * log_probs.sum(axis=1)
+            objectives.append(float(self.weight @ (evidence + prior)) - self.penalty(mixture))
             gained = np.inf if iteration == 0 else objectives[-1] - objectives[-2]
             if iteration == n_iterations or gained < tol * total:
                 break
@@ -158,6 +167,7 @@ class EM:
         shares = responsibilities * self.weight[:, None]
         if gate:
             mixture = replace(mixture, gate=self.gate.fit(shares, mixture.gate, self.tol))
+        shares += _prior_weight(mixture.n_components) * self.weight[:, None]
         component, label = np.nonzero(self._learnable(shares))
         if len(component) == 0:
             return mixture
@@ -197,3 +207,8 @@ class EM:
     def _classes(self) -> tuple[Floats, Floats]:
         """Weight of the negative and of the positive rows of every label."""
         return self.weight @ (1 - self.labels), self.weight @ self.labels
+
+
+def _prior_weight(n_components: int) -> float:
+    """A single component has all rows already."""
+    return PRIOR_WEIGHT if n_components > 1 else 0.0

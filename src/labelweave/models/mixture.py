@@ -15,7 +15,7 @@ from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.growth import Growth, GrowthStep, Learner, choose_size
 
 #: Components that ``n_components="auto"`` goes up to.
-MAX_COMPONENTS = 8
+MAX_COMPONENTS = 12
 
 
 class StructuredMixture(MultiLabelClassifier):
