@@ -7,7 +7,8 @@ Two ways, by the kind of mixing weights:
 - constant weights, after the published algorithm: one component after the other, each learned with
   the rows weighed by 1 - P(y|x, mixture so far).
 
-The number of components is the last before rows that were held out are explained worse.
+The number of components is the one with which rows that were held out are explained best; growth
+ends soon after.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _N_PARTS = 5
 _ENOUGH_HELD_OUT = 300
 _MAX_SPLITS = 3
+# Few rows judge badly: growth ends with so many sizes in a row that are worse than the best.
+_PATIENCE = 2
 # Keeps the parts that judge sizes apart from the folds that weigh edges and choose penalties.
 _SPLIT_SEED = 1_000_003
 
@@ -206,7 +209,8 @@ def choose_size(growth: Growth[Any], max_components: int) -> tuple[int, list[Gro
     steps: list[GrowthStep] = []
     for grown in zip(*(inside.sizes(max_components) for inside, _ in splits), strict=False):
         steps.append(_judged(growth, splits, grown))
-        if steps[-1].validation < max(step.validation for step in steps):
+        best = max(steps, key=lambda step: step.validation)
+        if len(steps) - 1 - steps.index(best) == _PATIENCE:
             break
     if not steps:  # rows that do not differ cannot judge
         return 1, steps
