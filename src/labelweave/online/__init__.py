@@ -1,0 +1,6 @@
+"""Bayesian online learning: one pass over a stream, a posterior over every weight."""
+
+from labelweave.online.settings import OnlineSettings
+from labelweave.online.state import OnlineState
+
+__all__ = ["OnlineSettings", "OnlineState"]
