@@ -106,3 +106,8 @@ def parse_xmc(text: bytes, source: str) -> tuple[tuple[int, int, int], Annotated
     """
     Parse XMC text: ((n, D, L), data, columns, row_starts, labels, label_starts).
     """
+
+def parse_labelled_lines(text: bytes, line: int, source: str, n_features: int, n_labels: int, first_feature: int, svmlight: bool, skip_bad: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], int, bytes]:
+    """
+    Parse lines of a stream of rows: (data, columns, row_starts, labels, label_starts, n_bad, complaint).
+    """
