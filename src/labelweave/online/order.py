@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from labelweave.logistic.row_keys import row_keys
 
+# Rows whose keys are computed at a time: it takes several copies of them.
+_BLOCK = 4096
+
 
 def pass_order(
     X: Any,
@@ -33,8 +36,8 @@ def pass_order(
     """
     order = np.arange(len(labels))
     if shuffle:
-        of_labels = row_keys(labels.astype(np.float64)).astype(np.uint64)
-        keys = row_keys(X).astype(np.uint64)
+        of_labels = _keys(labels)
+        keys = _keys(X)
         with np.errstate(over="ignore"):
             mixed = (keys ^ (of_labels * np.uint64(0x9E3779B97F4A7C15))) + np.uint64(seed)
             # A few rounds of multiplying and folding reach every bit.
@@ -49,3 +52,11 @@ def pass_order(
             "or not at all"
         )
     return np.repeat(order, sample_weight[order].astype(np.intp))
+
+
+def _keys(rows: Any) -> NDArray[np.uint64]:
+    parts = [
+        row_keys(rows[first : first + _BLOCK].astype(np.float64))
+        for first in range(0, rows.shape[0], _BLOCK)
+    ]
+    return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.uint64)
