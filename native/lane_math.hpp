@@ -63,10 +63,8 @@ LABELWEAVE_INLINE Lanes softplus(Lanes z) {
     return select(z > 0.0, z, broadcast(0.0)) + log1p_unit(exp_nonpositive(-abs(z)));
 }
 
-// uniform(seed, row, draw, label) of numerics.hpp for eight rows, given by the halves of their ids.
-LABELWEAVE_INLINE Lanes uniform_lanes(std::uint64_t seed, LaneBits row_low, LaneBits row_high, std::uint32_t draw,
-                                      std::uint32_t label) {
-    LaneBits c0 = LaneBits{} + label, c1 = LaneBits{} + draw, c2 = row_low, c3 = row_high;
+// philox() of numerics.hpp on eight counters at once.
+LABELWEAVE_INLINE void philox_lanes(std::uint64_t seed, LaneBits& c0, LaneBits& c1, LaneBits& c2, LaneBits& c3) {
     auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round) {
         const LaneBits p0 = c0 * 0xD2511F53u, p1 = c2 * 0xCD9E8D57u;
@@ -77,7 +75,19 @@ LABELWEAVE_INLINE Lanes uniform_lanes(std::uint64_t seed, LaneBits row_low, Lane
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    return (small_to_double((c0 << 32 | c1) >> 12) + 0.5) * 0x1p-52;
+}
+
+// A number in (0, 1) from two random words.
+LABELWEAVE_INLINE Lanes unit_interval(LaneBits high, LaneBits low) {
+    return (small_to_double((high << 32 | low) >> 12) + 0.5) * 0x1p-52;
+}
+
+// uniform(seed, row, draw, label) of numerics.hpp for eight rows, given by the halves of their ids.
+LABELWEAVE_INLINE Lanes uniform_lanes(std::uint64_t seed, LaneBits row_low, LaneBits row_high, std::uint32_t draw,
+                                      std::uint32_t label) {
+    LaneBits c0 = LaneBits{} + label, c1 = LaneBits{} + draw, c2 = row_low, c3 = row_high;
+    philox_lanes(seed, c0, c1, c2, c3);
+    return unit_interval(c0, c1);
 }
 
 }  // namespace labelweave

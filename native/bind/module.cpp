@@ -6,6 +6,7 @@ void bind_chain(nb::module_& m);
 void bind_edges(nb::module_& m);
 void bind_gibbs(nb::module_& m);
 void bind_logistic(nb::module_& m);
+void bind_online(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_text(nb::module_& m);
@@ -19,6 +20,7 @@ NB_MODULE(_native, m) {
     labelweave::bind::bind_edges(m);
     labelweave::bind::bind_gibbs(m);
     labelweave::bind::bind_logistic(m);
+    labelweave::bind::bind_online(m);
     labelweave::bind::bind_random(m);
     labelweave::bind::bind_search(m);
     labelweave::bind::bind_text(m);

@@ -44,12 +44,14 @@ if TYPE_CHECKING:
         TreeMixture,
         TreeNetwork,
     )
+    from labelweave.online import BayesianOnlineClassifier
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Annealing",
     "Auto",
+    "BayesianOnlineClassifier",
     "Beam",
     "BestFirst",
     "BinaryRelevance",
@@ -123,6 +125,7 @@ _ROOMS = {
         "TreeMixture",
         "TreeNetwork",
     ),
+    "online": ("BayesianOnlineClassifier",),
 }
 
 

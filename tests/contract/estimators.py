@@ -22,6 +22,7 @@ from labelweave.models import (
     TreeMixture,
     TreeNetwork,
 )
+from labelweave.online import BayesianOnlineClassifier
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,15 @@ _RESAMPLED_BAYES = _RESAMPLED | {
     "identical rows": "naive Bayes smooths its counts, which differ by resample",
 }
 _SMOOTHED = {"identical rows": "naive Bayes smooths its counts, also those given a parent"}
+
+# The other labellings look at all rows of a test set together, see tests/online.
+_ONLINE = BayesianOnlineClassifier(labelling=None)
+_PROBIT = {
+    "constant label": "it learns the label from the features like any other, not from its count",
+    "fractional weights": "a row is seen once, twice, ... or not at all",
+    "identical rows": "its margin and its trust in every row make it surer than the frequencies",
+    "known counts": "a label without positives is learned like any other",
+}
 
 CASES = {
     "br": Case(BinaryRelevance()),
@@ -117,6 +127,18 @@ CASES = {
     ),
 }
 
+CASES |= {
+    "online": Case(_ONLINE, unsuited=_PROBIT),
+    "online-independent": Case(
+        BayesianOnlineClassifier(coupled=False, labelling=None, decision="subset"),
+        unsuited=_PROBIT,
+    ),
+    "online-drift": Case(
+        BayesianOnlineClassifier(labelling=None, forgetting=0.01, flip_probability=0.01, passes=2),
+        unsuited=_PROBIT,
+    ),
+}
+
 # For scikit-learn's own checks: the defaults and one with a base classifier. (They want no
 # probability to be 0 or 1, which is the base's affair: a decision tree may be that certain.)
 SKLEARN_CHECKED = [
@@ -129,4 +151,5 @@ SKLEARN_CHECKED = [
     TreeMixture(),
     ChainMixture(),
     TreeEnsemble(n_estimators=3, bootstrap=False),
+    BayesianOnlineClassifier(labelling=None),
 ]

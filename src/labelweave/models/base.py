@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from labelweave.decision import Decision, resolve_decision
+from labelweave.decision import Decision, Labelling, resolve_decision
 from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.labels import LabelEncoding, read_labels
@@ -87,7 +87,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             if len(kept) < len(labels):
                 X, labels, sample_weight = X[kept], labels[kept], sample_weight[kept]
         # What only `predict` uses is checked here too: it fails early, not after the work.
-        resolve_decision(self.decision, self._inference())
+        self._rates = np.average(labels, axis=0, weights=sample_weight)
+        self._decide()
         self._n_threads()
         self._fit(X, labels, sample_weight)
         self._is_fitted = True
@@ -101,8 +102,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels that are best for `decision`, (n, L) of 0/1."""
         joint = self.predict_joint(X)
-        labels = resolve_decision(self.decision, self._inference())(joint)
-        return self._encoding.decode(labels)
+        return self._encoding.decode(self._decide()(joint))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Marginal probability of each label, (n, L).
@@ -149,6 +149,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the last `fit` came to its end."""
         return hasattr(self, "_is_fitted")
+
+    def _decide(self) -> Decision:
+        decision = resolve_decision(self.decision, self._inference())
+        # A rule for whole test sets may want to know how frequent the labels were in training.
+        return decision.informed(self._rates) if isinstance(decision, Labelling) else decision
 
     def _inference(self) -> Inference:
         strategy = getattr(self, "inference", None)  # not every model has a choice

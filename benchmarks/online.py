@@ -1,0 +1,243 @@
+"""Speed of the online learner: `python -m benchmarks.online`.
+
+One run, interleaved: documents a second on rcv1 (80 %, one pass) against Vowpal Wabbit and
+scikit-learn, the time of merely reading and writing the same weights, growth with rows and labels,
+imdb from the file to the predictions, peak memory. README.md is rewritten.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import SGDClassifier
+
+from benchmarks.logistic import DATA
+from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, timed
+from benchmarks.table import README, _megabytes, _seconds, markdown, replace_between
+from labelweave.datasets import load
+from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState
+
+ROUNDS = 5
+BEGIN = "<!-- written by python -m benchmarks.online: begin -->"
+END = "<!-- written by python -m benchmarks.online: end -->"
+# scikit-learn's partial_fit is so slow that a part of the rows must do.
+PARTIAL_ROWS, PARTIAL_BATCH = 500, 50
+
+Labels = NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Rows in the order they are learned from."""
+
+    X: Any
+    Y: Labels
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """What is timed: ``run(prepare())``, the preparation not counted, over so many rows."""
+
+    name: str
+    prepare: Callable[[], Any]
+    run: Callable[[Any], Any]
+    n_rows: int
+
+
+def news() -> Stream:
+    data = load("rcv1")
+    rows = np.random.default_rng(0).permutation(data.X.shape[0])[: data.X.shape[0] * 4 // 5]
+    return Stream(data.X.tocsr()[rows], np.ascontiguousarray(np.asarray(data.Y)[rows], np.int8))
+
+
+def fresh(stream: Stream, coupled: bool = True) -> OnlineState:
+    settings = OnlineSettings(coupled=coupled)
+    return OnlineState(stream.X.shape[1], stream.Y.shape[1], settings=settings)
+
+
+def ours(stream: Stream) -> list[Contestant]:
+    n = len(stream.Y)
+
+    def update(threads: int) -> Callable[[OnlineState], None]:
+        return lambda state: state.update(stream.X, stream.Y, threads)
+
+    def touch(state: OnlineState) -> None:
+        X = stream.X
+        state._bound().touch(
+            X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64)
+        )
+
+    def fit(_: Any) -> BayesianOnlineClassifier:
+        return BayesianOnlineClassifier(n_jobs=1).fit(stream.X, stream.Y)
+
+    return [
+        Contestant("coupled, 1 thread", lambda: fresh(stream), update(1), n),
+        Contestant("coupled, 2 threads", lambda: fresh(stream), update(2), n),
+        Contestant("independent, 1 thread", lambda: fresh(stream, False), update(1), n),
+        Contestant("independent, 2 threads", lambda: fresh(stream, False), update(2), n),
+        Contestant("`fit`, checks and shuffling included", lambda: None, fit, n),
+        Contestant("only reading and writing the same weights", lambda: fresh(stream), touch, n),
+    ]
+
+
+def scikit_learn(stream: Stream) -> list[Contestant]:
+    """Passive-aggressive, one classifier a label, one pass."""
+
+    def make() -> list[SGDClassifier]:
+        options = {"loss": "hinge", "penalty": None, "learning_rate": "pa1", "eta0": 1.0}
+        once = {"max_iter": 1, "tol": None, "shuffle": False, "random_state": 0}
+        return [SGDClassifier(**options, **once) for _ in stream.Y.T]
+
+    def whole(models: list[SGDClassifier]) -> None:
+        for model, y in zip(models, stream.Y.T, strict=True):
+            model.fit(stream.X, y)
+
+    def batches(models: list[SGDClassifier]) -> None:
+        for first in range(0, PARTIAL_ROWS, PARTIAL_BATCH):
+            rows = slice(first, first + PARTIAL_BATCH)
+            X = stream.X[rows]
+            for model, y in zip(models, stream.Y[rows].T, strict=True):
+                model.partial_fit(X, y, classes=[0, 1])
+
+    return [
+        Contestant("scikit-learn, passive-aggressive, `fit`", make, whole, len(stream.Y)),
+        Contestant(
+            f"scikit-learn, `partial_fit` of {PARTIAL_BATCH} rows", make, batches, PARTIAL_ROWS
+        ),
+    ]
+
+
+def vowpal_wabbit(stream: Stream, folder: Path) -> list[Contestant]:
+    """Its `multilabel_oaa`, reading its own binary cache; empty where it is not installed."""
+    try:
+        from vowpalwabbit import Workspace
+    except ImportError:
+        return []
+    text, cache = folder / "news.vw", folder / "news.cache"
+    with text.open("w") as file:
+        for row, labels in zip(stream.X, stream.Y, strict=True):
+            entries = zip(row.indices, row.data, strict=True)
+            named = ",".join(map(str, np.flatnonzero(labels)))
+            file.write(f"{named} | {' '.join(f'{i}:{v:.6g}' for i, v in entries)}\n")
+    learn = (
+        f"--multilabel_oaa {stream.Y.shape[1]} --quiet --noconstant -d {text} --cache_file {cache}"
+    )
+
+    def run(bits: int) -> Callable[[Any], None]:
+        def learn_all(_: Any) -> None:
+            model = Workspace(f"{learn} -b {bits}")  # learns from all rows when made
+            if model.get_weighted_examples() != len(stream.Y):
+                raise AssertionError("Vowpal Wabbit did not see every row once")
+            model.finish()
+
+        return learn_all
+
+    run(18)(None)  # writes the cache
+
+    return [
+        Contestant(f"Vowpal Wabbit, 2^{bits} weights", lambda: None, run(bits), len(stream.Y))
+        for bits in (18, 23)
+    ]
+
+
+def race(contestants: list[Contestant]) -> dict[str, Timing]:
+    timings = {c.name: Timing() for c in contestants}
+    for _ in range(ROUNDS):
+        for c in contestants:
+            prepared = c.prepare()
+            seconds, _ = timed(lambda c=c, prepared=prepared: c.run(prepared))
+            timings[c.name].seconds.append(seconds)
+    return timings
+
+
+def speed_table(contestants: list[Contestant], timings: dict[str, Timing]) -> str:
+    def row_time(contestant: Contestant) -> float:
+        return timings[contestant.name].median / contestant.n_rows
+
+    base = row_time(contestants[0])
+    rows = [["learner", "rows a second", "a row", "time relative to ours (coupled, 1 thread)"]]
+    for c in contestants:
+        each = row_time(c)
+        rows.append([c.name, f"{1 / each:,.0f}", f"{1e6 * each:.1f} µs", f"**{each / base:.2f}×**"])
+    return markdown(rows)
+
+
+def growth(stream: Stream) -> str:
+    """Return the table of how time grows with rows and with labels."""
+
+    def row(name: str, size: int, part: Stream) -> list[str]:
+        seconds = []
+        for _ in range(ROUNDS):
+            state = fresh(part)
+            seconds.append(timed(lambda s=state, p=part: s.update(p.X, p.Y))[0])
+        median = float(np.median(seconds))
+        return [name, str(size), _seconds(median), f"{1e6 * median / len(part.Y):.1f} µs"]
+
+    rows = [["growing", "size", "time", "a row"]]
+    rows += [row("rows", n, Stream(stream.X[:n], stream.Y[:n])) for n in (2500, 5000, 10000, 20000)]
+    wide = np.tile(stream.Y[:5000], 4)
+    rows += [
+        row("labels", L, Stream(stream.X[:5000], np.ascontiguousarray(wide[:, :L])))
+        for L in (25, 50, 101, 202, 404)
+    ]
+    return markdown(rows)
+
+
+def films() -> str:
+    """Return what imdb takes from the file to the predictions."""
+    start = time.perf_counter()
+    data = load("imdb")
+    read = time.perf_counter()
+    X, Y = data.X.tocsr(), np.asarray(data.Y)
+    rows = np.random.default_rng(0).permutation(len(Y))
+    test, train = np.split(rows, [len(rows) // 5])
+    begin = time.perf_counter()
+    model = BayesianOnlineClassifier(n_jobs=1).fit(X[train], Y[train])
+    fitted = time.perf_counter()
+    model.predict(X[test])
+    end = time.perf_counter()
+    return (
+        f"imdb ({len(Y):,} rows), one thread: read in {_seconds(read - start)}, learned from "
+        f"{len(train):,} rows in {_seconds(fitted - begin)}, predicted {len(test):,} in "
+        f"{_seconds(end - fitted)}."
+    )
+
+
+def _fit(X: Any, Y: Labels) -> BayesianOnlineClassifier:
+    return BayesianOnlineClassifier(n_jobs=1).fit(X, Y)
+
+
+def memory(stream: Stream) -> str:
+    used = peak_memory(_fit, stream.X, stream.Y)
+    model = fresh(stream)._weights.nbytes
+    return (
+        f"Peak memory of `fit` beyond its data: {_megabytes(used)}; the model itself (mean and "
+        f"variance of {stream.X.shape[1]:,} × {stream.Y.shape[1]} weights) is {_megabytes(model)}."
+    )
+
+
+def main() -> None:
+    os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
+    with one_blas_thread(), tempfile.TemporaryDirectory() as folder:
+        stream = news()
+        peers = vowpal_wabbit(stream, Path(folder))
+        contestants = [*ours(stream), *peers, *scikit_learn(stream)]
+        timings = race(contestants)
+        parts = [f"Measured on {machine()}.", speed_table(contestants, timings)]
+        if not peers:
+            parts.append("Vowpal Wabbit was not installed (`pip install vowpalwabbit`).")
+        parts += [growth(stream), films(), memory(stream)]
+    replace_between(README, BEGIN, END, parts)
+    print("\n\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+#include "online.hpp"
+
+#include <algorithm>
+
+#include "arrays.hpp"
+#include "truncation_moments.hpp"
+
+namespace labelweave::bind {
+namespace {
+
+using Counts = Out<std::int64_t, 1>;
+
+// The arrays of a model, kept alive and checked against each other once; the kernels write into them.
+struct BoundModel {
+    Out<float, 3> weights;
+    Counts current;
+    Out<double, 1> bias_mean, bias_variance;
+    Counts positives, observed;
+    OnlineSettings settings;
+    OnlineModel model;
+
+    BoundModel(Out<float, 3> weights_, Counts current_, Out<double, 1> bias_mean_, Out<double, 1> bias_variance_,
+               Counts positives_, Counts observed_, std::int64_t n_rows, const OnlineSettings& settings_)
+        : weights(weights_), current(current_), bias_mean(bias_mean_), bias_variance(bias_variance_),
+          positives(positives_), observed(observed_), settings(settings_) {
+        const std::size_t n_labels = positives.shape(0), n_biases = settings.coupled ? 1 : n_labels;
+        require(weights.shape(1) == 2 && weights.shape(2) % kBlock == 0 && weights.shape(2) >= n_labels,
+                "weights must be features x 2 x a multiple of 16 labels, at least as many as positives has");
+        require(n_labels > 0, "there must be a label");
+        require(current.shape(0) == weights.shape(0), "current needs one entry for each feature");
+        require(observed.shape(0) == n_labels, "observed needs one entry for each label");
+        require(bias_mean.shape(0) == n_biases && bias_variance.shape(0) == n_biases,
+                "bias_mean and bias_variance need one entry, or one for each label if labels are not coupled");
+        model = {weights.data(),   current.data(),       weights.shape(0),  n_labels,       weights.shape(2),
+                 bias_mean.data(), bias_variance.data(), positives.data(), observed.data(), n_rows};
+    }
+};
+
+OnlineRows checked_rows(const OnlineModel& model, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices,
+                        In<double, 1> values) {
+    require(indptr.shape(0) > 0 && indptr.data()[0] == 0, "indptr must begin with 0");
+    const std::size_t n_rows = indptr.shape(0) - 1;
+    for (std::size_t row = 0; row < n_rows; ++row)
+        require(indptr.data()[row] <= indptr.data()[row + 1], "indptr must not decrease");
+    const std::int64_t n_entries = indptr.data()[n_rows];
+    require(static_cast<std::size_t>(n_entries) <= std::min(indices.shape(0), values.shape(0)),
+            "indptr points beyond indices or values");
+    for (std::int64_t k = 0; k < n_entries; ++k)
+        require(indices.data()[k] >= 0 && static_cast<std::size_t>(indices.data()[k]) < model.n_features,
+                "indices must be features of weights");
+    return {n_rows, {indptr.data(), indices.data(), values.data()}};
+}
+
+template <class Work>
+void without_gil(Work&& work) {
+    try {
+        nb::gil_scoped_release release;
+        Interrupt interrupt(interrupted);
+        work(interrupt);
+    } catch (const Interrupted&) {
+        throw nb::python_error();
+    }
+}
+
+void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
+            In<std::int8_t, 2> labels, int n_threads) {
+    const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
+    require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels,
+            "labels must be rows x labels");
+    without_gil([&](Interrupt& interrupt) {
+        online_update(bound.model, bound.settings, rows, labels.data(), n_threads, interrupt);
+    });
+}
+
+void moments(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
+             Out<double, 2> mean, Out<double, 2> variance, int n_threads) {
+    const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
+    for (const auto& out : {mean, variance})
+        require(out.shape(0) == rows.n_rows && out.shape(1) == bound.model.n_labels,
+                "mean and variance must be rows x labels");
+    without_gil([&](Interrupt& interrupt) {
+        online_moments(bound.model, bound.settings, rows, mean.data(), variance.data(), n_threads, interrupt);
+    });
+}
+
+void samples(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
+             std::uint64_t seed, Out<std::int8_t, 3> above, int n_threads) {
+    const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
+    require(above.shape(1) == rows.n_rows && above.shape(2) == bound.model.n_labels,
+            "above must be samples x rows x labels");
+    without_gil([&](Interrupt& interrupt) {
+        online_samples(bound.model, bound.settings, rows, seed, above.shape(0), above.data(), n_threads, interrupt);
+    });
+}
+
+void touch(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values) {
+    const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
+    without_gil([&](Interrupt&) { online_touch(bound.model, rows); });
+}
+
+void bind_settings(nb::module_& m) {
+    nb::class_<OnlineSettings>(m, "OnlineSettings", "How an online model learns; see OnlineState.")
+        .def(
+            "__init__",
+            [](OnlineSettings* self, bool coupled, bool skew_margin, double margin, double noise,
+               double prior_variance, double bias_variance, double flip_probability, double forgetting) {
+                new (self) OnlineSettings{coupled,        skew_margin,   margin,           noise,
+                                          prior_variance, bias_variance, flip_probability, forgetting};
+            },
+            nb::kw_only(), nb::arg("coupled"), nb::arg("skew_margin"), nb::arg("margin"), nb::arg("noise"),
+            nb::arg("prior_variance"), nb::arg("bias_variance"), nb::arg("flip_probability"), nb::arg("forgetting"));
+}
+
+}  // namespace
+
+void bind_online(nb::module_& m) {
+    bind_settings(m);
+    nb::class_<BoundModel>(m, "OnlineModel", "The arrays of an online model, for the kernels to work on.")
+        .def(nb::init<Out<float, 3>, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts, std::int64_t,
+                      const OnlineSettings&>(),
+             nb::arg("weights").noconvert(), nb::arg("current").noconvert(), nb::arg("bias_mean").noconvert(),
+             nb::arg("bias_variance").noconvert(), nb::arg("positives").noconvert(), nb::arg("observed").noconvert(),
+             nb::arg("n_rows"), nb::arg("settings"))
+        .def_prop_ro("n_rows", [](const BoundModel& bound) { return bound.model.n_rows; },
+                     "Rows learned from so far.")
+        .def("update", &update, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("labels"),
+             nb::arg("n_threads") = 1, "Learn from rows in turn; labels are 0, 1 or -1 (unknown).")
+        .def("moments", &moments, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"),
+             nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("n_threads") = 1,
+             "Mean and variance of every label's score, without the bias.")
+        .def("samples", &samples, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("seed"),
+             nb::arg("above").noconvert(), nb::arg("n_threads") = 1,
+             "Whether scores exceed the bias under models drawn from the posterior.")
+        .def("touch", &touch, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"),
+             "Read and write the weights of the rows' features, and nothing else: a yardstick.");
+    m.def(
+        "truncation_moments",
+        [](In<double, 1> t, double flip_probability, double margin, Out<double, 1> shift, Out<double, 1> kept) {
+            require(shift.shape(0) == t.shape(0) && kept.shape(0) == t.shape(0), "all arrays must be equally long");
+            truncation_moments(t.data(), t.shape(0), margin, flip_probability, shift.data(), kept.data());
+        },
+        nb::arg("d"), nb::arg("flip_probability"), nb::arg("margin"), nb::arg("shift").noconvert(),
+        nb::arg("kept").noconvert(),
+        "Mean and variance of N(d, 1) truncated to above the margin, as mean - d and as they are.");
+}
+
+}  // namespace labelweave::bind

@@ -1,0 +1,64 @@
+// Bayesian online learning of linear labels (BOMC): one Gaussian per weight, updated row by row.
+//
+// Weights lie feature-major in float32: a feature's row holds the means of all labels, then their variances, each
+// padded to `width` labels. Learning from a row reads and writes the rows of its non-zero features: that memory
+// traffic is the cost, the arithmetic hides behind it. Sums over features are kept in double.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "design.hpp"
+#include "interrupt.hpp"
+
+namespace labelweave {
+
+constexpr std::size_t kBlock = 16;  // labels that are always worked on together: one cache line of floats
+
+struct OnlineSettings {
+    bool coupled = true;  // one bias for all labels, or one for each
+    bool skew_margin = true;
+    double margin = 1.0, noise = 0.01, prior_variance = 1.0, bias_variance = 1e4;
+    double flip_probability = 0.0;  // how often a label is recorded wrongly
+    double forgetting = 0.0;        // share of the evidence that is lost with every row
+};
+
+struct OnlineModel {
+    float* weights = nullptr;           // n_features x 2 x width
+    std::int64_t* current = nullptr;    // n_features: the row count up to which a feature has forgotten
+    std::size_t n_features = 0, n_labels = 0, width = 0;  // width: a multiple of kBlock, room for labels to come
+    double* bias_mean = nullptr;        // one, or n_labels
+    double* bias_variance = nullptr;
+    std::int64_t* positives = nullptr;  // n_labels: rows that had the label
+    std::int64_t* observed = nullptr;   // n_labels: rows that told whether they had it
+    std::int64_t n_rows = 0;            // rows learned from so far
+};
+
+inline std::size_t label_blocks(const OnlineModel& model) { return (model.n_labels + kBlock - 1) / kBlock; }
+
+// Features of many rows, every column named once in a row.
+struct OnlineRows {
+    std::size_t n_rows = 0;
+    Csr features;
+};
+
+// Learn from all rows in turn; labels are n_rows x n_labels of 0, 1 or -1 (unknown). Threads share the labels, and
+// the result is the same bits for any number of them and any division into calls. After an interruption the model is
+// that of the first `n_rows` rows, which `model` counts.
+void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
+                   const std::int8_t* labels, int n_threads, Interrupt& interrupt);
+
+// Mean and variance of every label's score <w, x>, n_rows x n_labels each, without the bias.
+void online_moments(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, double* mean,
+                    double* variance, int n_threads, Interrupt& interrupt);
+
+// Whether <w, x> > b under models drawn from the posterior: n_samples x n_rows x n_labels of 0/1. A weight's draw
+// belongs to (seed, sample, label, feature), so that every row and every call meet the same models.
+void online_samples(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
+                    std::uint64_t seed, std::size_t n_samples, std::int8_t* above, int n_threads,
+                    Interrupt& interrupt);
+
+// Read and write the weights of every row's features and do nothing else: the yardstick for online_update.
+void online_touch(const OnlineModel& model, const OnlineRows& rows);
+
+}  // namespace labelweave

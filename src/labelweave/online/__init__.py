@@ -1,0 +1,8 @@
+"""Bayesian online learning: one pass over a stream, a posterior over every weight."""
+
+from labelweave.online.classifier import BayesianOnlineClassifier, merge
+from labelweave.online.merge import merge_states
+from labelweave.online.settings import OnlineSettings
+from labelweave.online.state import OnlineState
+
+__all__ = ["BayesianOnlineClassifier", "OnlineSettings", "OnlineState", "merge", "merge_states"]

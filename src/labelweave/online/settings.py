@@ -1,0 +1,79 @@
+"""How an online learner learns."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from labelweave._core import native
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineSettings:
+    """The model and its priors.
+
+    Parameters
+    ----------
+    coupled : bool
+        One bias for all labels, or one for each.
+    skew_margin : bool
+        Whether examples of a rare label are asked to lie further from the rest.
+    margin : float
+        How far a score has to be on its side of the bias.
+    noise : float
+        Standard deviation of the noise on a score.
+    prior_variance, bias_variance : float
+        Prior variances of a weight and of a bias.
+    flip_probability : float
+        How often a label is recorded wrongly, below one half.
+    forgetting : float
+        The share of all evidence that is lost with every row, below one.
+
+    Examples
+    --------
+    >>> OnlineSettings(forgetting=0.001).noise
+    0.01
+    >>> OnlineSettings(noise=-1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: noise must be a number from 0 to 1e+10; got -1.0
+    """
+
+    coupled: bool = True
+    skew_margin: bool = True
+    margin: float = 1.0
+    noise: float = 0.01
+    prior_variance: float = 1.0
+    bias_variance: float = 1e4
+    flip_probability: float = 0.0
+    forgetting: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("coupled", "skew_margin"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise ValueError(f"{name} must be True or False; got {value!r}")
+        _check_number("margin", self.margin, 0.0, 1e10)
+        _check_number("noise", self.noise, 0.0, 1e10)
+        # Variances are kept in float32, and their squares are needed.
+        _check_number("prior_variance", self.prior_variance, 1e-15, 1e15)
+        _check_number("bias_variance", self.bias_variance, 1e-15, 1e15)
+        _check_number("flip_probability", self.flip_probability, 0.0, 0.499)
+        _check_number("forgetting", self.forgetting, 0.0, 0.999)
+
+    def as_dict(self) -> dict[str, bool | float]:
+        """Plain values, for a checkpoint."""
+        return {k: bool(v) if isinstance(v, np.bool_) else v for k, v in asdict(self).items()}
+
+    def native(self) -> native.OnlineSettings:
+        """Return what the kernels read."""
+        return native.OnlineSettings(**self.as_dict())  # type: ignore[arg-type]
+
+
+def _check_number(name: str, value: Any, low: float, high: float) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not low <= value <= high:
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}; got {value!r}")

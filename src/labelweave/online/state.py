@@ -1,0 +1,291 @@
+"""All that an online learner knows: a Gaussian for every weight, and a few counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+from scipy.special import ndtr
+
+from labelweave._core import native
+from labelweave.online.settings import OnlineSettings
+
+Floats = NDArray[np.float64]
+CsrArrays = tuple[NDArray[np.int64], NDArray[np.int32], Floats]
+# Labels are worked on sixteen at a time: a cache line of float32.
+_BLOCK = 16
+# Entries of a dense X that are turned into CSR at a time.
+_DENSE_ENTRIES = 1 << 22
+_TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
+
+
+class OnlineState:
+    """The posterior of a Bayesian online learner, updated row by row.
+
+    Every weight has a mean and a variance, kept feature-major in float32: what one feature means
+    to all labels lies together. Learning from a row changes the weights of its non-zero features
+    only. A batch gives the same bits as its rows one by one, for any number of threads.
+
+    Parameters
+    ----------
+    n_features, n_labels : int
+        Sizes to begin with; `grow` adds to them.
+    settings : OnlineSettings, optional
+        The model and its priors.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows learned from.
+    positives, observed : (L,) int64 arrays
+        How many rows had a label, and how many told whether they had it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = OnlineState(n_features=2, n_labels=1)
+    >>> X, Y = np.eye(2), np.array([[1], [0]], dtype=np.int8)
+    >>> for _ in range(5):
+    ...     state.update(X, Y)
+    >>> state.scores(X)[:, 0].round(2).tolist()
+    [0.99, 0.01]
+
+    A feature or a label that comes later starts from the prior:
+
+    >>> state.grow(n_features=3, n_labels=2)
+    >>> state.variance[2], state.mean[2]
+    (array([1., 1.], dtype=float32), array([0., 0.], dtype=float32))
+    """
+
+    def __init__(
+        self, n_features: int = 0, n_labels: int = 0, *, settings: OnlineSettings | None = None
+    ) -> None:
+        self.settings = OnlineSettings() if settings is None else settings
+        self.n_features = self.n_labels = self.n_rows = 0
+        self.positives = np.zeros(0, dtype=np.int64)
+        self.observed = np.zeros(0, dtype=np.int64)
+        n_biases = 1 if self.settings.coupled else 0
+        self._bias_mean = np.zeros(n_biases)
+        self._bias_variance = np.full(n_biases, float(self.settings.bias_variance))
+        self._weights = self._prior_weights(0, 0)
+        # Up to which row each feature has forgotten.
+        self._current = np.zeros(0, dtype=np.int64)
+        self.grow(n_features, n_labels)
+
+    def grow(self, n_features: int | None = None, n_labels: int | None = None) -> None:
+        """Make room for more features or labels, which start from the prior.
+
+        Memory is taken in growing steps, so that adding one at a time is not slow.
+        """
+        wanted = self.n_features if n_features is None else int(n_features)
+        labels = self.n_labels if n_labels is None else int(n_labels)
+        if wanted < self.n_features or labels < self.n_labels:
+            raise ValueError(
+                f"a state can only grow: it has {self.n_features} features and {self.n_labels} "
+                f"labels; got n_features={wanted}, n_labels={labels}"
+            )
+        if wanted > len(self._weights) or labels > self._weights.shape[2]:
+            self._reallocate(wanted, labels)
+        self.n_features = wanted
+        added = labels - self.n_labels
+        if added:
+            self.positives = np.append(self.positives, np.zeros(added, dtype=np.int64))
+            self.observed = np.append(self.observed, np.zeros(added, dtype=np.int64))
+            if not self.settings.coupled:
+                prior = np.full(added, float(self.settings.bias_variance))
+                self._bias_mean = np.append(self._bias_mean, np.zeros(added))
+                self._bias_variance = np.append(self._bias_variance, prior)
+            self.n_labels = labels
+
+    def _reallocate(self, n_features: int, n_labels: int) -> None:
+        rows, _, width = self._weights.shape
+        if n_features > rows > 0:
+            n_features = max(n_features, rows + rows // 2)
+        if n_labels > width > 0:
+            n_labels = max(n_labels, width + width // 2)
+        # The first allocation is exact: who knows the sizes pays for no more.
+        bigger = self._prior_weights(max(n_features, rows), max(n_labels, width))
+        bigger[:rows, :, :width] = self._weights
+        self._weights = bigger
+        self._current = np.append(
+            self._current, np.zeros(len(bigger) - len(self._current), dtype=np.int64)
+        )
+
+    def _prior_weights(self, n_features: int, n_labels: int) -> NDArray[np.float32]:
+        """Weights (D, 2, labels rounded up) at the prior, on whole cache lines."""
+        width = -(-n_labels // _BLOCK) * _BLOCK
+        memory = np.empty(n_features * 2 * width + _BLOCK, dtype=np.float32)
+        skipped = -(memory.ctypes.data // memory.itemsize) % _BLOCK
+        weights = memory[skipped : skipped + n_features * 2 * width].reshape(n_features, 2, width)
+        weights[:, 0] = 0.0
+        weights[:, 1] = self.settings.prior_variance
+        return weights
+
+    @property
+    def mean(self) -> NDArray[np.float32]:
+        """Means of the weights, (D, L)."""
+        return _read_only(self._weights[: self.n_features, 0, : self.n_labels])
+
+    @property
+    def variance(self) -> NDArray[np.float32]:
+        """Variances of the weights, (D, L), as of the last row."""
+        variance = self._weights[: self.n_features, 1, : self.n_labels]
+        if self.settings.forgetting:
+            elapsed = self.n_rows - self._current[: self.n_features, None]
+            keeping = np.exp(elapsed * np.log1p(-self.settings.forgetting)).astype(np.float32)
+            prior = np.float32(self.settings.prior_variance)
+            variance = prior * variance / (variance + keeping * (prior - variance))
+        return _read_only(variance)
+
+    @property
+    def bias_mean(self) -> Floats:
+        """Mean of the bias: one number if the labels are coupled, else (L,)."""
+        return _read_only(self._bias_mean[0:1].reshape(()) if self._shared else self._bias_mean)
+
+    @property
+    def bias_variance(self) -> Floats:
+        """Variance of the bias, shaped as its mean."""
+        values = self._bias_variance
+        return _read_only(values[0:1].reshape(()) if self._shared else values)
+
+    @property
+    def _shared(self) -> bool:
+        return bool(self.settings.coupled)
+
+    def update(self, X: Any, Y: NDArray[Any], n_threads: int = 1) -> None:
+        """Learn from the rows of X (array or sparse) and Y (0, 1, or -1 for unknown) in turn."""
+        labels = np.ascontiguousarray(Y, dtype=np.int8)
+        if labels.shape != (X.shape[0], self.n_labels):
+            raise ValueError(
+                f"Y must have one row for each row of X and one column for each of the "
+                f"{self.n_labels} labels; got shape {labels.shape}. `grow` adds labels"
+            )
+        if self.n_labels == 0:
+            raise ValueError("there are no labels to learn: call grow(n_labels=...) first")
+        for begin, end, rows in self._batches(X):
+            bound = self._bound()
+            try:
+                bound.update(*rows, labels[begin:end], n_threads)
+            finally:  # after Ctrl-C the state is that of the rows it counts
+                self.n_rows = bound.n_rows
+
+    def moments(self, X: Any, n_threads: int = 1) -> tuple[Floats, Floats]:
+        """Return mean and variance of every label's score ⟨w, x⟩, (n, L) each."""
+        mean = np.empty((X.shape[0], self.n_labels))
+        variance = np.empty_like(mean)
+        for begin, end, rows in self._batches(X):
+            self._bound().moments(*rows, mean[begin:end], variance[begin:end], n_threads)
+        return mean, variance
+
+    def scores(self, X: Any, n_threads: int = 1) -> Floats:
+        """Return the probability of every label, (n, L): that ⟨w, x⟩ exceeds the bias."""
+        mean, variance = self.moments(X, n_threads)
+        scale = np.sqrt(self.bias_variance + variance)
+        # Rounding must not make anything certain: a posterior never is.
+        return np.clip(ndtr((mean - self.bias_mean) / scale), _TINY, 1.0 - _EPSILON)
+
+    def sample_scores(
+        self, X: Any, n_samples: int, seed: int, n_threads: int = 1
+    ) -> NDArray[np.bool_]:
+        """Return whether ⟨w, x⟩ exceeds the bias in models drawn from the posterior, (S, n, L).
+
+        A model is drawn by its number and `seed`: all calls meet the same ones, so that X may come
+        in batches. No drawn model is ever stored.
+        """
+        above = np.empty((n_samples, X.shape[0], self.n_labels), dtype=np.int8)
+        for begin, end, rows in self._batches(X):
+            part = np.empty((n_samples, end - begin, self.n_labels), dtype=np.int8)
+            self._bound().samples(*rows, seed, part, n_threads)
+            above[:, begin:end] = part
+        return above.view(np.bool_)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, bool | float]]:
+        """Return everything as arrays and plain settings, for a checkpoint."""
+        stored = self._weights[: self.n_features, :, : self.n_labels]
+        arrays: dict[str, NDArray[Any]] = {
+            "mean": np.array(stored[:, 0]),
+            "variance": np.array(stored[:, 1]),
+            "current": self._current[: self.n_features].copy(),
+            "bias_mean": self._bias_mean.copy(),
+            "bias_variance": self._bias_variance.copy(),
+            "positives": self.positives.copy(),
+            "observed": self.observed.copy(),
+            "n_rows": np.array(self.n_rows),
+        }
+        return arrays, self.settings.as_dict()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
+        """Return the state that `to_arrays` described."""
+        state = cls(*arrays["mean"].shape, settings=OnlineSettings(**settings))
+        state._weights[:, 0, : state.n_labels] = arrays["mean"]
+        state._weights[:, 1, : state.n_labels] = arrays["variance"]
+        for name in ("current", "bias_mean", "bias_variance"):
+            getattr(state, f"_{name}")[:] = arrays[name]
+        state.positives[:] = arrays["positives"]
+        state.observed[:] = arrays["observed"]
+        state.n_rows = int(arrays["n_rows"])
+        return state
+
+    def copy(self) -> Self:
+        """Return a state that learns on its own."""
+        return self.from_arrays(*self.to_arrays())
+
+    def __getstate__(self) -> dict[str, Any]:
+        arrays, settings = self.to_arrays()
+        return {"arrays": arrays, "settings": settings}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(vars(self.from_arrays(saved["arrays"], saved["settings"])))
+
+    def _bound(self) -> native.OnlineModel:
+        return native.OnlineModel(
+            self._weights[: self.n_features],
+            self._current[: self.n_features],
+            self._bias_mean,
+            self._bias_variance,
+            self.positives,
+            self.observed,
+            self.n_rows,
+            self.settings.native(),
+        )
+
+    def _batches(self, X: Any) -> Iterator[tuple[int, int, CsrArrays]]:
+        """Rows of X as CSR arrays; a dense X comes in parts, so that no copy of all is made."""
+        if X.ndim != 2 or X.shape[1] > self.n_features:
+            raise ValueError(
+                f"X must have at most {self.n_features} columns, one for each feature; got shape "
+                f"{X.shape}. `grow` adds features"
+            )
+        n_rows, n_columns = X.shape
+        if issparse(X):
+            yield 0, n_rows, _csr_arrays(X)
+            return
+        step = max(1, _DENSE_ENTRIES // max(1, n_columns))
+        for begin in range(0, n_rows, step):
+            end = min(n_rows, begin + step)
+            yield begin, end, _csr_arrays(csr_matrix(X[begin:end]))
+
+
+def _csr_arrays(X: Any) -> CsrArrays:
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    values = np.ascontiguousarray(X.data, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("X contains NaN or infinity: remove or replace such entries")
+    return (
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
+        np.ascontiguousarray(X.indices, dtype=np.int32),
+        values,
+    )
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    shown = values.view()
+    shown.flags.writeable = False
+    return shown
