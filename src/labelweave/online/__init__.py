@@ -2,5 +2,6 @@
 
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import OnlineState
+from labelweave.online.stream import StreamLearner
 
-__all__ = ["OnlineSettings", "OnlineState"]
+__all__ = ["OnlineSettings", "OnlineState", "StreamLearner"]
