@@ -32,11 +32,13 @@ if TYPE_CHECKING:
         TableJoint,
     )
     from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
+    from labelweave.online import BayesianOnlineClassifier
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Auto",
+    "BayesianOnlineClassifier",
     "Beam",
     "BestFirst",
     "BinaryRelevance",
@@ -91,6 +93,7 @@ _ROOMS = {
         "TableJoint",
     ),
     "models": ("BinaryRelevance", "ChainEnsemble", "ClassifierChain"),
+    "online": ("BayesianOnlineClassifier",),
 }
 
 

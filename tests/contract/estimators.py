@@ -18,6 +18,7 @@ from labelweave.models import (
     ClassifierChain,
     MultiLabelClassifier,
 )
+from labelweave.online import BayesianOnlineClassifier
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,15 @@ _RESAMPLED_BAYES = _RESAMPLED | {
     "identical rows": "naive Bayes smooths its counts, which differ by resample",
 }
 
+# The other labellings look at all rows of a test set together, see tests/online.
+_ONLINE = BayesianOnlineClassifier(labelling=None)
+_PROBIT = {
+    "constant label": "it learns the label from the features like any other, not from its count",
+    "fractional weights": "a row is seen once, twice, ... or not at all",
+    "identical rows": "its margin and its trust in every row make it surer than the frequencies",
+    "known counts": "a label without positives is learned like any other",
+}
+
 CASES = {
     "br": Case(BinaryRelevance()),
     "br-C1": Case(BinaryRelevance(C=1.0)),
@@ -83,6 +93,18 @@ CASES = {
     ),
 }
 
+CASES |= {
+    "online": Case(_ONLINE, unsuited=_PROBIT),
+    "online-independent": Case(
+        BayesianOnlineClassifier(coupled=False, labelling=None, decision="subset"),
+        unsuited=_PROBIT,
+    ),
+    "online-drift": Case(
+        BayesianOnlineClassifier(labelling=None, forgetting=0.01, flip_probability=0.01, passes=2),
+        unsuited=_PROBIT,
+    ),
+}
+
 # For scikit-learn's own checks: the defaults and one with a base classifier. (They want no
 # probability to be 0 or 1, which is the base's affair: a decision tree may be that certain.)
 SKLEARN_CHECKED = [
@@ -90,4 +112,5 @@ SKLEARN_CHECKED = [
     ClassifierChain(),
     ChainEnsemble(n_estimators=3, bootstrap=False),
     ClassifierChain(base=LogisticRegression()),
+    BayesianOnlineClassifier(labelling=None),
 ]

@@ -33,7 +33,8 @@ def check_answers(model, rows) -> JointDistribution:
 
 
 @pytest.mark.parametrize("value", [0, 1])
-def test_a_constant_label_is_likely_not_certain(estimator, value):
+def test_a_constant_label_is_likely_not_certain(case, estimator, value):
+    suited(case, "constant label")
     labels = Y.copy()
     labels[:, 2] = value
     model = estimator.fit(X, labels)

@@ -102,7 +102,14 @@ class MixtureJoint(JointDistribution):
         """Return log Σ_k weight_k exp(log_probs[k]), each (n, ...)."""
         stacked = np.stack(log_probs)
         shape = (len(self.components), self.n_rows) + (1,) * (stacked.ndim - 2)
-        return np.asarray(logsumexp(stacked + self._log_weights().T.reshape(shape), axis=0))
+        stacked += self._log_weights().T.reshape(shape)
+        top = stacked.max(axis=0)
+        total = np.zeros_like(top)
+        # One after the other: NumPy's own sums round differently for different numbers of rows.
+        for part in stacked:
+            total += np.exp(part - np.where(np.isneginf(top), 0.0, top))
+        with np.errstate(divide="ignore"):
+            return np.asarray(top + np.log(total))
 
     def _log_prob(self, Y: Labels) -> Floats:
         return self._mixed([component._log_prob(Y) for component in self.components])
@@ -160,8 +167,12 @@ class MixtureJoint(JointDistribution):
         if quantity == "entropy":
             return super()._exact(quantity)
         parts = np.stack([component._exact(quantity) for component in self.components], axis=1)
-        # Weights that sum to one up to rounding must not make probabilities above one.
-        return np.asarray(np.minimum(np.einsum("nk,nk...->n...", self.weights, parts), 1.0))
+        # Weights that sum to one up to rounding must not make probabilities above one, nor certain
+        # labels uncertain.
+        mixed = np.asarray(np.minimum(np.einsum("nk,nk...->n...", self.weights, parts), 1.0))
+        if quantity == "marginals":
+            return np.where(self.known >= 0, self.known, mixed)
+        return mixed
 
     def _greedy_mode(self) -> Mode:
         """Return the best of the components' greedy vectors under the mixture.

@@ -19,6 +19,7 @@ Labels = NDArray[np.int8]
 _BLOCK = 16
 # Entries of a dense X that are turned into CSR at a time.
 _DENSE_ENTRIES = 1 << 22
+_TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
 
 
 class OnlineState:
@@ -182,7 +183,8 @@ class OnlineState:
         """Return the probability of every label, (n, L): that ⟨w, x⟩ exceeds the bias."""
         mean, variance = self.moments(X, n_threads)
         scale = np.sqrt(self.bias_variance + variance)
-        return np.asarray(ndtr((mean - self.bias_mean) / scale))
+        # Rounding must not make anything certain: a posterior never is.
+        return np.clip(ndtr((mean - self.bias_mean) / scale), _TINY, 1.0 - _EPSILON)
 
     def sample_scores(
         self, X: Any, n_samples: int, seed: int, n_threads: int = 1
@@ -215,9 +217,7 @@ class OnlineState:
         return arrays, self.settings.as_dict()
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
-    ) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
         """Return the state that `to_arrays` described."""
         state = cls(*arrays["mean"].shape, settings=OnlineSettings(**settings))
         state._weights[:, 0, : state.n_labels] = arrays["mean"]

@@ -1,0 +1,95 @@
+"""Labels that share an uncertain bias, as a mixture of independent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
+
+from labelweave.joint import IndependentJoint, MixtureJoint
+
+Floats = NDArray[np.float64]
+
+# A score less uncertain than this is taken to be: its label still has finite log-odds.
+_SMALLEST_VARIANCE = 1e-24
+# Below this, probabilities are too small to be compared.
+_SMALLEST_PROBABILITY = 1e-300
+
+
+def bias_mixture(
+    mean: Floats,
+    variance: Floats,
+    bias_mean: float,
+    bias_variance: float,
+    *,
+    nodes: int,
+    label_names: Sequence[str] | None = None,
+    row_ids: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> MixtureJoint:
+    """Return P(y) = ∫ Π_c P(y_c | b) N(b) db by Gauss–Hermite quadrature over the bias b.
+
+    Given b the labels are independent: P(y_c = 1 | b) = Φ((mean_c − b) / sd_c). The marginals have
+    a closed form, and the mixture has exactly those: where a few nodes miss one (a bias much less
+    certain than the scores), its probabilities at all nodes are moved by the same share.
+
+    Parameters
+    ----------
+    mean, variance : (n, L) arrays
+        Of the scores, without the bias.
+    bias_mean, bias_variance : float
+        Of the bias.
+    nodes : int
+        Number of components.
+    label_names, row_ids, n_threads
+        As in `JointDistribution`.
+
+    Examples
+    --------
+    Scores that are certain, a bias that is not: the labels stand and fall together.
+
+    >>> import numpy as np
+    >>> joint = bias_mixture(np.zeros((1, 2)), np.full((1, 2), 0.01), 0.0, 1.0, nodes=16)
+    >>> joint.marginals()
+    array([[0.5, 0.5]])
+    >>> joint.condition({0: 1}).marginals().round(2)
+    array([[1. , 0.97]])
+    """
+    points, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    weights = weights / weights.sum()
+    spread = np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE))
+    z = (mean - bias_mean) / np.sqrt(bias_variance + variance)
+    at_nodes = [(mean - (bias_mean + np.sqrt(bias_variance) * point)) / spread for point in points]
+    # Work with the rarer value of each label, whose probability has all its digits.
+    sign = np.where(z < 0, 1.0, -1.0)
+    rare, found = ndtr(sign * z), np.zeros_like(z)
+    for weight, t in zip(weights, at_nodes, strict=True):
+        found += weight * ndtr(sign * t)
+    components = [
+        IndependentJoint(
+            sign * _moved(sign * t, rare, found),
+            label_names=label_names,
+            row_ids=row_ids,
+            n_threads=n_threads,
+        )
+        for t in at_nodes
+    ]
+    return MixtureJoint(weights, components, n_threads=n_threads)
+
+
+def _moved(t: Floats, wanted: Floats, found: Floats) -> Floats:
+    """Log-odds of Φ(t), moved by the share that takes the average from `found` to `wanted`."""
+    wanted = np.maximum(wanted, _SMALLEST_PROBABILITY)
+    found = np.maximum(found, _SMALLEST_PROBABILITY)
+    log_yes, log_no = log_ndtr(t), log_ndtr(-t)
+    with np.errstate(divide="ignore"):
+        # Too much: a share of every probability goes. Too little: a share of what is left comes.
+        less = np.log(np.minimum(1.0, wanted / found))
+        gone = np.log(np.maximum(0.0, found - wanted) / found)
+        more = np.log(np.maximum(0.0, wanted - found) / (1.0 - found))
+        stays = np.log(np.minimum(1.0, (1.0 - wanted) / (1.0 - found)))
+    down = less + log_yes - np.logaddexp(gone, less + log_no)
+    up = np.logaddexp(log_yes, more + log_no) - (stays + log_no)
+    return np.where(wanted < found, down, up)

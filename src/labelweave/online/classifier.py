@@ -1,0 +1,363 @@
+"""BOMC: a Bayesian online classifier for streams of multi-label data."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+from sklearn.utils.validation import check_is_fitted
+
+from labelweave.decision import Decision, Labelling, resolve_labelling
+from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.logistic.row_keys import row_keys
+from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.labels import LabelEncoding, read_labels
+from labelweave.online.bias_mixture import bias_mixture
+from labelweave.online.growing import batch_features, batch_labels
+from labelweave.online.merge import merge_states
+from labelweave.online.order import pass_order
+from labelweave.online.settings import OnlineSettings
+from labelweave.online.state import Floats, Labels, OnlineState
+
+# Rows that `fit` puts in order at a time: no shuffled copy of all of X is made.
+_BATCH = 4096
+# Components of the joint distribution of coupled labels.
+_NODES = 16
+
+
+class BayesianOnlineClassifier(MultiLabelClassifier):
+    """A linear classifier that learns row by row, with a posterior over every weight (BOMC).
+
+    Label c is relevant where ⟨w_c, x⟩ exceeds a bias. Weights and bias have Gaussian posteriors,
+    updated with each row by expectation propagation; a row costs as much as reading and writing
+    the weights of its non-zero features. One pass is enough, no learning rate needs tuning, and
+    `partial_fit` may go on for ever.
+
+    Features should be of comparable size: scale the rows of counts to unit length (tf-idf with L2
+    norm is ideal) and standardise the columns of measurements.
+
+    Parameters
+    ----------
+    coupled : bool, default=True
+        One bias for all labels, learned quickly by all of them, or one for each label.
+    margin : float, default=1.0
+        How far scores are asked to be on their side of the bias.
+    noise : float, default=0.01
+        Standard deviation of the noise on a score.
+    prior_variance : float, default=1.0
+        Prior variance of a weight; its prior mean is 0.
+    bias_variance : float, default=1e4
+        Prior variance of a bias.
+    skew_margin : bool, default=True
+        Whether examples of a label have the margin multiplied by ln(e + 1/r), r being the ratio of
+        rows with the label to rows without it so far: the rarer, the more an example counts.
+    labelling : str, Labelling or None, default="cmn"
+        How `predict` labels its rows, taken together as one test set: "cmn" gives each label to
+        the share of rows that had it in training, "sample" and "expected_f" choose thresholds that
+        maximise the expected F1, "fixed" uses 0.5 throughout (see `labelweave.decision`). None
+        labels every row for itself, by `decision`.
+    decision : {"subset", "hamming"} or callable, default="hamming"
+        The loss `predict` decides for if `labelling` is None.
+    flip_probability : float, default=0.0
+        How often a label is recorded wrongly.
+    forgetting : float, default=0.0
+        The share of all evidence that is lost with every row: variances rise towards the prior,
+        and what was learned 1/forgetting rows ago counts a third. For data that drift.
+    passes : int, default=1
+        How often `fit` goes through the rows. More than one counts the same evidence again: the
+        posterior becomes too sure of itself, though predictions may improve.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in random order: one that depends on their content and
+        `random_state`, not on the order they come in.
+    n_jobs : int, optional
+        Threads, sharing the labels; -1 uses all cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of rows and the models that "sample" draws. None counts as 0.
+    verbose : int, default=0
+        Above zero, `fit` tells what it learned from.
+
+    Attributes
+    ----------
+    state_ : OnlineState
+        The posterior.
+    mean_, variance_ : (D, L) arrays
+        Of the weights.
+    bias_mean_, bias_variance_ : float or (L,) array
+        Of the bias, one for each label unless `coupled`.
+
+    Notes
+    -----
+    ``sample_weight`` says how often a row is seen, in whole numbers.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import scale
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.online import BayesianOnlineClassifier
+    >>> data = load_emotions()
+    >>> X = scale(data.X)
+    >>> model = BayesianOnlineClassifier(prior_variance=0.01).fit(X[:400], data.Y[:400])
+    >>> model.predict(X[400:]).mean(axis=0).round(2)
+    array([0.28, 0.32, 0.43, 0.27, 0.28, 0.31])
+
+    The same row by row, as a stream:
+
+    >>> stream = BayesianOnlineClassifier(prior_variance=0.01)
+    >>> for i in range(400):
+    ...     stream = stream.partial_fit(X[[i]], data.Y[[i]])
+    >>> stream.state_.n_rows
+    400
+    """
+
+    def __init__(
+        self,
+        *,
+        coupled: bool = True,
+        margin: float = 1.0,
+        noise: float = 0.01,
+        prior_variance: float = 1.0,
+        bias_variance: float = 1e4,
+        skew_margin: bool = True,
+        labelling: str | Labelling | None = "cmn",
+        decision: str | Decision = "hamming",
+        flip_probability: float = 0.0,
+        forgetting: float = 0.0,
+        passes: int = 1,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.coupled = coupled
+        self.margin = margin
+        self.noise = noise
+        self.prior_variance = prior_variance
+        self.bias_variance = bias_variance
+        self.skew_margin = skew_margin
+        self.labelling = labelling
+        self.decision = decision
+        self.flip_probability = flip_probability
+        self.forgetting = forgetting
+        self.passes = passes
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def settings(self) -> OnlineSettings:
+        """Return the model and its priors, checked."""
+        return OnlineSettings(
+            coupled=self.coupled,
+            skew_margin=self.skew_margin,
+            margin=self.margin,
+            noise=self.noise,
+            prior_variance=self.prior_variance,
+            bias_variance=self.bias_variance,
+            flip_probability=self.flip_probability,
+            forgetting=self.forgetting,
+        )
+
+    def _fit(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
+    ) -> None:
+        if isinstance(self.passes, bool) or self.passes not in range(1, 1 << 31):
+            raise ValueError(f"passes must be a whole number from 1; got {self.passes!r}")
+        self._labelling()
+        self._draws = self._seed()
+        state = OnlineState(X.shape[1], labels.shape[1], settings=self.settings())
+        for number in range(int(self.passes)):
+            order = pass_order(X, labels, sample_weight, self._draws + number, self.shuffle)
+            for first in range(0, len(order), _BATCH):
+                rows = order[first : first + _BATCH]
+                state.update(X[rows], labels[rows], self._n_threads())
+        self.state_ = state
+        self._tell(f"learned from {state.n_rows} rows")
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on learning, from rows in the order given.
+
+        Batches of any size give the same model as their rows one by one. X may have more columns
+        than before and y more labels, appended to those known: new ones start from the prior, and
+        rows before a label's first appearance tell nothing about it. The first call decides on the
+        parameters of the model; a failed one leaves it as it was.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        y : (n, L) array, sparse matrix or data frame of 0/1
+            Or a one-dimensional array of two classes.
+        classes : (2,) array, optional
+            The classes of a one-dimensional y; needed if the first batch has only one of them.
+        """
+        if not hasattr(self, "_is_fitted"):
+            self._forget()
+            state = OnlineState(settings=self.settings())
+        else:
+            state = self.state_
+        before = dict(vars(self))
+        try:
+            self._labelling()
+            threads = self._n_threads()
+            X = batch_features(self, X)
+            known = before.get("_encoding")
+            labels, encoding = batch_labels(y, X.shape[0], known, classes)
+            seed = self._seed() if known is None else self._draws
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        state.grow(X.shape[1], labels.shape[1])
+        self._learned(state, encoding, seed)
+        state.update(X, labels, threads)
+        self._rates = self._frequencies()
+        return self
+
+    def adopt(self, state: OnlineState, label_names: tuple[str, ...] | None = None) -> Self:
+        """Take over a posterior that was learned elsewhere, from a stream or in parts.
+
+        Parameters
+        ----------
+        state : OnlineState
+            Not copied: learning goes on in it.
+        label_names : tuple of str, optional
+            One a label.
+        """
+        if state.settings != self.settings():
+            raise ValueError("state was learned with other settings than the model's parameters")
+        if label_names is not None and len(label_names) != state.n_labels:
+            raise ValueError(f"label_names must name each of the {state.n_labels} labels")
+        self._forget()
+        self.n_features_in_ = state.n_features
+        classes = np.tile([0, 1], (state.n_labels, 1))
+        self._learned(state, LabelEncoding(classes, label_names), self._seed())
+        return self
+
+    def _learned(self, state: OnlineState, encoding: LabelEncoding, seed: int) -> None:
+        self.state_, self._encoding, self._draws = state, encoding, seed
+        self.classes_ = encoding.classes
+        self.n_labels_ = state.n_labels
+        if encoding.names is not None:
+            self.label_names_in_ = np.array(encoding.names, dtype=object)
+        self._rates = self._frequencies()
+        self._is_fitted = True
+
+    def _frequencies(self) -> Floats:
+        return np.asarray(self.state_.positives / np.maximum(self.state_.observed, 1))
+
+    @property
+    def mean_(self) -> NDArray[np.float32]:
+        """Means of the weights, (D, L)."""
+        return self._posterior().mean
+
+    @property
+    def variance_(self) -> NDArray[np.float32]:
+        """Variances of the weights, (D, L)."""
+        return self._posterior().variance
+
+    @property
+    def bias_mean_(self) -> Floats:
+        """Mean of the bias."""
+        return self._posterior().bias_mean
+
+    @property
+    def bias_variance_(self) -> Floats:
+        """Variance of the bias."""
+        return self._posterior().bias_variance
+
+    def _posterior(self) -> OnlineState:
+        if not hasattr(self, "_is_fitted"):
+            raise AttributeError("the model has not been fitted yet: call fit or partial_fit")
+        return self.state_
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of each label, (n, L), in closed form: Φ((⟨μ, x⟩ − μ₀)/√(σ₀² + Σ σ²x²)).
+
+        For a one-dimensional y: the probabilities of its two classes, (n, 2).
+        """
+        check_is_fitted(self)
+        X = self._features(X, reset=False)
+        return self._encoding.probabilities(self.state_.scores(X, self._n_threads()))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels of the rows of X, (n, L) of 0/1.
+
+        Unless `labelling` is None, the rows are one test set: the labels of a row depend on the
+        rows beside it.
+        """
+        rule = self._labelling()
+        if rule is None:
+            return super().predict(X)
+        check_is_fitted(self)
+        X = self._features(X, reset=False)
+        threads = self._n_threads()
+        scores = self.state_.scores(X, threads)
+
+        def draw(n_samples: int) -> NDArray[np.bool_]:
+            return self.state_.sample_scores(X, n_samples, self._draws, threads)
+
+        return self._encoding.decode(rule.informed(self._frequencies()).label(scores, draw))
+
+    def _labelling(self) -> Labelling | None:
+        return None if self.labelling is None else resolve_labelling(self.labelling)
+
+    def _joint(self, X: Any) -> JointDistribution:
+        threads, state = self._n_threads(), self.state_
+        mean, variance = state.moments(X, threads)
+        common: dict[str, Any] = {
+            "label_names": self._names(),
+            "row_ids": row_keys(X),
+            "n_threads": threads,
+        }
+        if state.settings.coupled:
+            return bias_mixture(
+                mean,
+                variance,
+                float(state.bias_mean),
+                float(state.bias_variance),
+                nodes=_NODES,
+                **common,
+            )
+        z = (mean - state.bias_mean) / np.sqrt(state.bias_variance + variance)
+        return IndependentJoint(log_ndtr(z) - log_ndtr(-z), **common)
+
+
+def merge(
+    *models: BayesianOnlineClassifier, prior: BayesianOnlineClassifier | None = None
+) -> BayesianOnlineClassifier:
+    """Return one model of what several learned from different rows.
+
+    Evidence adds up in natural parameters, so rows can be learned in parts, on several machines
+    say. Merging all models at once gives the same bits in any order of them.
+
+    Parameters
+    ----------
+    *models : BayesianOnlineClassifier
+        With the same parameters and labels. Not changed.
+    prior : BayesianOnlineClassifier, optional
+        The model that all of them were copies of when they began to learn; by default they began
+        from nothing.
+
+    Examples
+    --------
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.online import BayesianOnlineClassifier, merge
+    >>> data = load_emotions()
+    >>> halves = [
+    ...     BayesianOnlineClassifier().partial_fit(data.X[half], data.Y[half])
+    ...     for half in (slice(0, 300), slice(300, 593))
+    ... ]
+    >>> merge(*halves).state_.n_rows
+    593
+    """
+    if not models:
+        raise ValueError("there is nothing to merge: pass at least one model")
+    for model in models:
+        check_is_fitted(model)
+        if model._encoding.names != models[0]._encoding.names:
+            raise ValueError("models that are merged must have the same labels")
+    states = [model.state_ for model in models]
+    merged = type(models[0])(**models[0].get_params(deep=False))
+    state = merge_states(states, None if prior is None else prior.state_)
+    return merged.adopt(state, models[0]._encoding.names)

@@ -1,0 +1,106 @@
+"""Posteriors learned apart, made into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave.online.state import OnlineState
+
+Floats = NDArray[np.float64]
+
+# Features that are merged at a time: float64 copies of all states' weights would be large.
+_TILE = 4096
+# Evidence that contradicts itself (possible with wrongly recorded labels) takes no more than this
+# share of the prior's precision away.
+_LEAST_PRECISION = 1e-3
+
+
+def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None) -> OnlineState:
+    """Return the posterior of all the rows that the states learned from.
+
+    What a state learned is its posterior minus the prior, in natural parameters (1/σ², μ/σ²);
+    that of several states adds up. The sum is the same bits in whatever order the states come.
+
+    Parameters
+    ----------
+    states : sequence of OnlineState
+        Learned on different rows from the same prior, with the same settings. One that knows fewer
+        features or labels has nothing to say about the others.
+    prior : OnlineState, optional
+        What all states started from; by default the prior of the settings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.eye(2), np.array([[1], [0]], dtype=np.int8)
+    >>> shards = [OnlineState(2, 1), OnlineState(2, 1)]
+    >>> for shard, row in zip(shards, (0, 1)):
+    ...     shard.update(X[[row]], Y[[row]])
+    >>> merge_states(shards).n_rows
+    2
+    """
+    if not states:
+        raise ValueError("there is nothing to merge: pass at least one model")
+    settings = states[0].settings
+    if any(state.settings != settings for state in (*states, *([prior] if prior else []))):
+        raise ValueError("models that are merged must have been made with the same parameters")
+    n_features = max(state.n_features for state in states)
+    n_labels = max(state.n_labels for state in states)
+    start = OnlineState(settings=settings) if prior is None else prior.copy()
+    start.grow(max(n_features, start.n_features), max(n_labels, start.n_labels))
+    known = [_grown(state, start) for state in states]
+    merged = start.copy()
+    for first in range(0, start.n_features, _TILE):
+        tile = slice(first, first + _TILE)
+        mean, variance = _combined(
+            [(state.mean[tile], state.variance[tile]) for state in known],
+            (start.mean[tile], start.variance[tile]),
+            settings.prior_variance,
+        )
+        merged._weights[tile, 0, : start.n_labels][: len(mean)] = mean
+        merged._weights[tile, 1, : start.n_labels][: len(mean)] = variance
+    merged._bias_mean, merged._bias_variance = _combined(
+        [(state._bias_mean, state._bias_variance) for state in known],
+        (start._bias_mean, start._bias_variance),
+        settings.bias_variance,
+    )
+    for name in ("positives", "observed"):
+        before = getattr(start, name)
+        setattr(merged, name, before + sum(getattr(state, name) - before for state in known))
+    merged.n_rows = start.n_rows + sum(state.n_rows - start.n_rows for state in known)
+    merged._current[:] = merged.n_rows
+    return merged
+
+
+def _grown(state: OnlineState, target: OnlineState) -> OnlineState:
+    """Return the state with all features and labels of the target, a copy if any are missing."""
+    if (state.n_features, state.n_labels) == (target.n_features, target.n_labels):
+        return state
+    grown = state.copy()
+    grown.grow(target.n_features, target.n_labels)
+    return grown
+
+
+def _combined(
+    posteriors: Sequence[tuple[NDArray[np.floating], NDArray[np.floating]]],
+    start: tuple[NDArray[np.floating], NDArray[np.floating]],
+    prior_variance: float,
+) -> tuple[Floats, Floats]:
+    """Mean and variance of the start and what each posterior adds to it."""
+    mean, variance = (np.asarray(values, dtype=np.float64) for values in start)
+    precision, weighted = 1 / variance, mean / variance
+    precisions = np.stack([1 / v.astype(np.float64) for _, v in posteriors]) - precision
+    means = np.stack([m / v.astype(np.float64) for m, v in posteriors]) - weighted
+    total = np.maximum(precision + _sum(precisions), _LEAST_PRECISION / prior_variance)
+    return (weighted + _sum(means)) / total, 1 / total
+
+
+def _sum(terms: Floats) -> Floats:
+    """Sum over the first axis, smallest first: the same bits for any order of the terms."""
+    total = np.zeros(terms.shape[1:])
+    for term in np.sort(terms, axis=0):
+        total += term
+    return total
