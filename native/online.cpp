@@ -178,19 +178,23 @@ struct Share {
     void learn(const std::int8_t* labels) {
         const auto prior = static_cast<float>(settings.prior_variance);
         const std::size_t end = std::min(last * kBlock, model.n_labels);
-        Natural bias{1.0 / model.bias_variance[0], model.bias_mean[0] / model.bias_variance[0]};
+        // Between rows in the form it is kept in between calls: every division into calls gives the same bits.
+        double mean = model.bias_mean[0], variance = model.bias_variance[0];
         for (std::size_t row = 0; row < rows.size(); ++row) {
             read_labels(settings, labels + row * model.n_labels, first * kBlock, end, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
-            if (settings.coupled)
-                bias = agree(bias, rows.scale[row]);
-            else
+            if (settings.coupled) {
+                const Natural bias = agree({1.0 / variance, mean / variance}, rows.scale[row]);
+                mean = bias.weighted_mean / bias.precision;
+                variance = 1.0 / bias.precision;
+            } else {
                 answer_alone(settings, first, last, rows.scale[row], work);
+            }
             write_back(model, rows, row, prior, first, last, work);
         }
         if (settings.coupled && member == 0) {
-            model.bias_mean[0] = bias.weighted_mean / bias.precision;
-            model.bias_variance[0] = 1.0 / bias.precision;
+            model.bias_mean[0] = mean;
+            model.bias_variance[0] = variance;
         }
     }
 
@@ -213,9 +217,7 @@ struct Share {
             add_messages(prior, sums, bias);
             if (settled(last_bias, bias)) break;
         }
-        // In the form it is kept between calls, so that every division into calls gives the same bits.
-        const double mean = bias.weighted_mean / bias.precision, variance = 1.0 / bias.precision;
-        return {1.0 / variance, mean / variance};
+        return bias;
     }
 };
 
