@@ -1,7 +1,7 @@
 """The learners BOMC is measured against: one linear classifier a label, by scikit-learn.
 
 Each is given every labelling that suits its scores: the threshold 0 it was trained for, thresholds
-tuned on out-of-fold scores (SCut, as the paper does), and matched frequencies (CMN, as BOMC has it).
+tuned on out-of-fold scores (SCutFBR.1), and matched frequencies (CMN, as BOMC has it).
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ FOLDS = 3
 
 def passive_aggressive(C: float = 0.3) -> SGDClassifier:
     """PA-I, one pass: scikit-learn's PassiveAggressiveClassifier is now a setting of its SGD."""
-    return SGDClassifier(
-        loss="hinge", penalty=None, learning_rate="pa1", eta0=C, **_one_pass()
-    )
+    return SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=C, **_one_pass())
 
 
 def stochastic_gradient(alpha: float = 1e-5, average: bool = True) -> SGDClassifier:
@@ -42,7 +40,7 @@ def _one_pass() -> dict[str, Any]:
 
 
 def batch_svm(C: float = 1.0) -> LinearSVC:
-    """The batch learner, which sees every row many times."""
+    """Return the batch learner, which sees every row many times."""
     return LinearSVC(C=C, random_state=0)
 
 

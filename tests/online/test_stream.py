@@ -13,6 +13,7 @@ from labelweave.online.checkpoint import Checkpoint
 from labelweave.online.label_numbers import LabelNumbers
 from labelweave.online.prequential import PrequentialF1
 
+LINES = {"batch_lines": 7, "checkpoint_every": 20}
 VARIANTS = [OnlineSettings(), OnlineSettings(coupled=False, forgetting=0.01)]
 
 
@@ -95,7 +96,7 @@ def run_with_stops(path, checkpoint, stops, settings=None, stream=None, **option
     begun = []
     for stop in [*stops, None]:
         with RowStream(path, **(stream or {})) as rows:
-            learner = StreamLearner(rows, settings, batch_lines=7, **options)
+            learner = StreamLearner(rows, settings, **LINES, checkpoint=checkpoint, **options)
             seen = []
 
             def progress(learner, seen=seen, stop=stop):
@@ -104,7 +105,7 @@ def run_with_stops(path, checkpoint, stops, settings=None, stream=None, **option
                     raise Stop
 
             try:
-                learner.run(checkpoint, 20, progress)
+                learner.run(progress)
             except Stop:
                 begun.append((learner.n_resumed, learner.n_rows))
                 continue
@@ -136,28 +137,28 @@ def test_stopped_and_resumed(tmp_path_factory, stops, variant, passes, header):
 
 def test_resuming_a_stream_that_is_read_only_once(tmp_path):
     text = make_text().encode()
-    plain = StreamLearner(RowStream(io.BytesIO(text)), batch_lines=7)
+    plain = StreamLearner(RowStream(io.BytesIO(text)), **LINES)
     plain.run()
-    checkpoint = tmp_path / "toy.checkpoint"
-    first = StreamLearner(RowStream(io.BytesIO(text)), batch_lines=7)
+    kept = {"checkpoint": tmp_path / "toy.checkpoint", **LINES}
+    first = StreamLearner(RowStream(io.BytesIO(text)), **kept)
     with pytest.raises(Stop):
-        first.run(checkpoint, 20, stop_after_60)
-    again = StreamLearner(RowStream(io.BytesIO(text)), batch_lines=7)
-    again.run(checkpoint, 20)
+        first.run(stop_after_60)
+    again = StreamLearner(RowStream(io.BytesIO(text)), **kept)
+    again.run()
     assert again.n_resumed > 0
     same_posterior(again.state, plain.state)
-    other = StreamLearner(RowStream(io.BytesIO(text.replace(b":", b":0", 1))), batch_lines=7)
+    other = StreamLearner(RowStream(io.BytesIO(text.replace(b":", b":0", 1))), **kept)
     with pytest.raises(ValueError, match="lines differ"):
-        other.run(checkpoint, 20)
+        other.run()
 
 
 def stopped_run(tmp_path):
     path, checkpoint = tmp_path / "toy.svm", tmp_path / "toy.checkpoint"
     path.write_text(make_text())
     with RowStream(path) as rows:
-        learner = StreamLearner(rows, batch_lines=7)
+        learner = StreamLearner(rows, checkpoint=checkpoint, **LINES)
         with pytest.raises(Stop):
-            learner.run(checkpoint, 20, stop_after_60)
+            learner.run(stop_after_60)
     return path, checkpoint
 
 
@@ -172,13 +173,13 @@ def test_another_file_or_other_settings_are_refused(tmp_path):
         RowStream(path) as rows,
         pytest.raises(ValueError, match=r"other settings: noise was 0\.01, is 0\.5"),
     ):
-        StreamLearner(rows, OnlineSettings(noise=0.5), batch_lines=7).run(checkpoint, 20)
+        StreamLearner(rows, OnlineSettings(noise=0.5), checkpoint=checkpoint, **LINES).run()
     with RowStream(path, skip_bad=True) as rows, pytest.raises(ValueError, match="skip_bad was"):
-        StreamLearner(rows, batch_lines=7).run(checkpoint, 20)
+        StreamLearner(rows, checkpoint=checkpoint, **LINES).run()
     other = tmp_path / "other.svm"
     other.write_text(make_text(seed=1))
     with RowStream(other) as rows, pytest.raises(ValueError, match=r"another input, .*toy\.svm"):
-        StreamLearner(rows, batch_lines=7).run(checkpoint, 20)
+        StreamLearner(rows, checkpoint=checkpoint, **LINES).run()
 
 
 def test_a_file_that_has_grown_is_gone_on_with(tmp_path):
@@ -186,8 +187,8 @@ def test_a_file_that_has_grown_is_gone_on_with(tmp_path):
     longer = make_text() + make_text(seed=2)
     path.write_text(longer)
     with RowStream(path) as rows:
-        learner = StreamLearner(rows, batch_lines=7)
-        learner.run(checkpoint, 20)
+        learner = StreamLearner(rows, checkpoint=checkpoint, **LINES)
+        learner.run()
     assert learner.n_resumed > 0
     same_posterior(learner.state, learned(longer).state)
 
@@ -196,9 +197,9 @@ def test_a_file_that_has_grown_is_gone_on_with(tmp_path):
 def test_a_damaged_checkpoint_is_named(tmp_path, content):
     path = tmp_path / "toy.checkpoint"
     path.write_bytes(content)
-    learner = StreamLearner(RowStream(io.BytesIO(b"0 1:1\n")))
+    learner = StreamLearner(RowStream(io.BytesIO(b"0 1:1\n")), checkpoint=path)
     with pytest.raises(ValueError, match=r"toy\.checkpoint is no checkpoint"):
-        learner.run(path)
+        learner.run()
 
 
 def test_a_stop_while_writing_leaves_the_checkpoint_before(tmp_path, monkeypatch):
@@ -286,10 +287,9 @@ def test_impossible_requests():
     stream = RowStream(io.BytesIO(b"0 1:1\n"))
     with pytest.raises(ValueError, match="passes must be 1"):
         StreamLearner(stream, passes=2)
-    with pytest.raises(ValueError, match="at least 1"):
-        StreamLearner(stream, batch_lines=0)
-    with pytest.raises(ValueError, match="every must be"):
-        StreamLearner(stream).run(every=0)
+    for option in ("batch_lines", "checkpoint_every", "passes"):
+        with pytest.raises(ValueError, match="must be at least 1"):
+            StreamLearner(stream, **{option: 0})
 
 
 def test_a_stream_without_labels_or_rows():

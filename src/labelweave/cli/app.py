@@ -17,6 +17,7 @@ from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
 from labelweave.cli.fit import fit
 from labelweave.cli.predict import predict
+from labelweave.cli.stream import stream
 
 __all__ = ["app"]
 
@@ -104,10 +105,11 @@ def root(
     labelweave compare emotions --methods br,cc,pcc
     labelweave fit emotions --method pcc --model emotions.skops
     labelweave predict emotions.skops songs.csv --output predicted.csv
+    labelweave stream news.svm.gz --out news.skops
 
     Exit codes: 0 fine, 1 the work failed, 2 wrong input or usage, 130 interrupted.
     """  # noqa: D301
 
 
-for command in (compare, fit, predict, evaluate, datasets):
+for command in (compare, fit, predict, evaluate, stream, datasets):
     app.command()(command)

@@ -16,7 +16,7 @@ from labelweave.cli.inputs import writable
 from labelweave.cli.options import SeedOption
 
 if TYPE_CHECKING:
-    from labelweave.online import StreamLearner
+    from labelweave.online import OnlineSettings, StreamLearner
 
 
 def stream(
@@ -82,7 +82,7 @@ def stream(
     from labelweave import datasets, persistence
 
     with argument("--method"):
-        model = _online_model(method, seed)
+        model, settings = _online_model(method, seed)
     if file == "-" and passes > 1:
         raise BadInputError("--passes: standard input can be read only once")
     checkpoint = out.with_name(out.name + ".checkpoint")
@@ -98,20 +98,19 @@ def stream(
         )
     from labelweave.online import StreamLearner
 
-    with source, argument("FILE"):
+    started = time.perf_counter()
+    with source:
         learner = StreamLearner(
             source,
-            model.settings(),
+            settings,
             passes=passes,
             batch_lines=batch,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
             score=score,
             n_threads=jobs,
         )
-        started = time.perf_counter()
-        with _progress() as show:
-            learner.run(checkpoint, checkpoint_every, show)
-    if not learner.label_names:
-        raise BadInputError(f"FILE: {source.source.name} has no labels to learn")
+        _learn(learner)
     seconds = time.perf_counter() - started
     model.adopt(learner.state, learner.label_names)
     with argument("--out"):
@@ -120,14 +119,26 @@ def stream(
     typer.echo(_summary(learner, seconds, out), err=True)
 
 
-def _online_model(method: str, seed: int) -> Any:
+def _online_model(method: str, seed: int) -> tuple[Any, OnlineSettings]:
     from labelweave import evaluation
     from labelweave.online import BayesianOnlineClassifier
 
     model = evaluation.make_method(method, seed=seed)
     if not isinstance(model, BayesianOnlineClassifier):
         raise ValueError(f"{method} cannot learn from a stream; bomc-cmn can")
-    return model
+    return model, model.settings()
+
+
+def _learn(learner: StreamLearner) -> None:
+    with argument("--out"):
+        try:
+            learner.resume()
+        except ValueError as error:
+            raise ValueError(f"{error}; --restart begins anew") from error
+    with argument("FILE"), _progress() as show:
+        learner.run(show)
+        if not learner.label_names:
+            raise ValueError(f"{learner.stream.source.name} has no labels to learn")
 
 
 def _figures(learner: StreamLearner, seconds: float) -> str:

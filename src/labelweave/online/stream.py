@@ -41,6 +41,10 @@ class StreamLearner:
         becomes too sure of itself.
     batch_lines : int, default=1000
         Lines that are read, predicted and learned from at a time.
+    checkpoint : path, optional
+        Where to keep how far the run has come. If the file exists, the run goes on from it.
+    checkpoint_every : int, default=100000
+        Lines between two checkpoints, hence the most that have to be learned again.
     score : bool, default=True
         Whether to predict each batch before learning from it; it costs about as much time.
     n_threads : int, default=1
@@ -74,17 +78,21 @@ class StreamLearner:
         *,
         passes: int = 1,
         batch_lines: int = 1000,
+        checkpoint: Path | None = None,
+        checkpoint_every: int = 100_000,
         score: bool = True,
         n_threads: int = 1,
     ) -> None:
         if passes > 1 and stream.source.path is None:
             raise ValueError("passes must be 1 for a stream that can be read only once")
-        if min(passes, batch_lines) < 1:
+        if min(passes, batch_lines, checkpoint_every) < 1:
             raise ValueError(
-                f"passes and batch_lines must be at least 1; got {passes} and {batch_lines}"
+                "passes, batch_lines and checkpoint_every must be at least 1; got "
+                f"{passes}, {batch_lines} and {checkpoint_every}"
             )
         self.stream = stream
-        self.passes, self.batch_lines = passes, batch_lines
+        self.passes, self.batch_lines = passes, min(batch_lines, checkpoint_every)
+        self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
         self.score, self.n_threads = score, n_threads
         n_features = stream.header[1] if stream.header else 0
         n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
@@ -102,41 +110,33 @@ class StreamLearner:
         prefix = "l" if self.stream.header else ""
         return tuple(f"{prefix}{number}" for number in self._labels.numbers)
 
-    def run(
-        self,
-        checkpoint: Path | None = None,
-        every: int = 100_000,
-        progress: Callable[[StreamLearner], None] | None = None,
-    ) -> None:
+    def run(self, progress: Callable[[StreamLearner], None] | None = None) -> None:
         """Learn from the rest of the stream.
 
         Parameters
         ----------
-        checkpoint : path, optional
-            Where to keep how far the run has come. If the file exists, the run goes on from it.
-        every : int, default=100000
-            Lines between two checkpoints, hence the most that have to be learned again.
         progress : callable, optional
             Called with the learner after every batch.
         """
-        if every < 1:
-            raise ValueError(f"every must be at least 1 line; got {every}")
-        n_lines = min(self.batch_lines, every)
-        if checkpoint is not None and checkpoint.exists():
-            self._resume(Checkpoint.load(checkpoint), checkpoint, n_lines)
+        self.resume()
         unsaved = 0
-        for batch in self._batches(n_lines):
+        for batch in self._batches():
             self._learn(batch)
-            unsaved += n_lines
-            if checkpoint is not None and unsaved + n_lines > every:
-                self._checkpoint(n_lines).save(checkpoint)
+            unsaved += self.batch_lines
+            if self.checkpoint is not None and unsaved + self.batch_lines > self.checkpoint_every:
+                self._as_checkpoint().save(self.checkpoint)
                 unsaved = 0
             if progress is not None:
                 progress(self)
 
-    def _batches(self, n_lines: int) -> Iterator[RowBatch]:
+    def resume(self) -> None:
+        """Take up what the checkpoint holds, if there is one and nothing was learned yet."""
+        if self.checkpoint is not None and self.n_rows == 0 and self.checkpoint.exists():
+            self._take_up(Checkpoint.load(self.checkpoint))
+
+    def _batches(self) -> Iterator[RowBatch]:
         while self._passes_done < self.passes:
-            for batch in self.stream.batches(n_lines, self._place):
+            for batch in self.stream.batches(self.batch_lines, self._place):
                 self._place = self.stream.source.place
                 yield batch
             self._passes_done += 1
@@ -163,15 +163,15 @@ class StreamLearner:
         rates = self.state.positives / np.maximum(self.state.observed, 1)
         return CardinalityMatching(rates).label(self.state.scores(X, self.n_threads))
 
-    def _settings(self, n_lines: int) -> dict[str, Any]:
-        learning = self.state.settings.as_dict() | {"passes": self.passes, "score": self.score}
-        return learning | self.stream.options | {"batch_lines": n_lines}
+    def _settings(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in ("passes", "score", "batch_lines")}
+        return self.state.settings.as_dict() | self.stream.options | own
 
-    def _checkpoint(self, n_lines: int) -> Checkpoint:
+    def _as_checkpoint(self) -> Checkpoint:
         arrays, _ = self.state.to_arrays()
         counts = {f"quality_{name}": array for name, array in self.quality.to_arrays().items()}
         facts = {
-            "settings": self._settings(n_lines),
+            "settings": self._settings(),
             "source": self.stream.source.name,
             "head": self.stream.source.head(),
             "place": asdict(self._place or Place()),
@@ -183,9 +183,9 @@ class StreamLearner:
         }
         return Checkpoint(facts, arrays | counts)
 
-    def _resume(self, saved: Checkpoint, path: Path, n_lines: int) -> None:
+    def _take_up(self, saved: Checkpoint) -> None:
         facts, arrays = saved.facts, dict(saved.arrays)
-        now = self._settings(n_lines)
+        path, now = self.checkpoint, self._settings()
         changed = [key for key in now if facts["settings"].get(key) != now[key]]
         if changed:
             was = ", ".join(f"{k} was {facts['settings'].get(k)!r}, is {now[k]!r}" for k in changed)
