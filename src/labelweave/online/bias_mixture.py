@@ -48,14 +48,14 @@ def bias_mixture(
 
     Examples
     --------
-    Scores that are certain, a bias that is not: the labels stand and fall together.
+    A bias as uncertain as the scores: one label makes the other twice as likely as not.
 
     >>> import numpy as np
-    >>> joint = bias_mixture(np.zeros((1, 2)), np.full((1, 2), 0.01), 0.0, 1.0, nodes=16)
+    >>> joint = bias_mixture(np.zeros((1, 2)), np.ones((1, 2)), 0.0, 1.0, nodes=16)
     >>> joint.marginals()
     array([[0.5, 0.5]])
-    >>> joint.condition({0: 1}).marginals().round(2)
-    array([[1. , 0.97]])
+    >>> joint.condition({0: 1}).marginals().round(4)
+    array([[1.    , 0.6667]])
     """
     points, weights = np.polynomial.hermite_e.hermegauss(nodes)
     weights = weights / weights.sum()

@@ -14,7 +14,7 @@ from labelweave._core import native
 from labelweave.online.settings import OnlineSettings
 
 Floats = NDArray[np.float64]
-Labels = NDArray[np.int8]
+CsrArrays = tuple[NDArray[np.int64], NDArray[np.int32], Floats]
 # Labels are worked on sixteen at a time: a cache line of float32.
 _BLOCK = 16
 # Entries of a dense X that are turned into CSR at a time.
@@ -47,10 +47,11 @@ class OnlineState:
     --------
     >>> import numpy as np
     >>> state = OnlineState(n_features=2, n_labels=1)
-    >>> X, Y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1], [0]], dtype=np.int8)
-    >>> state.update(X, Y)
-    >>> (state.scores(X)[:, 0] > 0.5).tolist()
-    [True, False]
+    >>> X, Y = np.eye(2), np.array([[1], [0]], dtype=np.int8)
+    >>> for _ in range(5):
+    ...     state.update(X, Y)
+    >>> state.scores(X)[:, 0].round(2).tolist()
+    [0.99, 0.01]
 
     A feature or a label that comes later starts from the prior:
 
@@ -204,7 +205,7 @@ class OnlineState:
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, bool | float]]:
         """Return everything as arrays and plain settings, for a checkpoint."""
         stored = self._weights[: self.n_features, :, : self.n_labels]
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "mean": np.array(stored[:, 0]),
             "variance": np.array(stored[:, 1]),
             "current": self._current[: self.n_features].copy(),
@@ -252,23 +253,24 @@ class OnlineState:
             self.settings.native(),
         )
 
-    def _batches(self, X: Any) -> Iterator[tuple[int, int, tuple[NDArray[Any], ...]]]:
+    def _batches(self, X: Any) -> Iterator[tuple[int, int, CsrArrays]]:
         """Rows of X as CSR arrays; a dense X comes in parts, so that no copy of all is made."""
         if X.ndim != 2 or X.shape[1] > self.n_features:
             raise ValueError(
                 f"X must have at most {self.n_features} columns, one for each feature; got shape "
                 f"{X.shape}. `grow` adds features"
             )
+        n_rows, n_columns = X.shape
         if issparse(X):
-            yield 0, X.shape[0], _csr_arrays(X)
+            yield 0, n_rows, _csr_arrays(X)
             return
-        step = max(1, _DENSE_ENTRIES // max(1, X.shape[1]))
-        for begin in range(0, X.shape[0], step):
-            end = min(X.shape[0], begin + step)
+        step = max(1, _DENSE_ENTRIES // max(1, n_columns))
+        for begin in range(0, n_rows, step):
+            end = min(n_rows, begin + step)
             yield begin, end, _csr_arrays(csr_matrix(X[begin:end]))
 
 
-def _csr_arrays(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+def _csr_arrays(X: Any) -> CsrArrays:
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()
