@@ -1,7 +1,10 @@
 """The learners BOMC is measured against: one linear classifier a label, by scikit-learn.
 
 Each is given every labelling that suits its scores: the threshold 0 it was trained for, thresholds
-tuned on out-of-fold scores (SCutFBR.1), and matched frequencies (CMN, as BOMC has it).
+tuned on out-of-fold scores (SCutFBR.1), and matched frequencies (CMN, as BOMC has it). Their
+settings were chosen in their favour: the best macro F1 on the test rows of split 0, over 1,000 and
+22,090 documents, among C = 0.1, 0.3, 1, 2, 5 (PA) and alpha = 1e-4, 3e-5, 1e-5, averaged or not
+(SGD).
 """
 
 from __future__ import annotations
@@ -23,14 +26,17 @@ Labels = NDArray[np.int64]
 Scorer = Callable[[Any], Floats]
 
 FOLDS = 3
+# Labels with a lower out-of-fold F1 get the highest score as threshold: tuned on their few rows,
+# they would cost all peers much of their micro F1.
+FBR = 0.1
 
 
-def passive_aggressive(C: float = 0.3) -> SGDClassifier:
+def passive_aggressive(C: float = 2.0) -> SGDClassifier:
     """PA-I, one pass: scikit-learn's PassiveAggressiveClassifier is now a setting of its SGD."""
     return SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=C, **_one_pass())
 
 
-def stochastic_gradient(alpha: float = 1e-5, average: bool = True) -> SGDClassifier:
+def stochastic_gradient(alpha: float = 3e-5, average: bool = False) -> SGDClassifier:
     """Hinge loss, one pass."""
     return SGDClassifier(loss="hinge", alpha=alpha, average=average, **_one_pass())
 
@@ -82,7 +88,7 @@ def peer_labels(
     scorer = fit_scorer(make, X, Y)
     seconds = time.process_time() - start
     rates = Y.mean(axis=0)
-    tuned = TunedThresholds().informed(rates, (out_of_fold_scores(make, X, Y), Y))
+    tuned = TunedThresholds(fbr=FBR).informed(rates, (out_of_fold_scores(make, X, Y), Y))
     rules = {"0": Fixed(0.0), "CV": tuned, "CMN": CardinalityMatching(rates, fallback=0.0)}
     scores = scorer(X_test)
     return {name: rule.label(scores) for name, rule in rules.items()}, seconds
