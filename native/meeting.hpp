@@ -28,7 +28,7 @@ class Meeting {
     };
 
     static void rest(int spin) {
-        if (spin < 2000) {
+        if (spin < 100) {
 #if defined(__x86_64__)
             __builtin_ia32_pause();
 #endif

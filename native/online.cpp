@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "meeting.hpp"
+#include "pace.hpp"
 #include "online_message.hpp"
 #include "online_rows.hpp"
 #include "parallel.hpp"
@@ -18,22 +19,23 @@ constexpr int kMostRounds = 10;
 constexpr float kSmallestFactor = 0x1p-23f;
 constexpr float kLeast = 1e-30f, kMost = 1e30f;
 // Weights touched between two looks for Ctrl-C; threads start anew each time.
-constexpr double kChunkWork = 3e7;
+constexpr double kChunkWork = 5e6;
 
 // The state of a row while threads work on it, labels in lanes.
 struct Workspace {
     explicit Workspace(const OnlineModel& model)
         : n_lanes(2 * label_blocks(model)), mean(n_lanes), variance(n_lanes), sign(n_lanes), margin(n_lanes),
           known(n_lanes), precision(n_lanes), weighted_mean(n_lanes), positives(n_lanes), observed(n_lanes),
-          bias(n_lanes), bias_variance(n_lanes), sums{LaneArray(n_lanes), LaneArray(n_lanes)}, pull(n_lanes * kLanes),
-          certainty(n_lanes * kLanes) {}
+          bias(n_lanes), bias_variance(n_lanes), sums{LaneArray(n_lanes), LaneArray(n_lanes)}, pull(n_lanes),
+          certainty(n_lanes), float_pull(n_lanes * kLanes), float_certainty(n_lanes * kLanes) {}
     std::size_t n_lanes;
     LaneArray mean, variance, sign, margin, known;
     LaneArray precision, weighted_mean;  // messages to the coupled bias
     LaneArray positives, observed;
     LaneArray bias, bias_variance;  // of the independent model
     LaneArray sums[2];              // messages summed over a block of labels: even and odd turns
-    std::vector<float> pull, certainty;
+    LaneArray pull, certainty;      // the answers, and their copies for the weights
+    std::vector<float> float_pull, float_certainty;
 };
 
 LABELWEAVE_INLINE double* numbers(LaneArray& lanes) { return reinterpret_cast<double*>(lanes.data()); }
@@ -62,20 +64,23 @@ LABELWEAVE_INLINE Question question(const Workspace& work, const OnlineSettings&
     return {work.mean[i], work.variance[i] + noise, work.sign[i], work.margin[i], work.known[i]};
 }
 
-// float32 copies of how the weights move, scaled as the row's features are.
-LABELWEAVE_INLINE void keep_answer(const Answer& told, std::size_t i, double scale, Workspace& work) {
+LABELWEAVE_INLINE Lanes bounded(const Lanes& x) {
     const Lanes most = broadcast(kMost);
-    Lanes pull = told.pull * scale, certainty = told.certainty * (scale * scale);
-    pull = select(pull > most, most, select(pull < -most, -most, pull));
-    certainty = select(certainty > most, most, select(certainty < -most, -most, certainty));
-    for (int lane = 0; lane < kLanes; ++lane) {
-        work.pull[i * kLanes + lane] = static_cast<float>(pull[lane]);
-        work.certainty[i * kLanes + lane] = static_cast<float>(certainty[lane]);
+    return select(x > most, most, select(x < -most, -most, x));
+}
+
+// How the weights of the labels [16 first, 16 last) move, in float32 and scaled as the row's features are.
+LABELWEAVE_KERNEL void round_answers(std::size_t first, std::size_t last, double scale, Workspace& work) {
+    for (std::size_t i = 2 * first; i < 2 * last; ++i) {
+        const Half pull = __builtin_convertvector(bounded(work.pull[i] * scale), Half);
+        const Half certainty = __builtin_convertvector(bounded(work.certainty[i] * (scale * scale)), Half);
+        std::memcpy(work.float_pull.data() + i * kLanes, &pull, sizeof pull);
+        std::memcpy(work.float_certainty.data() + i * kLanes, &certainty, sizeof certainty);
     }
 }
 
 // Every label on its own, biases included: one truncation, in closed form.
-LABELWEAVE_KERNEL void answer_alone(const OnlineSettings& settings, std::size_t first, std::size_t last, double scale,
+LABELWEAVE_KERNEL void answer_alone(const OnlineSettings& settings, std::size_t first, std::size_t last,
                                     Workspace& work) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
         const Question ask = question(work, settings, i);
@@ -88,7 +93,8 @@ LABELWEAVE_KERNEL void answer_alone(const OnlineSettings& settings, std::size_t 
         work.bias[i] -= variance * told.pull;
         const Lanes total = ask.variance + variance;
         variance *= (ask.variance + variance * told.kept) / total;
-        keep_answer(told, i, scale, work);
+        work.pull[i] = told.pull;
+        work.certainty[i] = told.certainty;
     }
 }
 
@@ -98,7 +104,7 @@ struct Natural {
 
 // One round of messages between the labels [16 first, 16 last) and the bias, all from the bias of the round before.
 LABELWEAVE_KERNEL void answer_together(const OnlineSettings& settings, const Natural& prior, const Natural& bias,
-                                       std::size_t first, std::size_t last, double scale, LaneArray& sums,
+                                       std::size_t first, std::size_t last, LaneArray& sums,
                                        Workspace& work) {
     for (std::size_t block = first; block < last; ++block) {
         Lanes precision{}, weighted_mean{};
@@ -115,7 +121,8 @@ LABELWEAVE_KERNEL void answer_together(const OnlineSettings& settings, const Nat
             work.weighted_mean[i] = message.weighted_mean;
             precision += message.precision;
             weighted_mean += message.weighted_mean;
-            keep_answer(told, i, scale, work);
+            work.pull[i] = told.pull;
+            work.certainty[i] = told.certainty;
         }
         sums[2 * block] = precision;
         sums[2 * block + 1] = weighted_mean;
@@ -138,6 +145,17 @@ bool settled(const Natural& before, const Natural& after) {
            moved <= kTolerance / std::sqrt(after.precision);
 }
 
+// Ask for the weights of an entry that will be needed soon, so that they travel meanwhile.
+LABELWEAVE_INLINE void fetch_ahead(const OnlineModel& model, const PreparedRows& rows, std::size_t entry,
+                                   std::size_t first, std::size_t last) {
+    if (entry >= rows.feature.size()) return;
+    const float* of = model.weights + static_cast<std::size_t>(rows.feature[entry]) * 2 * model.width;
+    for (std::size_t c = first * kBlock; c < last * kBlock; c += kBlock) {
+        __builtin_prefetch(of + c, 1, 2);
+        __builtin_prefetch(of + model.width + c, 1, 2);
+    }
+}
+
 LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& rows, std::size_t row, float prior,
                                   std::size_t first, std::size_t last, const Workspace& work) {
     const Wide least = Wide{} + kLeast, most = Wide{} + kMost, smallest = Wide{} + kSmallestFactor;
@@ -145,12 +163,13 @@ LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& 
         float* of = model.weights + static_cast<std::size_t>(rows.feature[k]) * 2 * model.width;
         const float x = rows.value[k];
         const float keeping = rows.keeping.empty() ? 1.0f : rows.keeping[k];
+        fetch_ahead(model, rows, k + rows.start[row + 1] - rows.start[row], first, last);
         for (std::size_t c = first * kBlock; c < last * kBlock; c += kBlock) {
             Wide mean, variance, pull, certainty;
             std::memcpy(&mean, of + c, sizeof mean);
             std::memcpy(&variance, of + model.width + c, sizeof variance);
-            std::memcpy(&pull, work.pull.data() + c, sizeof pull);
-            std::memcpy(&certainty, work.certainty.data() + c, sizeof certainty);
+            std::memcpy(&pull, work.float_pull.data() + c, sizeof pull);
+            std::memcpy(&certainty, work.float_certainty.data() + c, sizeof certainty);
             if (keeping < 1.0f) variance = forgotten(variance, keeping, prior);
             const Wide step = variance * x;
             mean += step * pull;
@@ -178,18 +197,15 @@ struct Share {
     void learn(const std::int8_t* labels) {
         const auto prior = static_cast<float>(settings.prior_variance);
         const std::size_t end = std::min(last * kBlock, model.n_labels);
-        // Between rows in the form it is kept in between calls: every division into calls gives the same bits.
         double mean = model.bias_mean[0], variance = model.bias_variance[0];
         for (std::size_t row = 0; row < rows.size(); ++row) {
             read_labels(settings, labels + row * model.n_labels, first * kBlock, end, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
-            if (settings.coupled) {
-                const Natural bias = agree({1.0 / variance, mean / variance}, rows.scale[row]);
-                mean = bias.weighted_mean / bias.precision;
-                variance = 1.0 / bias.precision;
-            } else {
-                answer_alone(settings, first, last, rows.scale[row], work);
-            }
+            if (settings.coupled)
+                agree(mean, variance);
+            else
+                answer_alone(settings, first, last, work);
+            round_answers(first, last, rows.scale[row], work);
             write_back(model, rows, row, prior, first, last, work);
         }
         if (settings.coupled && member == 0) {
@@ -199,25 +215,26 @@ struct Share {
     }
 
     // Rounds of messages until the bias is settled; all threads see the same sums and stop together.
-    Natural agree(const Natural& before, double scale) {
-        Natural prior = before;
+    void agree(double& mean, double& variance) {
+        double precision = 1.0 / variance;
         if (settings.forgetting > 0.0) {
-            const double mean = before.weighted_mean / before.precision, least = 1.0 / settings.bias_variance;
-            prior.precision = least + (1.0 - settings.forgetting) * (before.precision - least);
-            prior.weighted_mean = mean * prior.precision;
+            const double least = 1.0 / settings.bias_variance;
+            precision = least + (1.0 - settings.forgetting) * (precision - least);
         }
+        const Natural prior{precision, mean * precision};
         for (std::size_t i = 2 * first; i < 2 * last; ++i) work.precision[i] = work.weighted_mean[i] = Lanes{};
         Natural bias = prior;
         for (int round = 0; round < kMostRounds; ++round) {
             // Others may still be reading the sums of the turn before, but no older ones.
             LaneArray& sums = work.sums[turn++ % 2];
-            answer_together(settings, prior, bias, first, last, scale, sums, work);
+            answer_together(settings, prior, bias, first, last, sums, work);
             meeting.wait(member);
             const Natural last_bias = bias;
             add_messages(prior, sums, bias);
             if (settled(last_bias, bias)) break;
         }
-        return bias;
+        mean = bias.weighted_mean / bias.precision;
+        variance = 1.0 / bias.precision;
     }
 };
 
@@ -257,12 +274,15 @@ std::size_t chunk_end(const OnlineModel& model, const OnlineRows& rows, std::siz
 void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
                    const std::int8_t* labels, int n_threads, Interrupt& interrupt) {
     const std::size_t n_blocks = label_blocks(model);
-    const std::size_t n_members = std::min<std::size_t>(resolve_threads(n_threads), n_blocks);
+    // Labels on their own never wait for each other; coupled ones do, several times a row.
+    Pace pace(std::min<std::size_t>(resolve_threads(n_threads), n_blocks), settings.coupled);
     Workspace work(model);
     load_labels(model, settings, work);
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
         end = chunk_end(model, rows, begin);
         const PreparedRows prepared = prepare(model, settings, rows, begin, end, Clock::learning);
+        const std::size_t n_members = pace.choose();
+        const auto start = std::chrono::steady_clock::now();
         Meeting meeting(n_members);
         // Members wait for each other, so each needs a thread of its own: one task for each of them.
         parallel_for(n_members, static_cast<int>(n_members), [&](std::size_t member) {
@@ -270,6 +290,7 @@ void online_update(OnlineModel& model, const OnlineSettings& settings, const Onl
             Share{model, settings, prepared, work, meeting, member, first, last}.learn(labels +
                                                                                          begin * model.n_labels);
         });
+        pace.record(std::chrono::steady_clock::now() - start, prepared.feature.size() + prepared.size());
         store_labels(model, settings, work);
         model.n_rows += static_cast<std::int64_t>(end - begin);
         interrupt.check();

@@ -24,8 +24,6 @@ void visit_nonzeros(const OnlineRows& rows, std::size_t row, Visit&& visit) {
         if (x.values[k] != 0.0) visit(x.indices[k], x.values[k]);
 }
 
-typedef float Half __attribute__((vector_size(32), aligned(16)));
-
 LABELWEAVE_INLINE void add_to_doubles(Wide& sums, Lanes* to) {
     Half half[2];
     std::memcpy(half, &sums, sizeof half);

@@ -11,6 +11,8 @@ namespace labelweave {
 
 // Sixteen labels of float32: one cache line.
 typedef float Wide __attribute__((vector_size(64), aligned(16)));
+// Eight of them: what Lanes hold in double.
+typedef float Half __attribute__((vector_size(32), aligned(16)));
 
 struct PreparedRows {
     std::vector<std::size_t> start{0};

@@ -37,9 +37,9 @@ LABELWEAVE_INLINE Truncation truncate(const Lanes& t) {
     const LaneMask wrong = t < 0.0;
     const Lanes shift = select(wrong, hazard, phi * hazard / (hazard - phi));
     const Lanes shrink = shift * select(wrong, excess, shift + t);
-    // 1 - W loses its digits far out: there it is x^-2 - 6 x^-4 + 50 x^-6.
-    const Lanes y = 1.0 / select(x < 1.0, broadcast(1.0), x * x);
-    const Lanes kept = select((t < -300.0), y * (1.0 - y * (6.0 - 50.0 * y)), 1.0 - shrink);
+    // 1 - W loses its digits far out: there it is x^-2 - 6 x^-4 + ..., and the excess is x^-1 - 2 x^-3 + ...
+    const Lanes y = excess * excess;
+    const Lanes kept = select(t < -300.0, y - 2.0 * y * y, 1.0 - shrink);
     return {shift, shrink, kept};
 }
 
