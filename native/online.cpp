@@ -145,17 +145,6 @@ bool settled(const Natural& before, const Natural& after) {
            moved <= kTolerance / std::sqrt(after.precision);
 }
 
-// Ask for the weights of an entry that will be needed soon, so that they travel meanwhile.
-LABELWEAVE_INLINE void fetch_ahead(const OnlineModel& model, const PreparedRows& rows, std::size_t entry,
-                                   std::size_t first, std::size_t last) {
-    if (entry >= rows.feature.size()) return;
-    const float* of = model.weights + static_cast<std::size_t>(rows.feature[entry]) * 2 * model.width;
-    for (std::size_t c = first * kBlock; c < last * kBlock; c += kBlock) {
-        __builtin_prefetch(of + c, 1, 2);
-        __builtin_prefetch(of + model.width + c, 1, 2);
-    }
-}
-
 LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& rows, std::size_t row, float prior,
                                   std::size_t first, std::size_t last, const Workspace& work) {
     const Wide least = Wide{} + kLeast, most = Wide{} + kMost, smallest = Wide{} + kSmallestFactor;
@@ -163,7 +152,6 @@ LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& 
         float* of = model.weights + static_cast<std::size_t>(rows.feature[k]) * 2 * model.width;
         const float x = rows.value[k];
         const float keeping = rows.keeping.empty() ? 1.0f : rows.keeping[k];
-        fetch_ahead(model, rows, k + rows.start[row + 1] - rows.start[row], first, last);
         for (std::size_t c = first * kBlock; c < last * kBlock; c += kBlock) {
             Wide mean, variance, pull, certainty;
             std::memcpy(&mean, of + c, sizeof mean);

@@ -63,7 +63,7 @@ LABELWEAVE_KERNEL void sampled_scores(const OnlineModel& model, const PreparedRo
                                                  static_cast<std::uint32_t>(label)));
             drawn = feature;
         }
-        scores[columns.row[k]] += weights * static_cast<double>(rows.value[entry]);
+        scores[columns.row[entry]] += weights * static_cast<double>(rows.value[entry]);
     }
 }
 

@@ -8,7 +8,7 @@
 
 namespace labelweave {
 
-// Beyond this many standard deviations on the wrong side of the margin a row counts as that far.
+// Beyond this many standard deviations from the margin a row counts as that far.
 constexpr double kFarthest = 1e7;
 // Noise variance below which a score counts as that uncertain: a message stays finite.
 constexpr double kSmallestVariance = 1e-12;
@@ -32,26 +32,19 @@ struct Answer {
     Lanes pull, certainty, kept;
 };
 
-// The same with the label recorded wrongly at probability `flip`: a mixture of d > margin and d < -margin.
-LABELWEAVE_INLINE Truncation truncate_noisy(const Lanes& d, const Lanes& margin, const Lanes& inverse, double flip) {
-    const Lanes top = broadcast(kFarthest);
-    Lanes t = (d - margin) * inverse, u = (-d - margin) * inverse;
-    t = select(t < -top, -top, select(t > top, top, t));
-    u = select(u < -top, -top, select(u > top, top, u));
-    const Truncation right = truncate(t), wrong = truncate(u);
-    // Odds of the less likely reading, from Phi = phi / V and phi(u) / phi(t) = exp(-2 d margin / sd^2).
-    const Lanes exponent = 2.0 * abs(d * inverse) * margin * inverse;
-    const Lanes apart = exp_nonpositive(-exponent);
-    const LaneMask agrees = d > 0.0;
-    const Lanes smaller = select(agrees, flip * right.shift, (1.0 - flip) * wrong.shift) * apart;
-    const Lanes larger = select(agrees, (1.0 - flip) * wrong.shift, flip * right.shift);
-    const Lanes share = smaller / (smaller + larger);
-    const Lanes as_wrong = select(agrees, share, 1.0 - share), as_right = 1.0 - as_wrong;
+// The same with the label recorded wrongly at probability `flip`: a mixture of d > margin and d < margin. (The paper has
+// d < -margin for the second, the same without a margin; with one, both readings would exclude the scores in between,
+// where every model starts.)
+LABELWEAVE_INLINE Truncation truncate_noisy(const Lanes& t, double flip) {
+    const Truncation right = truncate(t), wrong = truncate(-t);
+    // Weights of the two readings, from Phi = phi / V.
+    const Lanes as_right_odds = (1.0 - flip) * wrong.shift, as_wrong_odds = flip * right.shift;
+    const Lanes as_wrong = as_wrong_odds / (as_right_odds + as_wrong_odds), as_right = 1.0 - as_wrong;
     Truncation both;
     both.shift = as_right * right.shift - as_wrong * wrong.shift;
     // Variance within the two readings and between them; it may exceed the one before.
-    const Lanes apart_means = right.shift + wrong.shift;
-    both.kept = as_right * right.kept + as_wrong * wrong.kept + as_right * as_wrong * apart_means * apart_means;
+    const Lanes apart = right.shift + wrong.shift;
+    both.kept = as_right * right.kept + as_wrong * wrong.kept + as_right * as_wrong * apart * apart;
     both.shrink = 1.0 - both.kept;
     return both;
 }
@@ -60,13 +53,9 @@ LABELWEAVE_INLINE Answer answer(const Question& ask, const Lanes& bias, const La
     const Lanes total = ask.variance + bias_variance;
     const Lanes inverse = 1.0 / square_root(total);
     const Lanes d = ask.sign * (ask.mean - bias);
-    Truncation cut;
-    if (flip > 0.0) {
-        cut = truncate_noisy(d, ask.margin, inverse, flip);
-    } else {
-        const Lanes t = (d - ask.margin) * inverse;
-        cut = truncate(select(t < -kFarthest, broadcast(-kFarthest), t));
-    }
+    Lanes t = (d - ask.margin) * inverse;
+    t = select(t < -kFarthest, broadcast(-kFarthest), select(t > kFarthest, broadcast(kFarthest), t));
+    const Truncation cut = flip > 0.0 ? truncate_noisy(t, flip) : truncate(t);
     return {ask.sign * ask.known * cut.shift * inverse, ask.known * cut.shrink * inverse * inverse,
             select(ask.known > 0.0, cut.kept, broadcast(1.0))};
 }

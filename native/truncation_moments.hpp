@@ -5,7 +5,7 @@
 
 namespace labelweave {
 
-// For N(d, 1) given that it exceeds the margin, or with probability `flip` falls below minus the margin: mean - d, and
+// For N(d, 1) given that it exceeds the margin, or with probability `flip` falls below it: mean - d, and
 // the variance.
 void truncation_moments(const double* d, std::size_t n, double margin, double flip, double* shift, double* kept);
 

@@ -15,7 +15,7 @@ def stream(n=300, n_features=30, n_labels=5, density=0.2, seed=0):
     dense /= np.linalg.norm(dense, axis=1, keepdims=True)
     weights = rng.normal(size=(n_features, n_labels))
     scores = dense @ weights + 0.1 * rng.normal(size=(n, n_labels))
-    Y = (scores > np.quantile(scores, np.linspace(0.5, 0.9, n_labels), axis=0).diagonal())
+    Y = scores > np.quantile(scores, np.linspace(0.5, 0.9, n_labels), axis=0).diagonal()
     return sp.csr_matrix(dense), Y.astype(np.int8)
 
 

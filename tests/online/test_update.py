@@ -47,9 +47,7 @@ def test_thousands_of_updates_agree_with_numpy(kind):
     assert np.sqrt((error**2).mean()) < 2e-3
     np.testing.assert_allclose(state.bias_mean, reference.bias.squeeze(), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(state.bias_variance, reference.bias_variance.squeeze(), rtol=1e-3)
-    np.testing.assert_allclose(
-        state.scores(X), reference.probabilities(X.toarray()), atol=2e-3
-    )
+    np.testing.assert_allclose(state.scores(X), reference.probabilities(X.toarray()), atol=2e-3)
 
 
 def posterior_on_grid(x, y, options, points=61):

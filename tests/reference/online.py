@@ -80,10 +80,7 @@ class Reference:
             weighted = precision * b - pull * (1 + b_variance * precision)
             last, total = total, (prior[0] + precision.sum(), prior[1] + weighted.sum())
             moved = abs(total[1] / total[0] - last[1] / last[0])
-            if (
-                abs(total[0] - last[0]) <= 1e-3 * total[0]
-                and moved <= 1e-3 / np.sqrt(total[0])
-            ):
+            if abs(total[0] - last[0]) <= 1e-3 * total[0] and moved <= 1e-3 / np.sqrt(total[0]):
                 break
         self.bias = np.array([total[1] / total[0]])
         self.bias_variance = np.array([1 / total[0]])
@@ -92,7 +89,8 @@ class Reference:
     def _truncate(self, d, margin, variance):
         """Mean shift and remaining share of the variance, in units of the standard deviation."""
         flip = self.settings.flip_probability
-        t, u = (d - margin) / np.sqrt(variance), (-d - margin) / np.sqrt(variance)
+        t = (d - margin) / np.sqrt(variance)
+        u = -t
         log_z = np.logaddexp(np.log1p(-flip) + log_ndtr(t), _log(flip) + log_ndtr(u))
         right = np.exp(np.log1p(-flip) + norm.logpdf(t) - log_z)
         wrong = np.exp(_log(flip) + norm.logpdf(u) - log_z)

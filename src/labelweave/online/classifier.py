@@ -61,7 +61,9 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     decision : {"subset", "hamming"} or callable, default="hamming"
         The loss `predict` decides for if `labelling` is None.
     flip_probability : float, default=0.0
-        How often a label is recorded wrongly.
+        How often a label is recorded wrongly: a row far on the wrong side then teaches little. Use
+        it with ``margin=0``: scores within a margin would count as wrongly recorded, and little be
+        learned from them.
     forgetting : float, default=0.0
         The share of all evidence that is lost with every row: variances rise towards the prior,
         and what was learned 1/forgetting rows ago counts a third. For data that drift.

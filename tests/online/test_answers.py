@@ -1,0 +1,110 @@
+"""What a state says about new rows: probabilities, and models drawn from its posterior."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import ndtr
+from scipy.stats import kstest, norm
+
+from labelweave.online import OnlineSettings, OnlineState
+from labelweave.online.bias_mixture import bias_mixture
+from tests.online.make import same, stream
+
+KINDS = {
+    "coupled": OnlineSettings(),
+    "independent": OnlineSettings(coupled=False),
+    "drift": OnlineSettings(forgetting=0.01),
+}
+each = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture
+def learned(kind):
+    X, Y = stream(n=200, n_labels=20)
+    state = OnlineState(X.shape[1], 20, settings=KINDS[kind])
+    state.update(X, Y)
+    return state, X
+
+
+@each
+def test_probabilities_are_the_probit_formula(learned, kind):
+    state, X = learned
+    rows = X.toarray()
+    mean = rows @ state.mean.astype(np.float64) - state.bias_mean
+    variance = rows**2 @ state.variance.astype(np.float64) + state.bias_variance
+    np.testing.assert_allclose(state.scores(X), ndtr(mean / np.sqrt(variance)), atol=1e-5)
+
+
+@each
+def test_drawn_models_follow_the_posterior(learned, kind):
+    """The share of models that give a label is its probability."""
+    state, X = learned
+    above = state.sample_scores(X[:40], 4000, seed=3)
+    assert above.dtype == np.bool_
+    np.testing.assert_allclose(above.mean(axis=0), state.scores(X[:40]), atol=0.04)
+
+
+@each
+def test_drawn_models_are_the_same_for_all_batches_and_threads(learned, kind):
+    state, X = learned
+    whole = state.sample_scores(X, 7, seed=1)
+    np.testing.assert_array_equal(state.sample_scores(X, 7, seed=1, n_threads=3), whole)
+    np.testing.assert_array_equal(state.sample_scores(X, 3, seed=1), whole[:3])
+    for rows in ([4], [9, 4, 9], range(50, 120)):
+        np.testing.assert_array_equal(state.sample_scores(X[list(rows)], 7, 1), whole[:, rows])
+    assert (state.sample_scores(X, 7, seed=2) != whole).any()
+
+
+def test_weights_are_drawn_from_independent_normal_distributions():
+    """One feature a row shows one weight: its sign against a bias that is all but known."""
+    state = OnlineState(400, 8, settings=OnlineSettings(bias_variance=1e-15))
+    X = sp.identity(400, format="csr")
+    above = state.sample_scores(X, 200, seed=5)  # weights are N(0, 1), the bias 0
+    assert above.mean() == pytest.approx(0.5, abs=3 / np.sqrt(above.size))
+    flat = above.reshape(200, -1).astype(float) - 0.5
+    correlation = np.corrcoef(flat[:, :300].T)
+    off = correlation[~np.eye(300, dtype=bool)]
+    assert np.abs(off).max() < 6 / np.sqrt(200)
+    assert kstest(off * np.sqrt(200), "norm").statistic < 0.05
+
+
+def test_no_rows_no_answers():
+    state = OnlineState(3, 2)
+    assert state.scores(np.zeros((0, 3))).shape == (0, 2)
+    assert state.sample_scores(np.zeros((0, 3)), 4, 0).shape == (4, 0, 2)
+
+
+@each
+def test_arrays_and_back(learned, kind):
+    state, X = learned
+    again = OnlineState.from_arrays(*state.to_arrays())
+    same(state, again)
+    for model in (state, again):
+        model.grow(n_labels=21)
+        model.update(X, np.ones((X.shape[0], 21), dtype=np.int8))
+    same(state, again)
+
+
+@pytest.mark.parametrize("bias_variance", [1e-8, 0.3, 4.0, 1e4])
+def test_the_mixture_has_the_marginals_of_the_formula(bias_variance):
+    rng = np.random.default_rng(0)
+    mean, variance = rng.normal(size=(30, 6), scale=3), rng.uniform(0, 2, size=(30, 6))
+    variance[0] = 0.0
+    joint = bias_mixture(mean, variance, 0.4, bias_variance, nodes=16)
+    expected = ndtr((mean - 0.4) / np.sqrt(bias_variance + variance))
+    np.testing.assert_allclose(joint.marginals(), expected, rtol=1e-9, atol=1e-14)
+
+
+def test_the_mixture_integrates_the_bias():
+    """Against a fine sum over the bias, all pairs of labels."""
+    rng = np.random.default_rng(1)
+    mean, variance = rng.normal(size=(10, 4)), rng.uniform(0.5, 2, size=(10, 4))
+    joint = bias_mixture(mean, variance, 0.2, 1.0, nodes=16)
+    z = np.linspace(-9, 9, 4001)
+    weight = norm.pdf(z) / norm.pdf(z).sum()
+    p = ndtr((mean[..., None] - 0.2 - z) / np.sqrt(variance)[..., None])
+    expected = np.einsum("nib,njb,b->nij", p, p, weight)
+    off = ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(joint.pairwise()[:, off], expected[:, off], atol=1e-4)

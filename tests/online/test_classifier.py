@@ -1,0 +1,245 @@
+"""The estimator: streams of batches, growing data, labelling a test set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.metrics import f1_score
+
+from labelweave import persistence
+from labelweave.datasets import load
+from labelweave.decision import CardinalityMatching, Fixed
+from labelweave.joint import IndependentJoint, MixtureJoint
+from labelweave.online import BayesianOnlineClassifier, OnlineState
+from tests.online.make import same, stream
+
+X, Y = stream(n=240)
+
+
+@pytest.mark.parametrize("options", [{}, {"coupled": False}, {"forgetting": 0.01}])
+def test_batches_are_the_same_as_rows_and_as_an_unshuffled_fit(options):
+    whole = BayesianOnlineClassifier(shuffle=False, **options).fit(X, Y)
+    by_batch = BayesianOnlineClassifier(n_jobs=2, **options)
+    for first in range(0, 240, 50):
+        by_batch.partial_fit(X[first : first + 50], Y[first : first + 50])
+    by_row = BayesianOnlineClassifier(**options)
+    for i in range(240):
+        by_row.partial_fit(X[[i]].toarray(), Y[[i]])
+    same(whole.state_, by_batch.state_)
+    same(whole.state_, by_row.state_)
+    np.testing.assert_array_equal(by_row.predict(X), whole.predict(X))
+
+
+def test_a_shuffled_pass_depends_on_the_seed_not_on_the_order_of_rows():
+    order = np.random.default_rng(0).permutation(240)
+    first = BayesianOnlineClassifier(random_state=1).fit(X, Y)
+    same(first.state_, BayesianOnlineClassifier(random_state=1).fit(X[order], Y[order]).state_)
+    other = BayesianOnlineClassifier(random_state=2).fit(X, Y)
+    assert (other.mean_ != first.mean_).any()
+    unshuffled = BayesianOnlineClassifier(shuffle=False).fit(X, Y)
+    assert (unshuffled.mean_ != first.mean_).any()
+
+
+def test_more_passes_count_evidence_again():
+    one, three = (BayesianOnlineClassifier(passes=p).fit(X, Y) for p in (1, 3))
+    assert three.state_.n_rows == 720
+    assert three.variance_.mean() < one.variance_.mean()
+
+
+def test_new_features_and_labels_mid_stream():
+    growing = BayesianOnlineClassifier().partial_fit(X[:100, :20], Y[:100, :3])
+    growing.partial_fit(X[100:], Y[100:])
+    assert (growing.n_features_in_, growing.n_labels_) == (30, 5)
+    assert growing.classes_.shape == (5, 2)
+    expected = OnlineState(30, 5)
+    padded = np.where(np.arange(5) < 3, Y[:100], -1)
+    early = X[:100].toarray()
+    early[:, 20:] = 0.0
+    expected.update(early, padded)
+    expected.update(X[100:], Y[100:])
+    same(growing.state_, expected)
+    assert growing.predict(X).shape == (240, 5)
+
+
+def test_names_grow_too():
+    names = [f"f{i}" for i in range(30)]
+    frame = pd.DataFrame(X.toarray(), columns=names)
+    labels = pd.DataFrame(Y, columns=list("abcde"))
+    model = BayesianOnlineClassifier().partial_fit(frame.iloc[:, :25], labels[["a", "b"]])
+    model.partial_fit(frame, labels)
+    assert list(model.label_names_in_) == list("abcde")
+    assert list(model.feature_names_in_) == names
+    assert model.predict_joint(frame).label_names == tuple("abcde")
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="label names"):
+        model.partial_fit(frame, labels[["b", "a", "c", "d", "e"]])
+    wider = pd.concat([frame.iloc[:, ::-1], frame.add_prefix("new")], axis=1)
+    with pytest.raises(ValueError, match="feature names"):
+        model.partial_fit(wider, labels)
+    assert vars(model).keys() == before.keys()
+    assert model.n_features_in_ == 30
+    assert model.state_.n_rows == 480
+
+
+def test_a_failed_batch_leaves_the_model_as_it_was():
+    model = BayesianOnlineClassifier().partial_fit(X, Y)
+    twin = BayesianOnlineClassifier().partial_fit(X, Y)
+    bad = X.toarray()
+    bad[3, 2] = np.nan
+    for rows, labels, message in (
+        (bad, Y, "NaN"),
+        (X, Y[:5], "rows"),
+        (X, Y[:, :3], "y has 3 labels, but the model has learned 5"),
+        (X, Y * 2, "only 0 and 1"),
+        (X[:, :7], Y, "X has 7 features, but .* is expecting 30 features"),
+        (sp.hstack([X, X]).tocsr(), Y[:5], "rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(rows, labels)
+    same(model.state_, twin.state_)
+    assert model.n_features_in_ == 30
+    fresh = BayesianOnlineClassifier()
+    with pytest.raises(ValueError, match="NaN"):
+        fresh.partial_fit(bad, Y)
+    assert not hasattr(fresh, "state_")
+    with pytest.raises(AttributeError, match="has not been fitted"):
+        _ = fresh.mean_
+
+
+def test_one_dimensional_targets_in_batches():
+    y = np.where(Y[:, 0] == 1, "yes", "no")
+    model = BayesianOnlineClassifier(labelling="fixed")
+    with pytest.raises(ValueError, match="classes="):
+        model.partial_fit(X[y == "yes"], y[y == "yes"])
+    model.partial_fit(X[y == "yes"], y[y == "yes"], classes=["yes", "no"])
+    model.partial_fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.8
+    assert model.predict_proba(X).shape == (240, 2)
+    with pytest.raises(ValueError, match="only the classes"):
+        model.partial_fit(X[:2], ["yes", "maybe"])
+    with pytest.raises(ValueError, match="the two values of y"):
+        BayesianOnlineClassifier().partial_fit(X, y, classes=["yes"])
+
+
+def test_matched_frequencies_label_the_test_set_as_one():
+    model = BayesianOnlineClassifier().fit(X[:150], Y[:150])
+    labels = model.predict(X[150:])
+    expected = CardinalityMatching(Y[:150].mean(axis=0)).label(model.predict_proba(X[150:]))
+    np.testing.assert_array_equal(labels, expected)
+    np.testing.assert_allclose(labels.mean(axis=0), Y[:150].mean(axis=0), atol=0.5 / 90 + 1e-9)
+    np.testing.assert_array_equal(model.predict(X[150:][::-1]), labels[::-1])
+
+
+@pytest.mark.parametrize("labelling", ["cmn", "sample", "expected_f", "fixed", Fixed(0.3), None])
+def test_labellings(labelling):
+    model = BayesianOnlineClassifier(labelling=labelling).fit(X[:150], Y[:150])
+    labels = model.predict(X[150:])
+    assert labels.dtype == np.int64
+    assert f1_score(Y[150:], labels, average="micro") > 0.6
+    np.testing.assert_array_equal(model.set_params(n_jobs=2).predict(X[150:]), labels)
+    if labelling in ("fixed", None):
+        np.testing.assert_array_equal(labels, model.predict_proba(X[150:]) > 0.5)
+
+
+def test_the_seed_chooses_the_models_that_are_drawn():
+    model = BayesianOnlineClassifier(labelling="sample", shuffle=False)
+    first = model.fit(X, Y).predict(X)
+    np.testing.assert_array_equal(clone(model).fit(X, Y).predict(X), first)
+
+
+def test_bad_parameters_are_named():
+    for name, value, message in (
+        ("labelling", "no such", "labelling must be one of 'cmn'"),
+        ("passes", 0, "passes must be a whole number from 1"),
+        ("passes", True, "passes must be"),
+        ("forgetting", -0.1, "forgetting must be a number from 0"),
+        ("prior_variance", 0, "prior_variance must be"),
+    ):
+        model = BayesianOnlineClassifier(**{name: value})
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, Y)
+    with pytest.raises(ValueError, match="sample_weight must be whole numbers"):
+        BayesianOnlineClassifier().fit(X, Y, sample_weight=np.full(240, 0.5))
+
+
+def test_joints():
+    coupled = BayesianOnlineClassifier().fit(X, Y).predict_joint(X[:5])
+    assert isinstance(coupled, MixtureJoint)
+    assert isinstance(
+        BayesianOnlineClassifier(coupled=False).fit(X, Y).predict_joint(X[:5]), IndependentJoint
+    )
+    # Labels above a common bias: one makes the others likelier.
+    early = BayesianOnlineClassifier().fit(X[:1], Y[:1]).predict_joint(X[:5])
+    marginals = early.marginals()
+    together = early.pairwise()[:, 0, 1] - marginals[:, 0] * marginals[:, 1]
+    assert (together > 0).all()
+
+
+def test_a_stream_goes_on_after_a_file(tmp_path):
+    model = BayesianOnlineClassifier(forgetting=0.01).partial_fit(X[:100], Y[:100])
+    persistence.save(model, tmp_path / "model.skops")
+    again = persistence.load(tmp_path / "model.skops")
+    for one in (model, again):
+        one.partial_fit(X[100:], Y[100:])
+    same(model.state_, again.state_)
+    assert again.state_._weights.ctypes.data % 64 == 0
+
+
+def test_a_posterior_from_elsewhere():
+    state = OnlineState(30, 5)
+    state.update(X, Y)
+    model = BayesianOnlineClassifier().adopt(state, tuple("abcde"))
+    twin = BayesianOnlineClassifier().partial_fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), twin.predict(X))
+    assert list(model.label_names_in_) == list("abcde")
+    with pytest.raises(ValueError, match="other settings"):
+        BayesianOnlineClassifier(noise=1.0).adopt(state)
+    with pytest.raises(ValueError, match="each of the 5 labels"):
+        BayesianOnlineClassifier().adopt(state, ("a",))
+
+
+def test_drift_is_followed():
+    """After the meaning of all features is reversed, the one that forgets recovers sooner."""
+    lasting = BayesianOnlineClassifier().partial_fit(
+        np.tile(X.toarray(), (8, 1)), np.tile(Y, (8, 1))
+    )
+    forgetful = BayesianOnlineClassifier(forgetting=0.005)
+    forgetful.partial_fit(np.tile(X.toarray(), (8, 1)), np.tile(Y, (8, 1)))
+    for model in (lasting, forgetful):
+        model.partial_fit(X, 1 - Y)
+    right = [((m.predict_proba(X) > 0.5) == 1 - Y).mean() for m in (lasting, forgetful)]
+    assert right[1] > right[0] + 0.02
+
+
+def test_labels_recorded_wrongly_harm_less_if_expected():
+    rng = np.random.default_rng(4)
+    rows, truth = stream(n=4000, n_features=40, seed=6)
+    recorded = np.where(rng.random(truth.shape) < 0.15, 1 - truth, truth)
+
+    def right(**options):
+        model = BayesianOnlineClassifier(skew_margin=False, labelling=None, **options)
+        model.fit(rows[:3000], recorded[:3000])
+        return (model.predict(rows[3000:]) == truth[3000:]).mean()
+
+    for coupled in (True, False):
+        expecting = right(coupled=coupled, margin=0.0, flip_probability=0.15)
+        assert expecting > right(coupled=coupled) + 0.01
+        assert expecting > right(coupled=coupled, margin=0.0) + 0.1
+
+
+@pytest.mark.slow
+def test_news_stories(shared_data):
+    """One pass over rcv1 reaches the quality of a tuned batch learner."""
+    data = load("rcv1")
+    order = np.random.default_rng(0).permutation(data.X.shape[0])
+    train, test = order[:22090], order[22090:]
+    labels = np.asarray(data.Y)
+    rows = data.X.tocsr()
+    for coupled in (True, False):
+        model = BayesianOnlineClassifier(coupled=coupled, n_jobs=1).fit(rows[train], labels[train])
+        predicted = model.predict(rows[test])
+        assert f1_score(labels[test], predicted, average="macro", zero_division=0) > 0.63
+        assert f1_score(labels[test], predicted, average="micro") > 0.795
