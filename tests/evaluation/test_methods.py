@@ -155,4 +155,10 @@ def test_options_of_the_user_win(monkeypatch):
 def test_every_short_name_makes_a_classifier_with_a_seed(key):
     model = make_method(key, seed=3)
     assert model.get_params(deep=False)["random_state"] == 3
-    assert make_method(f"{key}(C=0.5)").C == 0.5
+    option = "noise" if key.startswith("bomc") else "C"
+    assert getattr(make_method(f"{key}({option}=0.5)"), option) == 0.5
+
+
+def test_options_of_a_rule_reach_it():
+    assert make_method("bomc-sample(samples=9)").labelling.samples == 9
+    assert make_method("bomc-ind-cmn(fallback=None)").labelling.fallback is None

@@ -17,6 +17,7 @@ from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
 from labelweave.cli.fit import fit
 from labelweave.cli.predict import predict
+from labelweave.cli.stream import stream
 from labelweave.cli.tree import tree
 
 __all__ = ["app"]
@@ -105,10 +106,11 @@ def root(
     labelweave compare emotions --methods br,cc,pcc
     labelweave fit emotions --method pcc --model emotions.skops
     labelweave predict emotions.skops songs.csv --output predicted.csv
+    labelweave stream news.svm.gz --out news.skops
 
     Exit codes: 0 fine, 1 the work failed, 2 wrong input or usage, 130 interrupted.
     """  # noqa: D301
 
 
-for command in (compare, fit, predict, evaluate, tree, datasets):
+for command in (compare, fit, predict, evaluate, tree, stream, datasets):
     app.command()(command)

@@ -5,6 +5,7 @@ from labelweave.datasets.builtin import load_emotions, load_yeast
 from labelweave.datasets.dataset import Dataset
 from labelweave.datasets.entries import CatalogueEntry
 from labelweave.datasets.loading import catalogue, load
+from labelweave.datasets.row_stream import RowStream
 from labelweave.datasets.svmlight import read_svmlight
 from labelweave.datasets.synthetic import Synthetic, make_chain, make_mixture, make_tree
 from labelweave.datasets.tables import read_csv, read_parquet
@@ -13,6 +14,7 @@ from labelweave.datasets.xmc import read_xmc
 __all__ = [
     "CatalogueEntry",
     "Dataset",
+    "RowStream",
     "Synthetic",
     "catalogue",
     "load",

@@ -99,6 +99,13 @@ class RowStream:
         except ValueError:
             self.source.close()
             raise
+        #: What decides how the text is read.
+        self.options = {
+            "zero_based": zero_based,
+            "n_features": n_features,
+            "n_labels": n_labels,
+            "skip_bad": skip_bad,
+        }
         self._first_feature = 0 if zero_based or self.header else 1
         self._n_features = _MOST_FEATURES if n_features is None else n_features
         self._n_labels = _MOST_COLUMNS if n_labels is None else n_labels

@@ -51,10 +51,31 @@ METHODS: dict[str, Method] = {
     "mc": Method("TreeMixture()", "mixture of tree networks"),
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
+    "bomc-cmn": Method(
+        "BayesianOnlineClassifier(labelling=CardinalityMatching())",
+        "Bayesian online learner; test labels as frequent as in training",
+    ),
+    "bomc-sample": Method(
+        "BayesianOnlineClassifier(labelling=SampledF())",
+        "Bayesian online learner; expected F1 by posterior samples",
+    ),
+    "bomc-ind-cmn": Method(
+        "BayesianOnlineClassifier(coupled=False, labelling=CardinalityMatching())",
+        "the same with a bias for every label",
+    ),
+    "bomc-ind-sample": Method(
+        "BayesianOnlineClassifier(coupled=False, labelling=SampledF())",
+        "the same with a bias for every label",
+    ),
 }
 
 # A name without a dot is a public name of one of these.
-_ROOMS = ("labelweave.models", "labelweave.inference", "labelweave.decision")
+_ROOMS = (
+    "labelweave.models",
+    "labelweave.online",
+    "labelweave.inference",
+    "labelweave.decision",
+)
 
 
 def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[str, Any]:

@@ -210,5 +210,5 @@ class EM:
 
 
 def _prior_weight(n_components: int) -> float:
-    """A single component has all rows already."""
+    """Return ε; a single component has all rows already."""
     return PRIOR_WEIGHT if n_components > 1 else 0.0

@@ -4,5 +4,13 @@ from labelweave.online.classifier import BayesianOnlineClassifier, merge
 from labelweave.online.merge import merge_states
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import OnlineState
+from labelweave.online.stream import StreamLearner
 
-__all__ = ["BayesianOnlineClassifier", "OnlineSettings", "OnlineState", "merge", "merge_states"]
+__all__ = [
+    "BayesianOnlineClassifier",
+    "OnlineSettings",
+    "OnlineState",
+    "StreamLearner",
+    "merge",
+    "merge_states",
+]

@@ -59,7 +59,7 @@ class Checkpoint:
     def load(cls, path: Path) -> Checkpoint:
         """Read what `save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as content:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
                 arrays = {name: content[name] for name in content.files}
             written = json.loads(arrays.pop("__facts__").tobytes())
             if written["layout"] != _LAYOUT:

@@ -1,0 +1,208 @@
+"""How well BOMC labels news after one pass, against peers: rcv1, 80/20, learning curves.
+
+Run as ``python -m benchmarks.online_quality [--splits 5]``; tables go to README.md, pictures to
+``benchmarks/figures``. What was measured is kept in ``build/online_quality.jsonl``, so that a run
+that was stopped goes on; ``--fresh`` measures everything anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from benchmarks.measure import machine
+from benchmarks.online_figures import draw_all
+from benchmarks.online_peers import PEERS, peer_labels
+from benchmarks.table import README, markdown, replace_between
+from labelweave.datasets import load
+from labelweave.evaluation.metrics import f1_macro, f1_micro
+from labelweave.online import BayesianOnlineClassifier
+
+BEGIN, END = "<!-- written by online_quality: begin -->", "<!-- online_quality: end -->"
+KEPT = Path(__file__).parents[1] / "build" / "online_quality.jsonl"
+SIZES = (1000, 2000, 5000, 10_000, 22_090)
+BOMC = {"BOMC": True, "BOMC-IND": False}  # whether the labels are coupled
+LABELLINGS = ("cmn", "sample", "expected_f")
+# A third of the work is the batch SVM's: long tasks first leave no core idle in the end.
+LEARNERS = ("SVM", "SGD", "PA", "BOMC", "BOMC-IND")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one learner with one labelling reached on one split."""
+
+    split: int
+    size: int
+    learner: str
+    labelling: str
+    macro: float
+    micro: float
+    seconds: float
+
+    @property
+    def method(self) -> str:
+        """Name in the tables."""
+        return f"{self.learner} {self.labelling}"
+
+
+@cache
+def documents() -> tuple[Any, Any]:
+    data = load("rcv1")
+    return sparse.csr_matrix(data.X), data.Y
+
+
+def split_rows(split: int) -> tuple[Any, Any]:
+    """Training rows in random order, and test rows."""
+    n = len(documents()[1])
+    order = np.random.default_rng(split).permutation(n)
+    return order[: SIZES[-1]], order[SIZES[-1] :]
+
+
+def measure(split: int, learner: str, size: int) -> list[Figure]:
+    """Train once, label by every rule that suits."""
+    X, Y = documents()
+    train, test = split_rows(split)
+    train = train[:size]
+    with threadpool_limits(limits=1):
+        if learner in BOMC:
+            labels, seconds = bomc_labels(BOMC[learner], X[train], Y[train], X[test])
+        else:
+            labels, seconds = peer_labels(PEERS[learner], X[train], Y[train], X[test])
+    return [
+        Figure(split, size, learner, rule, f1_macro(Y[test], y), f1_micro(Y[test], y), seconds)
+        for rule, y in labels.items()
+    ]
+
+
+def bomc_labels(coupled: bool, X: Any, Y: Any, X_test: Any) -> tuple[dict[str, Any], float]:
+    model = BayesianOnlineClassifier(coupled=coupled, shuffle=False)  # the rows are shuffled
+    start = time.process_time()
+    model.fit(X, Y)
+    seconds = time.process_time() - start
+    return {
+        rule.upper() if rule == "cmn" else rule: model.set_params(labelling=rule).predict(X_test)
+        for rule in LABELLINGS
+    }, seconds
+
+
+def measure_all(n_splits: int, n_jobs: int) -> list[Figure]:
+    """Measure what is not kept from an earlier run; every figure is kept as soon as it is there."""
+    figures = read_kept()
+    done = {(f.split, f.learner, f.size) for f in figures}
+    tasks = [
+        (split, learner, size)
+        for split in range(n_splits)
+        for size in reversed(SIZES)
+        for learner in LEARNERS
+        if (split, learner, size) not in done
+    ]
+    KEPT.parent.mkdir(exist_ok=True)
+    runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(measure)(*task) for task in tasks
+    )
+    with KEPT.open("a") as file:
+        for number, found in enumerate(runs, start=1):
+            file.writelines(json.dumps(asdict(figure)) + "\n" for figure in found)
+            file.flush()
+            figures += found
+            print(f"{number}/{len(tasks)}: {found[0].learner}, {found[0].size} documents")
+    return [figure for figure in figures if figure.split < n_splits]
+
+
+def read_kept() -> list[Figure]:
+    if not KEPT.exists():
+        return []
+    return [Figure(**json.loads(line)) for line in KEPT.read_text().splitlines()]
+
+
+def table(figures: Iterable[Figure], measure_name: str) -> str:
+    """Mean and standard deviation over the splits, a method a row; the best of one pass in bold."""
+    values: dict[str, dict[int, list[float]]] = {}
+    for figure in figures:
+        sizes = values.setdefault(figure.method, {size: [] for size in SIZES})
+        sizes[figure.size].append(getattr(figure, measure_name))
+    one_pass = [m for m in values if not m.startswith("SVM")]
+    best = {size: max(one_pass, key=lambda m: np.mean(values[m][size])) for size in SIZES}
+    rows = [["method", *(f"{size:,}" for size in SIZES)]]
+    for method in sorted(values, key=_order):
+        row = [method]
+        for size in SIZES:
+            mean, spread = np.mean(values[method][size]), np.std(values[method][size])
+            cell = f"{mean:.3f} ± {spread:.3f}"
+            row.append(f"**{cell}**" if best[size] == method else cell)
+        rows.append(row)
+    return markdown(rows)
+
+
+def _order(method: str) -> tuple[int, str]:
+    learner, _, labelling = method.partition(" ")
+    return [*BOMC, *PEERS].index(learner), labelling
+
+
+def time_table(figures: Iterable[Figure]) -> str:
+    rows = [["CPU seconds to train", *(f"{size:,}" for size in SIZES)]]
+    for learner in (*BOMC, *PEERS):
+        seconds = [
+            [f.seconds for f in figures if (f.learner, f.size) == (learner, size)] for size in SIZES
+        ]
+        rows.append([learner, *(f"{np.median(values):.2f}" for values in seconds)])
+    return markdown(rows)
+
+
+def write(figures: list[Figure], n_splits: int) -> None:
+    text = [
+        f"Measured on {machine()}. Mean ± standard deviation over {n_splits} random splits, by "
+        "number of training documents; the best one-pass learner of each size in bold.",
+        "Macro F1:",
+        table(figures, "macro"),
+        "Micro F1:",
+        table(figures, "micro"),
+        "One thread, final model only:",
+        time_table(figures),
+    ]
+    replace_between(README, BEGIN, END, text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
+    options = parser.parse_args()
+    if options.fresh:
+        KEPT.unlink(missing_ok=True)
+    figures = measure_all(options.splits, options.jobs)
+    write(figures, options.splits)
+    draw_all(figures, SIZES)
+    draw_soundness()
+
+
+def draw_soundness() -> None:
+    """Draw expected against true F1 of four labels, figure 4 of the paper."""
+    from benchmarks.figures import FOLDER
+    from labelweave.decision import SampledF
+    from labelweave.report import plot_expected_f1
+
+    X, Y = documents()
+    train, test = split_rows(0)
+    model = BayesianOnlineClassifier(shuffle=False).fit(X[train], Y[train])
+    scores = model.predict_proba(X[test])
+    counts = SampledF().statistics(Y.shape[1])
+    counts.update(scores, model.state_.sample_scores(X[test], 5, 0))
+    figure = plot_expected_f1(counts, scores, Y[test])
+    figure.savefig(FOLDER / "expected_f1.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()

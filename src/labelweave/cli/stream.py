@@ -1,0 +1,178 @@
+"""``labelweave stream``: learn from rows as they come, in bounded memory."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelweave.cli.errors import BadInputError, argument
+from labelweave.cli.inputs import writable
+from labelweave.cli.options import SeedOption
+
+if TYPE_CHECKING:
+    from labelweave.online import OnlineSettings, StreamLearner
+
+
+def stream(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="svmlight or XMC text, plain or compressed; - reads standard input.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Where to keep the model, e.g. model.skops.")
+    ],
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="An online method, with options.")
+    ] = "bomc-cmn",
+    passes: Annotated[int, typer.Option("--passes", min=1, help="How often to read FILE.")] = 1,
+    labels: Annotated[
+        int | None,
+        typer.Option("--labels", min=1, help="Number of labels, if known; svmlight only."),
+    ] = None,
+    features: Annotated[
+        int | None,
+        typer.Option(
+            "--features", min=1, help="Most features to accept; svmlight only.", show_default="2^24"
+        ),
+    ] = None,
+    zero_based: Annotated[
+        bool, typer.Option("--zero-based", help="Features of svmlight text count from 0.")
+    ] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Count malformed lines instead of stopping.")
+    ] = False,
+    checkpoint_every: Annotated[
+        int, typer.Option("--checkpoint-every", min=1, help="Rows between two checkpoints.")
+    ] = 100_000,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew even if there is a checkpoint.")
+    ] = False,
+    batch: Annotated[
+        int, typer.Option("--batch", min=1, help="Rows to predict and learn from at a time.")
+    ] = 1000,
+    score: Annotated[
+        bool, typer.Option("--score/--no-score", help="Predict each batch before learning it.")
+    ] = True,
+    seed: SeedOption = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads.")] = 1,
+) -> None:
+    """Learn from a stream of rows, one pass, in bounded memory.
+
+    Every batch is predicted before it is learned from, each label given to the share of its rows
+    that had the label so far; the F1 shown is that of these predictions. The state is kept in
+    MODEL.checkpoint every so many rows: after a kill or a power cut, the same command goes on from
+    there (standard input has to bring the same rows again) and ends with the same model.
+
+    \b
+    labelweave stream news.svm.gz --out news.skops --checkpoint-every 50000
+    zcat day*.svm.gz | labelweave stream - --labels 103 --skip-bad --out news.skops
+    labelweave predict news.skops tomorrow.svm --proba
+    """  # noqa: D301
+    writable(out, "--out")
+
+    from labelweave import datasets, persistence
+
+    with argument("--method"):
+        model, settings = _online_model(method, seed)
+    if file == "-" and passes > 1:
+        raise BadInputError("--passes: standard input can be read only once")
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    if restart:
+        checkpoint.unlink(missing_ok=True)
+    with argument("FILE"):
+        source = datasets.RowStream(
+            sys.stdin.buffer if file == "-" else file,
+            zero_based=zero_based,
+            n_features=features,
+            n_labels=labels,
+            skip_bad=skip_bad,
+        )
+    from labelweave.online import StreamLearner
+
+    started = time.perf_counter()
+    with source:
+        learner = StreamLearner(
+            source,
+            settings,
+            passes=passes,
+            batch_lines=batch,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            score=score,
+            n_threads=jobs,
+        )
+        _learn(learner)
+    seconds = time.perf_counter() - started
+    model.adopt(learner.state, learner.label_names)
+    with argument("--out"):
+        persistence.save(model, out)
+    checkpoint.unlink(missing_ok=True)
+    typer.echo(_summary(learner, seconds, out), err=True)
+
+
+def _online_model(method: str, seed: int) -> tuple[Any, OnlineSettings]:
+    from labelweave import evaluation
+    from labelweave.online import BayesianOnlineClassifier
+
+    model = evaluation.make_method(method, seed=seed)
+    if not isinstance(model, BayesianOnlineClassifier):
+        raise ValueError(f"{method} cannot learn from a stream; bomc-cmn can")
+    return model, model.settings()
+
+
+def _learn(learner: StreamLearner) -> None:
+    with argument("--out"):
+        try:
+            learner.resume()
+        except ValueError as error:
+            raise ValueError(f"{error}; --restart begins anew") from error
+    with argument("FILE"), _progress() as show:
+        learner.run(show)
+        if not learner.label_names:
+            raise ValueError(f"{learner.stream.source.name} has no labels to learn")
+
+
+def _figures(learner: StreamLearner, seconds: float) -> str:
+    rows = learner.n_rows - learner.n_resumed
+    parts = [f"{learner.n_rows:,} rows", f"{rows / max(seconds, 1e-9):,.0f} rows/s"]
+    if learner.score:
+        macro, micro = learner.quality.macro(), learner.quality.micro()
+        parts.append(f"prequential F1 macro {macro:.3f} micro {micro:.3f}")
+    if learner.n_bad:
+        parts.append(f"{learner.n_bad:,} bad lines")
+    return ", ".join(parts)
+
+
+def _summary(learner: StreamLearner, seconds: float, out: Path) -> str:
+    lines = [f"learned from {_figures(learner, seconds)}"]
+    if learner.n_resumed:
+        lines.append(f"resumed behind row {learner.n_resumed:,}")
+    if learner.n_bad:
+        lines.append(f"first bad line: {learner.complaint}")
+    size = f"{learner.state.n_features} features, {learner.state.n_labels} labels"
+    return "\n".join([*lines, f"model: {out} ({size})"])
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[StreamLearner], None]]:
+    """Show a line on the error stream that is written anew with every batch; nothing on a pipe."""
+    from rich.status import Status
+
+    from labelweave import report
+
+    console = report.make_console(sys.stderr)
+    started = time.perf_counter()
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with Status("reading", console=console) as status:
+        yield lambda learner: status.update(_figures(learner, time.perf_counter() - started))

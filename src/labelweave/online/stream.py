@@ -1,0 +1,205 @@
+"""Learn from a stream of rows in bounded memory; after a stop, go on as if there had been none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave.datasets.line_source import Place
+from labelweave.datasets.row_stream import RowBatch, RowStream
+from labelweave.decision import CardinalityMatching
+from labelweave.online.checkpoint import Checkpoint
+from labelweave.online.label_numbers import LabelNumbers
+from labelweave.online.prequential import PrequentialF1
+from labelweave.online.settings import OnlineSettings
+from labelweave.online.state import OnlineState
+
+
+class StreamLearner:
+    r"""A Bayesian online learner that reads its rows from a stream.
+
+    The posterior depends on the rows and their order alone: not on batches, threads, or how often
+    the run was stopped and resumed. Each batch of the first pass is predicted before it is learned
+    from, as a test set of its own that gets the label frequencies seen so far
+    (`CardinalityMatching`); only the first batch has no model to predict it. Features and labels
+    join when they first appear, unless the text or the stream's options say how many there are;
+    rows before a label's first appearance tell nothing about it.
+
+    Parameters
+    ----------
+    stream : RowStream
+        Where the rows come from.
+    settings : OnlineSettings, optional
+        The model and its priors.
+    passes : int, default=1
+        How often to read the rows. More than one counts the same evidence again: the posterior
+        becomes too sure of itself.
+    batch_lines : int, default=1000
+        Lines that are read, predicted and learned from at a time.
+    checkpoint : path, optional
+        Where to keep how far the run has come. If the file exists, the run goes on from it.
+    checkpoint_every : int, default=100000
+        Lines between two checkpoints, hence the most that have to be learned again.
+    score : bool, default=True
+        Whether to predict each batch before learning from it; it costs about as much time.
+    n_threads : int, default=1
+        Threads.
+
+    Attributes
+    ----------
+    state : OnlineState
+        The posterior.
+    quality : PrequentialF1
+        How good the predictions were.
+    n_rows, n_bad, n_resumed : int
+        Rows read, malformed lines left out, rows that the checkpoint `run` began from had read.
+    complaint : str
+        What is wrong with the first malformed line.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b"0 1:1\n1 2:1\n" * 50
+    >>> learner = StreamLearner(RowStream(io.BytesIO(text)), batch_lines=10)
+    >>> learner.run()
+    >>> learner.n_rows, learner.label_names, learner.quality.micro()
+    (100, ('0', '1'), 1.0)
+    """
+
+    def __init__(
+        self,
+        stream: RowStream,
+        settings: OnlineSettings | None = None,
+        *,
+        passes: int = 1,
+        batch_lines: int = 1000,
+        checkpoint: Path | None = None,
+        checkpoint_every: int = 100_000,
+        score: bool = True,
+        n_threads: int = 1,
+    ) -> None:
+        if passes > 1 and stream.source.path is None:
+            raise ValueError("passes must be 1 for a stream that can be read only once")
+        if min(passes, batch_lines, checkpoint_every) < 1:
+            raise ValueError(
+                "passes, batch_lines and checkpoint_every must be at least 1; got "
+                f"{passes}, {batch_lines} and {checkpoint_every}"
+            )
+        self.stream = stream
+        self.passes, self.batch_lines = passes, min(batch_lines, checkpoint_every)
+        self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
+        self.score, self.n_threads = score, n_threads
+        n_features = stream.header[1] if stream.header else 0
+        n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
+        self.state = OnlineState(n_features, n_labels, settings=settings)
+        self.quality = PrequentialF1()
+        self.n_rows = self.n_bad = self.n_resumed = 0
+        self.complaint = ""
+        self._labels = LabelNumbers(range(n_labels))
+        self._place: Place | None = None
+        self._passes_done = 0
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the labels as the readers of whole files give them: ``l0`` or ``0``."""
+        prefix = "l" if self.stream.header else ""
+        return tuple(f"{prefix}{number}" for number in self._labels.numbers)
+
+    def run(self, progress: Callable[[StreamLearner], None] | None = None) -> None:
+        """Learn from the rest of the stream.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the learner after every batch.
+        """
+        self.resume()
+        unsaved = 0
+        for batch in self._batches():
+            self._learn(batch)
+            unsaved += self.batch_lines
+            if self.checkpoint is not None and unsaved + self.batch_lines > self.checkpoint_every:
+                self._as_checkpoint().save(self.checkpoint)
+                unsaved = 0
+            if progress is not None:
+                progress(self)
+
+    def resume(self) -> None:
+        """Take up what the checkpoint holds, if there is one and nothing was learned yet."""
+        if self.checkpoint is not None and self.n_rows == 0 and self.checkpoint.exists():
+            self._take_up(Checkpoint.load(self.checkpoint))
+
+    def _batches(self) -> Iterator[RowBatch]:
+        while self._passes_done < self.passes:
+            for batch in self.stream.batches(self.batch_lines, self._place):
+                self._place = self.stream.source.place
+                yield batch
+            self._passes_done += 1
+            self._place = None
+
+    def _learn(self, batch: RowBatch) -> None:
+        any_known = bool(self._labels.numbers)
+        Y = self._labels.matrix(batch.labels, batch.label_starts)
+        X: Any = batch.X
+        self.state.grow(max(self.state.n_features, X.shape[1]), Y.shape[1])
+        self.n_rows += len(Y)
+        self.n_bad += batch.n_bad
+        self.complaint = self.complaint or batch.complaint
+        if not any_known:  # rows before the first label of all have nothing to tell
+            begin = int(np.argmax((Y >= 0).any(axis=1))) if Y.size else len(Y)
+            X, Y = X[begin:], Y[begin:]
+        if not len(Y):
+            return
+        if self.score and self._passes_done == 0 and self.state.n_rows:
+            self.quality.add(Y == 1, self._predict(X))
+        self.state.update(X, Y, self.n_threads)
+
+    def _predict(self, X: Any) -> NDArray[np.int8]:
+        rates = self.state.positives / np.maximum(self.state.observed, 1)
+        return CardinalityMatching(rates).label(self.state.scores(X, self.n_threads))
+
+    def _settings(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in ("passes", "score", "batch_lines")}
+        return self.state.settings.as_dict() | self.stream.options | own
+
+    def _as_checkpoint(self) -> Checkpoint:
+        arrays, _ = self.state.to_arrays()
+        counts = {f"quality_{name}": array for name, array in self.quality.to_arrays().items()}
+        facts = {
+            "settings": self._settings(),
+            "source": self.stream.source.name,
+            "head": self.stream.source.head(),
+            "place": asdict(self._place or Place()),
+            "passes_done": self._passes_done,
+            "labels": self._labels.numbers,
+            "n_rows": self.n_rows,
+            "n_bad": self.n_bad,
+            "complaint": self.complaint,
+        }
+        return Checkpoint(facts, arrays | counts)
+
+    def _take_up(self, saved: Checkpoint) -> None:
+        facts, arrays = saved.facts, dict(saved.arrays)
+        path, now = self.checkpoint, self._settings()
+        changed = [key for key in now if facts["settings"].get(key) != now[key]]
+        if changed:
+            was = ", ".join(f"{k} was {facts['settings'].get(k)!r}, is {now[k]!r}" for k in changed)
+            raise ValueError(f"{path} belongs to a run with other settings: {was}")
+        n_bytes, _ = head = tuple(facts["head"])
+        if self.stream.source.head(n_bytes) != head:
+            raise ValueError(f"{path} belongs to a run over another input, {facts['source']}")
+        names = self.quality.to_arrays()
+        self.quality = PrequentialF1.from_arrays(
+            {name: arrays.pop(f"quality_{name}") for name in names}
+        )
+        self.state = OnlineState.from_arrays(arrays, self.state.settings.as_dict())
+        self._labels = LabelNumbers(facts["labels"])
+        self._place = Place(**facts["place"])
+        self._passes_done = facts["passes_done"]
+        self.n_rows = self.n_resumed = facts["n_rows"]
+        self.n_bad, self.complaint = facts["n_bad"], facts["complaint"]

@@ -1,0 +1,144 @@
+"""The stream command: what it learns, keeps, resumes and refuses."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from labelweave import persistence
+from labelweave.cli import app
+from labelweave.datasets import load
+from labelweave.online import BayesianOnlineClassifier
+from tests.online.test_stream import make_text, same_posterior
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "toy.xmc"
+    path.write_text(make_text(header=True))
+    return path
+
+
+def test_a_model_that_predicts_and_is_measured(run, rows, tmp_path):
+    model = tmp_path / "toy.skops"
+    result = run("stream", rows, "--out", model, "--batch", 30)
+    assert result.exit_code == 0, result.stderr
+    assert "learned from 120 rows" in result.stderr
+    assert "prequential F1 macro 0." in result.stderr
+    assert "12 features, 5 labels" in result.stderr
+    assert [file.name for file in tmp_path.iterdir() if "checkpoint" in file.name] == []
+    data = load(rows)
+    fitted = persistence.load(model)
+    by_hand = BayesianOnlineClassifier().partial_fit(data.X, data.Y)
+    same_posterior(fitted.state_, by_hand.state_)
+    predicted = run("predict", model, rows)
+    assert predicted.stdout.splitlines()[0] == "l0,l1,l2,l3,l4"
+    measured = run("evaluate", model, rows, "--metrics", "f1_micro")
+    assert measured.exit_code == 0, measured.stderr
+
+
+def test_standard_input_and_bad_lines(rows, tmp_path):
+    model = tmp_path / "toy.skops"
+    words = ["stream", "-", "--out", str(model), "--method", "bomc-ind-sample(noise=0.1)"]
+    text = make_text() + "oops\n"
+    stopped = CliRunner().invoke(app, words, input=text)
+    assert stopped.exit_code == 2
+    assert "standard input:121:1: expected a label index" in stopped.stderr
+    result = CliRunner().invoke(app, [*words, "--skip-bad", "--restart"], input=text)
+    assert result.exit_code == 0, result.stderr
+    assert "1 bad lines" in result.stderr
+    assert "first bad line: standard input:121:1: expected" in result.stderr
+    fitted = persistence.load(model)
+    assert (fitted.coupled, fitted.noise) == (False, 0.1)
+    assert sorted(fitted.label_names_in_) == list("01234")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-", "--passes", 2], "--passes: standard input can be read only once"),
+        (["nothing.svm"], "FILE: No such file or directory: nothing.svm"),
+        (["ROWS", "--method", "br"], "--method: br cannot learn from a stream; bomc-cmn can"),
+        (["ROWS", "--method", "bomc-cmn(noise=-1)"], "noise must be a number"),
+        (["EMPTY"], "has no labels to learn"),
+    ],
+)
+def test_refusals(run, rows, tmp_path, words, message):
+    (tmp_path / "empty.svm").write_text("")
+    names = {"ROWS": rows, "EMPTY": tmp_path / "empty.svm"}
+    words = [names.get(word, word) for word in words]
+    result = run("stream", *words, "--out", tmp_path / "toy.skops")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_checkpoint_of_other_settings_needs_a_restart(run, rows, tmp_path):
+    model = tmp_path / "toy.skops"
+    broken = tmp_path / "broken.xmc"
+    broken.write_text(rows.read_text().replace("\n", "\nx ", 100).replace("\nx ", "\n", 99))
+    words = ["stream", broken, "--out", model, "--checkpoint-every", 20]
+    assert run(*words).exit_code == 2  # stops at the bad line, behind some checkpoints
+    assert (tmp_path / "toy.skops.checkpoint").exists()
+    other = run(*words, "--skip-bad")
+    assert other.exit_code == 2
+    assert "skip_bad was False, is True" in other.stderr
+    assert "--restart" in other.stderr
+    again = run(*words, "--skip-bad", "--restart")
+    assert again.exit_code == 0, again.stderr
+
+
+def test_the_four_variants_take_part_in_a_comparison(run, rows, tmp_path):
+    keys = "bomc-cmn,bomc-sample,bomc-ind-cmn,bomc-ind-sample"
+    result = run("compare", rows, "--methods", keys, "--folds", 2, "--metrics", "f1_macro", "-j", 1)
+    assert result.exit_code == 0, result.stderr
+    model = tmp_path / "toy.skops"
+    fitted = run("fit", rows, "--method", "bomc-sample(samples=3)", "--model", model)
+    assert fitted.exit_code == 0, fitted.stderr
+    assert run("evaluate", model, rows, "--metrics", "f1_macro").exit_code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_killed_commands(tmp_path):
+    """Kill -9 the command itself, whatever it does; tests/online kills the learner more often."""
+    rows = tmp_path / "toy.svm"
+    rows.write_text("".join(make_text(n=3000, L=40, D=300, seed=s) for s in range(4)))
+
+    def start(model):
+        words = [sys.executable, "-m", "labelweave", "stream", rows, "--out", model]
+        words += ["--checkpoint-every", "500", "--batch", "50"]
+        return subprocess.Popen(list(map(str, words)), stderr=subprocess.PIPE)
+
+    def finish(process):
+        complaint = process.communicate()[1].decode()
+        assert process.returncode == 0, complaint
+        return complaint
+
+    finish(start(tmp_path / "whole.skops"))
+    rng = np.random.default_rng(int.from_bytes(os.urandom(4)))
+    model = tmp_path / "killed.skops"
+    checkpoint = tmp_path / "killed.skops.checkpoint"
+    for kill in range(3):
+        process = start(model)
+        before = checkpoint.stat().st_mtime_ns if kill else 0
+        # Once it has come a little further, whatever moment comes next.
+        while process.poll() is None and not _changed(checkpoint, before):
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.15))
+        assert process.poll() is None, process.communicate()[1].decode()
+        process.kill()
+        process.communicate()
+    assert "resumed behind row" in finish(start(model))
+    whole, killed = (persistence.load(tmp_path / f"{name}.skops") for name in ("whole", "killed"))
+    same_posterior(whole.state_, killed.state_)
+    assert list(whole.label_names_in_) == list(killed.label_names_in_)
+    assert not checkpoint.exists()
+
+
+def _changed(path, before):
+    return path.exists() and path.stat().st_mtime_ns > before
