@@ -52,6 +52,39 @@ def solve_logistic(x: Matrix, extras: Matrix | None, labels: Annotated[NDArray[n
 def linear_scores(x: Matrix, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
     """Fill scores with X weights' + intercept."""
 
+class OnlineSettings:
+    """How an online model learns; see OnlineState."""
+
+    def __init__(self, *, coupled: bool, skew_margin: bool, margin: float, noise: float, prior_variance: float, bias_variance: float, flip_probability: float, forgetting: float) -> None: ...
+
+class OnlineModel:
+    """The arrays of an online model, for the kernels to work on."""
+
+    def __init__(self, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], current: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], bias_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], bias_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], positives: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], observed: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_rows: int, settings: OnlineSettings) -> None: ...
+
+    @property
+    def n_rows(self) -> int:
+        """Rows learned from so far."""
+
+    def update(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int = 1) -> None:
+        """Learn from rows in turn; labels are 0, 1 or -1 (unknown)."""
+
+    def moments(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+        """Mean and variance of every label's score, without the bias."""
+
+    def samples(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, above: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+        """Whether scores exceed the bias under models drawn from the posterior."""
+
+    def touch(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Read and write the weights of the rows' features, and nothing else: a yardstick.
+        """
+
+def truncation_moments(d: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], flip_probability: float, margin: float, shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], kept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Mean and variance of N(d, 1) truncated to above the margin, as mean - d and as they are.
+    """
+
 def fill_uniform(seed: int, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], draw: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """
     Fill out[i, j] with the uniform number in (0, 1) that belongs to (seed, rows[i], draw, j).
@@ -75,6 +108,11 @@ def parse_arff_rows(text: bytes, offset: int, line: int, source: str, names: Seq
 def parse_xmc(text: bytes, source: str) -> tuple[tuple[int, int, int], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]]:
     """
     Parse XMC text: ((n, D, L), data, columns, row_starts, labels, label_starts).
+    """
+
+def parse_labelled_lines(text: bytes, line: int, source: str, n_features: int, n_labels: int, first_feature: int, svmlight: bool, skip_bad: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], int, bytes]:
+    """
+    Parse lines of a stream of rows: (data, columns, row_starts, labels, label_starts, n_bad, complaint).
     """
 
 def tree_log_prob(logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], parents: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
