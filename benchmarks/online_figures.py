@@ -22,6 +22,7 @@ SHOWN = {
     "BOMC sample": ("tab:blue", "--"),
     "BOMC-IND CMN": ("tab:cyan", "-"),
     "BOMC-IND sample": ("tab:cyan", "--"),
+    "BOMC-published CMN": ("tab:purple", ":"),
     "PA CV": ("tab:orange", "-"),
     "PA CMN": ("tab:orange", ":"),
     "SGD CV": ("tab:green", "-"),
