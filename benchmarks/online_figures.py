@@ -27,6 +27,7 @@ SHOWN = {
     "PA CMN": ("tab:orange", ":"),
     "SGD CV": ("tab:green", "-"),
     "SVM CV": ("black", "-"),
+    "SVM CMN": ("black", ":"),
 }
 
 
