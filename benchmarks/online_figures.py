@@ -22,10 +22,12 @@ SHOWN = {
     "BOMC sample": ("tab:blue", "--"),
     "BOMC-IND CMN": ("tab:cyan", "-"),
     "BOMC-IND sample": ("tab:cyan", "--"),
+    "BOMC-published CMN": ("tab:purple", ":"),
     "PA CV": ("tab:orange", "-"),
     "PA CMN": ("tab:orange", ":"),
     "SGD CV": ("tab:green", "-"),
     "SVM CV": ("black", "-"),
+    "SVM CMN": ("black", ":"),
 }
 
 

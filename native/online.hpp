@@ -18,7 +18,7 @@ constexpr std::size_t kBlock = 16;  // labels that are always worked on together
 struct OnlineSettings {
     bool coupled = true;  // one bias for all labels, or one for each
     bool skew_margin = true;
-    double margin = 1.0, noise = 0.01, prior_variance = 1.0, bias_variance = 1e4;
+    double margin = 1.0, noise = 0.25, prior_variance = 0.25, bias_variance = 1e4;
     double flip_probability = 0.0;  // how often a label is recorded wrongly
     double forgetting = 0.0;        // share of the evidence that is lost with every row
 };

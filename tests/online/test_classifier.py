@@ -220,7 +220,9 @@ def test_labels_recorded_wrongly_harm_less_if_expected():
     recorded = np.where(rng.random(truth.shape) < 0.15, 1 - truth, truth)
 
     def right(**options):
-        model = BayesianOnlineClassifier(skew_margin=False, labelling=None, **options)
+        model = BayesianOnlineClassifier(
+            noise=0.01, prior_variance=1.0, skew_margin=False, labelling=None, **options
+        )
         model.fit(rows[:3000], recorded[:3000])
         return (model.predict(rows[3000:]) == truth[3000:]).mean()
 

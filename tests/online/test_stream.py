@@ -171,7 +171,7 @@ def test_another_file_or_other_settings_are_refused(tmp_path):
     path, checkpoint = stopped_run(tmp_path)
     with (
         RowStream(path) as rows,
-        pytest.raises(ValueError, match=r"other settings: noise was 0\.01, is 0\.5"),
+        pytest.raises(ValueError, match=r"other settings: noise was 0\.25, is 0\.5"),
     ):
         StreamLearner(rows, OnlineSettings(noise=0.5), checkpoint=checkpoint, **LINES).run()
     with RowStream(path, skip_bad=True) as rows, pytest.raises(ValueError, match="skip_bad was"):

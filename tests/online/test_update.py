@@ -22,6 +22,7 @@ SETTINGS = {
     "independent flips": OnlineSettings(coupled=False, flip_probability=0.05),
     "drift": OnlineSettings(forgetting=0.01),
     "independent drift": OnlineSettings(coupled=False, forgetting=0.01, prior_variance=0.5),
+    "published": OnlineSettings(noise=0.01, prior_variance=1.0),
     "vague": OnlineSettings(prior_variance=100.0, bias_variance=1.0),
 }
 each = pytest.mark.parametrize("kind", SETTINGS)
@@ -90,7 +91,7 @@ def test_coupled_labels_come_close_to_the_true_posterior():
 
     Given the bias, labels are independent, so the truth needs only sums over one-dimensional grids.
     """
-    options = OnlineSettings(skew_margin=False, noise=0.2, bias_variance=4.0)
+    options = OnlineSettings(skew_margin=False, noise=0.2, bias_variance=4.0, prior_variance=1.0)
     y, x = np.array([1, 0, 0]), 0.9
     state = OnlineState(1, 3, settings=options)
     state.update(np.array([[x]]), y[None].astype(np.int8))
@@ -179,7 +180,7 @@ def test_unknown_labels_teach_nothing():
     X, Y = stream(n=50)
     state = learned(X, np.full_like(Y, -1))
     assert (state.mean == 0).all()
-    assert (state.variance == 1).all()
+    assert (state.variance == SETTINGS["coupled"].prior_variance).all()
     assert (float(state.bias_mean), float(state.bias_variance)) == (0.0, pytest.approx(1e4))
 
 
@@ -235,7 +236,7 @@ def test_contradictions_do_not_break_it():
 def test_forgetting_brings_back_the_prior():
     X, Y = stream(n=100, n_features=10)
     X = sp.hstack([X, sp.csr_matrix((100, 1))]).tocsr()
-    options = OnlineSettings(forgetting=0.2)
+    options = OnlineSettings(forgetting=0.2, prior_variance=1.0)
     state = OnlineState(11, 5, settings=options)
     state.update(X, Y)
     before = state.variance.copy()

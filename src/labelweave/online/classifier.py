@@ -44,10 +44,12 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         One bias for all labels, learned quickly by all of them, or one for each label.
     margin : float, default=1.0
         How far scores are asked to be on their side of the bias.
-    noise : float, default=0.01
-        Standard deviation of the noise on a score.
-    prior_variance : float, default=1.0
-        Prior variance of a weight; its prior mean is 0.
+    noise : float, default=0.25
+        Standard deviation of the noise on a score. Without any, a row is certain to lie beyond the
+        margin, and the posterior is soon surer of its weights than it should be.
+    prior_variance : float, default=0.25
+        Prior variance of a weight; its prior mean is 0. Only its size and that of `noise` relative
+        to `margin` matter to the order of scores.
     bias_variance : float, default=1e4
         Prior variance of a bias.
     skew_margin : bool, default=True
@@ -93,6 +95,10 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     -----
     ``sample_weight`` says how often a row is seen, in whole numbers.
 
+    The method was published with ``noise=0.01, prior_variance=1``. The defaults differ because they
+    give a better macro F1 with "cmn" on every data set tried, most where labels are hard to
+    predict; with "sample" and few rows the published values are a little better.
+
     Examples
     --------
     >>> from sklearn.preprocessing import scale
@@ -118,8 +124,8 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         *,
         coupled: bool = True,
         margin: float = 1.0,
-        noise: float = 0.01,
-        prior_variance: float = 1.0,
+        noise: float = 0.25,
+        prior_variance: float = 0.25,
         bias_variance: float = 1e4,
         skew_margin: bool = True,
         labelling: str | Labelling | None = "cmn",

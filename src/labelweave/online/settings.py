@@ -35,7 +35,7 @@ class OnlineSettings:
     Examples
     --------
     >>> OnlineSettings(forgetting=0.001).noise
-    0.01
+    0.25
     >>> OnlineSettings(noise=-1.0)
     Traceback (most recent call last):
     ...
@@ -45,8 +45,8 @@ class OnlineSettings:
     coupled: bool = True
     skew_margin: bool = True
     margin: float = 1.0
-    noise: float = 0.01
-    prior_variance: float = 1.0
+    noise: float = 0.25
+    prior_variance: float = 0.25
     bias_variance: float = 1e4
     flip_probability: float = 0.0
     forgetting: float = 0.0

@@ -48,16 +48,16 @@ class OnlineState:
     >>> import numpy as np
     >>> state = OnlineState(n_features=2, n_labels=1)
     >>> X, Y = np.eye(2), np.array([[1], [0]], dtype=np.int8)
-    >>> for _ in range(5):
+    >>> for _ in range(4):
     ...     state.update(X, Y)
     >>> state.scores(X)[:, 0].round(2).tolist()
-    [0.99, 0.01]
+    [0.91, 0.02]
 
     A feature or a label that comes later starts from the prior:
 
     >>> state.grow(n_features=3, n_labels=2)
     >>> state.variance[2], state.mean[2]
-    (array([1., 1.], dtype=float32), array([0., 0.], dtype=float32))
+    (array([0.25, 0.25], dtype=float32), array([0., 0.], dtype=float32))
     """
 
     def __init__(
