@@ -7,6 +7,7 @@ void bind_gibbs(nb::module_& m);
 void bind_logistic(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_search(nb::module_& m);
+void bind_support_vectors(nb::module_& m);
 void bind_text(nb::module_& m);
 }  // namespace labelweave::bind
 
@@ -17,5 +18,6 @@ NB_MODULE(_native, m) {
     labelweave::bind::bind_logistic(m);
     labelweave::bind::bind_random(m);
     labelweave::bind::bind_search(m);
+    labelweave::bind::bind_support_vectors(m);
     labelweave::bind::bind_text(m);
 }
