@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labelweave.baselines import InstanceBasedLogistic, MLkNN, StackedRelevance
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import HammingLoss, SubsetLoss, Vote
     from labelweave.evaluation import compare
@@ -51,11 +52,14 @@ __all__ = [
     "Greedy",
     "HammingLoss",
     "IndependentJoint",
+    "InstanceBasedLogistic",
     "JointDistribution",
+    "MLkNN",
     "MeanField",
     "MixtureJoint",
     "Mode",
     "MonteCarlo",
+    "StackedRelevance",
     "SubsetLoss",
     "TableJoint",
     "Vote",
@@ -67,7 +71,7 @@ __all__ = [
 
 # Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
 _ROOMS: dict[str, tuple[str, ...]] = {
-    "baselines": (),
+    "baselines": ("InstanceBasedLogistic", "MLkNN", "StackedRelevance"),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),

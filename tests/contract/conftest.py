@@ -15,6 +15,13 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 @pytest.fixture
+def weighted(case: Case) -> None:
+    """Skip where sample weights have no meaning."""
+    if not case.weighted:
+        pytest.skip("takes no sample weights")
+
+
+@pytest.fixture
 def estimator(case: Case) -> MultiLabelClassifier:
     """Return a fresh, unfitted copy."""
     copy: MultiLabelClassifier = clone(case.estimator)

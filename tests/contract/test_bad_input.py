@@ -79,10 +79,19 @@ BAD_WEIGHTS = {
     "matrix": (np.ones((30, 2)), "[Ss]ample.weight.* must be 1D|1D array"),
 }
 NOT_A_PENALTY = [0, -1.0, np.nan, np.inf, True, None, "auto", [1.0], 1j]
+NOT_A_COUNT = [0, -1, 2.0, True, None, "auto", [1]]
 BAD_PARAMETERS = {
     "C": [(value, "C must be a positive number or 'cv'; got") for value in NOT_A_PENALTY],
     "label_penalty": [
         (value, "label_penalty must be a positive number or 'cv'; got") for value in NOT_A_PENALTY
+    ],
+    **{
+        name: [(value, f"{name} must be a positive whole number; got") for value in NOT_A_COUNT]
+        for name in ("k", "n_estimators", "n_folds")
+    },
+    "smoothing": [(value, "smoothing must be a positive number; got") for value in NOT_A_PENALTY],
+    "outputs": [
+        (value, "outputs must be one of probability, label; got") for value in ("score", None, [])
     ],
     "decision": [
         (value, r"decision must be 'subset', 'hamming' or a callable such as SubsetLoss\(\); got")
@@ -144,6 +153,7 @@ def test_labels(estimator, kind):
         estimator.fit(X, bad)
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize("kind", BAD_WEIGHTS)
 def test_weights(estimator, kind):
     bad, message = BAD_WEIGHTS[kind]
@@ -158,7 +168,7 @@ def test_parameters(estimator, name):
         pytest.skip(f"has no {name}")
     if name in ("C", "label_penalty", "random_state") and known.get("base") is not None:
         estimator.set_params(base=None)
-    if name == "random_state" and known.get("C") != "cv":
+    if name == "random_state" and known.get("C", "cv") != "cv":
         estimator.set_params(C="cv")
     for value, message in BAD_PARAMETERS[name]:
         with pytest.raises(ValueError, match=message):

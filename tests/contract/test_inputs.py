@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from labelweave.models.base_classifier import ConstantConditional
 from tests.contract.samples import sample
@@ -95,9 +96,10 @@ def test_labels(estimator, form):
     assert model.predict(X).dtype == np.int64
 
 
-def test_the_callers_data_is_not_changed(estimator):
+def test_the_callers_data_is_not_changed(case, estimator):
     features, labels, weight = X.copy(), Y.copy(), np.linspace(0, 1, len(X))
-    estimator.fit(features, labels, sample_weight=weight).predict(features)
+    given = {"sample_weight": weight} if case.weighted else {}
+    estimator.fit(features, labels, **given).predict(features)
     np.testing.assert_array_equal(features, X)
     np.testing.assert_array_equal(labels, Y)
     np.testing.assert_array_equal(weight, np.linspace(0, 1, len(X)))
@@ -150,6 +152,7 @@ def test_one_dimensional_target_of_one_class(estimator):
     np.testing.assert_array_equal(model.predict_proba(X), np.ones((len(X), 1)))
 
 
+@pytest.mark.usefixtures("weighted")
 def test_weights_mean_repetition(case, estimator):
     """A row of weight two is the row twice; to the tolerance of the base classifier's solver."""
     # Chosen penalties may differ where two candidates are about as good: they are fixed here.
@@ -162,6 +165,7 @@ def test_weights_mean_repetition(case, estimator):
     np.testing.assert_allclose(weighted, repeated, atol=1e-6 if case.bitwise else 1e-3)
 
 
+@pytest.mark.usefixtures("weighted")
 def test_rows_without_weight_are_as_if_removed(estimator):
     kept = np.arange(len(X)) % 3 > 0
     rows = np.where(kept[:, None], X, 1e4 * X)  # far from all others, where they would be noticed
@@ -170,6 +174,7 @@ def test_rows_without_weight_are_as_if_removed(estimator):
     np.testing.assert_allclose(weighted.predict_proba(X), removed.predict_proba(X), atol=1e-7)
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_label_seen_only_without_weight_is_constant(case, estimator):
     if "known counts" in case.unsuited:
         pytest.skip(case.unsuited["known counts"])
@@ -179,6 +184,18 @@ def test_a_label_seen_only_without_weight_is_constant(case, estimator):
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (len(X) - 5 + 2))
     if hasattr(model, "estimators_"):
         assert isinstance(model.estimators_[1], ConstantConditional)
+
+
+def test_the_callers_data_may_change_after_fit(estimator):
+    features = X.copy()
+    model = estimator.fit(features, Y)
+    expected = model.predict_proba(X)
+    features[:] = 0.0
+    np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+def test_weights_are_taken_or_no_argument(case, estimator):
+    assert has_fit_parameter(estimator, "sample_weight") == case.weighted
 
 
 def test_score_takes_weights(estimator):
