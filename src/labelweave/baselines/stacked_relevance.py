@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.logistic import fit_conditionals, fit_on_estimates, out_of_fold_scores
+from labelweave.logistic import fit_cross_fitted, fit_on_estimates
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models import MultiLabelClassifier
 
@@ -100,11 +100,7 @@ class StackedRelevance(MultiLabelClassifier):
             "n_threads": self._n_threads(),
         }
         self._uses_probability = self.outputs == "probability"
-        self.first_layer_ = fit_conditionals(X, labels, C=C, **shared)
-        if n_folds == 1:
-            scores = self.first_layer_.scores(X, n_threads=shared["n_threads"])
-        else:
-            scores = out_of_fold_scores(X, labels, C=self.first_layer_.C, n_folds=n_folds, **shared)
+        self.first_layer_, scores = fit_cross_fitted(X, labels, C=C, n_folds=n_folds, **shared)
         self.second_layer_ = fit_on_estimates(
             X, self._seen(scores), labels, C=C, label_penalty=label_penalty, **shared
         )

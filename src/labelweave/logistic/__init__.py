@@ -1,8 +1,8 @@
 """Many penalised logistic regressions that share X, solved at once (MATH section 1).
 
 `problem` says what is to be solved, `solver` solves it with the native engine, `path` chooses
-penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees, `layers` those
-that see estimates of the labels instead of the labels.
+penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees,
+`layers` those that see estimates of the labels instead of the labels.
 """
 
 from labelweave.logistic.conditionals import (
@@ -11,7 +11,7 @@ from labelweave.logistic.conditionals import (
     fit_structures,
     structure_losses,
 )
-from labelweave.logistic.layers import fit_on_estimates, out_of_fold_scores
+from labelweave.logistic.layers import fit_cross_fitted, fit_on_estimates
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
@@ -23,9 +23,9 @@ __all__ = [
     "Solutions",
     "choose_penalties",
     "fit_conditionals",
+    "fit_cross_fitted",
     "fit_on_estimates",
     "fit_structures",
-    "out_of_fold_scores",
     "solve",
     "solve_problems",
     "structure_losses",

@@ -251,7 +251,7 @@ def _structure_problems(
 
 
 def warn_unless_converged(solutions: Solutions) -> None:
-    """Warn, on behalf of the caller's caller, of problems whose optimum was not reached."""
+    """Warn of problems whose optimum was not reached."""
     n_failed = int((~solutions.converged).sum())
     if n_failed:
         warnings.warn(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from labelweave.logistic.conditionals import (
     FINAL_TOLERANCE,
@@ -24,7 +24,10 @@ from labelweave.logistic.problem import (
     as_weights,
 )
 from labelweave.logistic.row_keys import assign_folds
-from labelweave.logistic.solver import solve_problems
+from labelweave.logistic.solver import Solutions, solve_problems
+
+# What is left of the first layer's error, the second layer magnifies.
+_TOLERANCE = FINAL_TOLERANCE / 100
 
 
 def fit_on_estimates(
@@ -66,17 +69,9 @@ def fit_on_estimates(
     >>> (model.scores(X, guess) > 0).T.astype(int)
     array([[0, 1, 0, 1]])
     """
-    labels, weights = as_labels(Y), as_weights(sample_weight)
-    n_labels = labels.shape[1]
-    problems = LogisticProblems(
-        X=as_features(X),
-        targets=labels,
-        target_of=np.arange(n_labels, dtype=np.int32),
-        C=np.ones((n_labels, 1)),
-        extras=sp.csr_array(estimates),
-        weights=None if weights is None else weights[:, None],
-        total_weight=weights,
-    )
+    problems = _one_per_label(X, Y, sample_weight)
+    problems = replace(problems, extras=sp.csr_array(estimates))
+    n_labels = problems.n_problems
     chosen = choose_penalties(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
     )
@@ -85,7 +80,7 @@ def fit_on_estimates(
         C=np.full((n_labels, 1), chosen.C),
         extra_penalty=np.full((n_labels, 1), chosen.label_penalty),
     )
-    solutions = solve_problems(problems, tol=FINAL_TOLERANCE, n_threads=n_threads)
+    solutions = solve_problems(problems, tol=_TOLERANCE, n_threads=n_threads)
     warn_unless_converged(solutions)
     return LinearConditionals(
         solutions.coef,
@@ -96,67 +91,103 @@ def fit_on_estimates(
     )
 
 
-def out_of_fold_scores(
+def fit_cross_fitted(
     X: Any,
     Y: ArrayLike,
     *,
-    C: float,
+    C: float | str = "cv",
     n_folds: int = 5,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
     n_threads: int = 1,
-) -> Floats:
-    """Log-odds of every label for every row, from a fit that has not seen the row, (n, L).
+) -> tuple[LinearConditionals, Floats]:
+    """Fit P(y_j | x) for every label, and score each row by a fit that has not seen it.
 
     Parameters
     ----------
     X : (n, D) array or sparse matrix
     Y : (n, L) array of 0/1
-    C : float
-        Inverse penalty of the features.
+    C, sample_weight, seed, n_threads
+        As in `fit_conditionals`.
     n_folds : int
-        Into how many parts the rows are dealt. Equal rows share a fold; where all rows are equal,
-        there is one fold, and it sees all of them.
-    sample_weight : (n,) array, optional
-    seed : int
-        Of the folds.
-    n_threads : int
-        Threads; 0 uses all cores. The result does not depend on it.
+        Into how many parts the rows are dealt; 1 scores them by the fit to all of them. Equal rows
+        share a fold, so where all rows are equal there is but one.
+
+    Returns
+    -------
+    conditionals : LinearConditionals
+        Fitted to all rows.
+    scores : (n, L) array
+        Log-odds of every label for every row, out of fold.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.logistic import out_of_fold_scores
+    >>> from labelweave.logistic import fit_cross_fitted
     >>> X = np.arange(20.0)[:, None]
-    >>> scores = out_of_fold_scores(X, X > 9, C=1.0)
-    >>> bool(((scores > 0) == (X > 9)).mean() > 0.85)
-    True
+    >>> conditionals, scores = fit_cross_fitted(X, X > 9, C=1.0)
+    >>> bool((conditionals.scores(X) == scores).any())
+    False
     """
-    features, labels, weights = as_features(X), as_labels(Y), as_weights(sample_weight)
-    n_rows, n_labels = labels.shape
-    total = np.ones(n_rows) if weights is None else weights
-    fold, n_folds = assign_folds(features, total, n_folds, seed)
-    inside = (fold[:, None] != np.arange(n_folds)) | (n_folds == 1)
-    # A row left out of a fold has no weight there, so the problems of all folds share X.
+    problems = _one_per_label(X, Y, sample_weight)
+    chosen = choose_penalties(problems, C=C, label_penalty=1.0, seed=seed, n_threads=n_threads)
+    total = np.ones(len(problems.targets))
+    if problems.total_weight is not None:
+        total = problems.total_weight
+    fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
+    solutions = _fit_folds(problems, fold, n_folds, total, chosen.C, n_threads)
+    n_labels = problems.n_problems
+    *parts, whole = np.split(np.arange((n_folds + 1) * n_labels), n_folds + 1)
+    conditionals = LinearConditionals(
+        solutions.coef[whole],
+        solutions.intercept[whole],
+        np.zeros((n_labels, n_labels)),
+        chosen.C,
+        chosen.label_penalty,
+    )
+    scores = conditionals.scores(problems.X, n_threads=n_threads)
+    for number, part in enumerate(parts if n_folds > 1 else []):
+        rows = np.flatnonzero(fold == number)
+        coef, intercept = solutions.coef[part], solutions.intercept[part]
+        scores[rows] = linear_scores(problems.X[rows], coef, intercept, n_threads)
+    return conditionals, scores
+
+
+def _fit_folds(
+    problems: LogisticProblems,
+    fold: NDArray[np.intp],
+    n_folds: int,
+    total: Floats,
+    C: float,
+    n_threads: int,
+) -> Solutions:
+    """Solve the problems without each fold in turn, and last with all rows."""
+    # A row left out has no weight, so the problems of all folds share X.
+    inside = fold[:, None] != np.arange(n_folds)
     solutions = solve_problems(
-        LogisticProblems(
-            X=features,
-            targets=labels,
-            target_of=np.tile(np.arange(n_labels, dtype=np.int32), n_folds),
-            C=np.full((n_folds * n_labels, 1), C),
-            weights=np.where(inside, total[:, None], 0.0),
-            weight_of=np.repeat(np.arange(n_folds, dtype=np.int32), n_labels),
+        replace(
+            problems,
+            target_of=np.tile(problems.target_of, n_folds + 1),
+            C=np.full(((n_folds + 1) * problems.n_problems, 1), C),
+            weights=np.column_stack([np.where(inside, total[:, None], 0.0), total]),
+            weight_of=np.repeat(np.arange(n_folds + 1, dtype=np.int32), problems.n_problems),
             total_weight=total,
         ),
-        tol=FINAL_TOLERANCE,
+        tol=_TOLERANCE,
         n_threads=n_threads,
     )
     warn_unless_converged(solutions)
-    scores = np.empty(labels.shape)
-    for part in range(n_folds):
-        rows = np.flatnonzero(fold == part)
-        own = slice(part * n_labels, (part + 1) * n_labels)
-        scores[rows] = linear_scores(
-            features[rows], solutions.coef[own], solutions.intercept[own], n_threads
-        )
-    return scores
+    return solutions
+
+
+def _one_per_label(X: Any, Y: ArrayLike, sample_weight: ArrayLike | None) -> LogisticProblems:
+    labels, weights = as_labels(Y), as_weights(sample_weight)
+    n_labels = labels.shape[1]
+    return LogisticProblems(
+        X=as_features(X),
+        targets=labels,
+        target_of=np.arange(n_labels, dtype=np.int32),
+        C=np.ones((n_labels, 1)),
+        weights=None if weights is None else weights[:, None],
+        total_weight=weights,
+    )
