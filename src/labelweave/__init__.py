@@ -8,6 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labelweave.baselines import (
+        InstanceBasedLogistic,
+        LaSVM,
+        MLkNN,
+        PassiveAggressive,
+        StackedRelevance,
+        ThresholdedSVM,
+    )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import HammingLoss, SubsetLoss, Vote
     from labelweave.evaluation import compare
@@ -51,13 +59,19 @@ __all__ = [
     "Greedy",
     "HammingLoss",
     "IndependentJoint",
+    "InstanceBasedLogistic",
     "JointDistribution",
+    "LaSVM",
+    "MLkNN",
     "MeanField",
     "MixtureJoint",
     "Mode",
     "MonteCarlo",
+    "PassiveAggressive",
+    "StackedRelevance",
     "SubsetLoss",
     "TableJoint",
+    "ThresholdedSVM",
     "Vote",
     "compare",
     "load",
@@ -67,7 +81,14 @@ __all__ = [
 
 # Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
 _ROOMS: dict[str, tuple[str, ...]] = {
-    "baselines": (),
+    "baselines": (
+        "InstanceBasedLogistic",
+        "LaSVM",
+        "MLkNN",
+        "PassiveAggressive",
+        "StackedRelevance",
+        "ThresholdedSVM",
+    ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),

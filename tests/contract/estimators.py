@@ -10,13 +10,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from labelweave.baselines import (
+    InstanceBasedLogistic,
+    LaSVM,
+    MLkNN,
+    PassiveAggressive,
+    StackedRelevance,
+    ThresholdedSVM,
+)
 from labelweave.decision import Vote
 from labelweave.inference import Greedy
 from labelweave.models import (
     BinaryRelevance,
     ChainEnsemble,
     ClassifierChain,
-    MultiLabelClassifier,
+    LabelClassifier,
 )
 
 
@@ -31,14 +39,17 @@ class Case:
     bitwise
         Whether batches give the same bits; a base classifier that multiplies matrices by BLAS
         rounds differently for different numbers of rows.
+    weighted
+        Whether `fit` takes sample weights; where they have no meaning, it has no such argument.
     trusted
         Types of a foreign base classifier that `persistence.load` has to be told to trust.
     unsuited
         Inputs that a foreign base classifier cannot learn from, with the reason.
     """
 
-    estimator: MultiLabelClassifier
+    estimator: LabelClassifier
     bitwise: bool = True
+    weighted: bool = True
     trusted: tuple[str, ...] = ()
     unsuited: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -56,6 +67,8 @@ _RESAMPLED = {"known counts": "each member counts the rows of its own resample"}
 _RESAMPLED_BAYES = _RESAMPLED | {
     "identical rows": "naive Bayes smooths its counts, which differ by resample",
 }
+
+_NEIGHBOURS = {"identical rows": "the first rows are everyone's neighbours but their own"}
 
 CASES = {
     "br": Case(BinaryRelevance()),
@@ -76,6 +89,20 @@ CASES = {
     "ensemble-bayes": Case(
         ChainEnsemble(n_estimators=2, base=BernoulliNB()), unsuited=_RESAMPLED_BAYES
     ),
+    "stacked": Case(StackedRelevance()),
+    "stacked-labels": Case(StackedRelevance(outputs="label", n_folds=3, C=1.0, label_penalty=0.1)),
+    "stacked-seen": Case(StackedRelevance(n_folds=1, C=1.0, label_penalty=0.1)),
+    "mlknn": Case(MLkNN(k=3), weighted=False, unsuited=_NEIGHBOURS),
+    "iblr": Case(InstanceBasedLogistic(k=3), weighted=False, unsuited=_NEIGHBOURS),
+    "iblr-features": Case(
+        InstanceBasedLogistic(k=3, features=True), weighted=False, unsuited=_NEIGHBOURS
+    ),
+    "svm": Case(ThresholdedSVM(), bitwise=False),
+    "svm-C1": Case(ThresholdedSVM(C=1.0, tol=1e-6, labelling="fixed"), bitwise=False),
+    "lasvm": Case(LaSVM(), bitwise=False),
+    "lasvm-rbf": Case(LaSVM(kernel="rbf"), bitwise=False),
+    "pa-online": Case(PassiveAggressive()),
+    "pa-batch": Case(PassiveAggressive(tuned_with="batch"), bitwise=False),
     "chain-logistic": Case(ClassifierChain(base=_LOGISTIC), bitwise=False),
     "chain-tree": Case(ClassifierChain(base=_TREE), trusted=("sklearn.tree._tree.Tree",)),
     "chain-bayes": Case(
@@ -90,4 +117,13 @@ SKLEARN_CHECKED = [
     ClassifierChain(),
     ChainEnsemble(n_estimators=3, bootstrap=False),
     ClassifierChain(base=LogisticRegression()),
+    StackedRelevance(),
+    MLkNN(),
+    InstanceBasedLogistic(),
+    InstanceBasedLogistic(features=True),
+    ThresholdedSVM(),
+    LaSVM(),
+    LaSVM(kernel="rbf"),
+    PassiveAggressive(),
+    PassiveAggressive(tuned_with="batch"),
 ]

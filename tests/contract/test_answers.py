@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from labelweave.decision import HammingLoss, SubsetLoss
 from labelweave.inference import Auto, Exhaustive, Greedy
 from labelweave.joint import JointDistribution
-from tests.contract.samples import all_vectors, sample
+from tests.contract.samples import all_vectors, answers, is_probabilistic, sample
 
 X, Y = sample(n=60)
 TEST = X[40:]
@@ -21,6 +21,7 @@ def model(estimator):
     return estimator.fit(X[:40], Y[:40])
 
 
+@pytest.mark.usefixtures("probabilistic")
 def table(joint: JointDistribution) -> np.ndarray:
     """Probabilities of all label vectors, (n, 2^L), asked one vector at a time."""
     columns = [
@@ -29,6 +30,7 @@ def table(joint: JointDistribution) -> np.ndarray:
     return np.exp(np.stack(columns, axis=1))
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_shapes_and_types(model):
     labels, probability, joint = (
         model.predict(TEST),
@@ -53,6 +55,8 @@ def test_the_joint_is_a_distribution_with_these_marginals(model):
     np.testing.assert_array_equal(model.predict_proba(TEST), joint.marginals())
 
 
+@pytest.mark.usefixtures("probabilistic")
+@pytest.mark.usefixtures("probabilistic")
 @pytest.mark.parametrize(
     ("decision", "strategy"),
     [("subset", "auto"), ("subset", Greedy()), ("subset", Exhaustive()), ("hamming", "auto")],
@@ -79,6 +83,22 @@ def test_a_decision_may_be_any_callable(model):
         np.testing.assert_array_equal(model.predict(TEST), decision(model.predict_joint(TEST)))
 
 
+def test_without_probabilities_there_are_decision_values(model):
+    if is_probabilistic(model):
+        pytest.skip("has probabilities")
+    for name in ("predict_joint", "predict_proba"):
+        with pytest.raises(AttributeError, match=f"has no probabilities, hence no {name}"):
+            getattr(model, name)
+    labels = model.predict(TEST)
+    assert labels.shape == (20, 4)
+    assert labels.dtype == np.int64
+    if hasattr(model, "decision_function"):
+        margins = model.decision_function(TEST)
+        assert margins.dtype == np.float64
+        np.testing.assert_array_equal(labels, margins > 0)
+
+
+@pytest.mark.usefixtures("probabilistic")
 def test_score_is_subset_accuracy(model):
     expected = (model.predict(TEST) == Y[40:]).all(axis=1).mean()
     for form in (np.asarray, pd.DataFrame, sp.csr_matrix, lambda a: a.astype(bool)):
@@ -99,13 +119,13 @@ def test_conditioning_agrees_with_bayes_rule(model):
 
 
 def test_no_rows_are_refused_as_everywhere_in_scikit_learn(model):
-    for answer in (model.predict, model.predict_proba, model.predict_joint):
+    for answer in answers(model):
         with pytest.raises(ValueError, match=r"0 sample\(s\)"):
             answer(TEST[:0])
 
 
 def test_other_features_are_refused(model):
-    for answer in (model.predict, model.predict_proba, model.predict_joint):
+    for answer in answers(model):
         with pytest.raises(ValueError, match=r"X has 4 features, but .* is expecting 5 features"):
             answer(TEST[:, :4])
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._core import native
 from labelweave.baselines._scorers import Floats, KernelScorer, LinearScorer, Scorer, varying
-from labelweave.baselines.threshold_classifier import ThresholdClassifier, check_whole
+from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
 from labelweave.logistic.row_keys import presentation_order
 from labelweave.logistic.solver import native_matrix
@@ -43,7 +43,7 @@ class LaSVM(ThresholdClassifier):
     labelling : {"scut", "cmn", "fixed"} or Labelling, default="scut"
         "scut" tunes a threshold a label on held-out rows (see `ThresholdedSVM`), "cmn" gives each
         label to the share of rows that had it in training, "fixed" cuts at 0.
-    folds : int, default=5
+    n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     passes : int, default=1
         How often the rows are presented.
@@ -98,7 +98,7 @@ class LaSVM(ThresholdClassifier):
         gamma: float | str = "scale",
         C: float | str = "scale",
         labelling: str | Labelling = "scut",
-        folds: int = 5,
+        n_folds: int = 5,
         passes: int = 1,
         shuffle: bool = True,
         tol: float = 1e-3,
@@ -112,7 +112,7 @@ class LaSVM(ThresholdClassifier):
         self.gamma = gamma
         self.C = C
         self.labelling = labelling
-        self.folds = folds
+        self.n_folds = n_folds
         self.passes = passes
         self.shuffle = shuffle
         self.tol = tol
@@ -140,8 +140,8 @@ class LaSVM(ThresholdClassifier):
             raise ValueError(f"kernel must be 'linear' or 'rbf'; got {self.kernel!r}")
         if not isinstance(self.gamma, str) or self.gamma != "scale":
             _check_positive("gamma", self.gamma, " or 'scale'")
-        check_whole("passes", self.passes, 1)
-        check_whole("max_steps", self.max_steps, 0)
+        self._count("passes")
+        self._count("max_steps")
         _check_positive("tol", self.tol)
         _check_positive("cache_mb", self.cache_mb)
 

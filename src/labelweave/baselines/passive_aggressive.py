@@ -12,7 +12,7 @@ from labelweave._core import native
 from labelweave.baselines._held_out import HeldOut, best_held_out, mean_square
 from labelweave.baselines._scorers import Floats, LinearScorer
 from labelweave.baselines._window import Window
-from labelweave.baselines.threshold_classifier import ThresholdClassifier, check_whole, tuned_rule
+from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
 from labelweave.decision import Labelling, TunedThresholds
 from labelweave.logistic.row_keys import presentation_order
@@ -45,7 +45,7 @@ class PassiveAggressive(ThresholdClassifier):
     tuned_with : {"online", "batch"}, default="online"
         What scores the rows that thresholds are tuned on: this learner, or linear SVMs trained on
         all rows but those held out.
-    folds : int, default=5
+    n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     window : int, default=2000
         The last rows of a stream whose scores, as they were before the rows were learned from,
@@ -108,7 +108,7 @@ class PassiveAggressive(ThresholdClassifier):
         C: float | str = "cv",
         labelling: str | Labelling = "scut",
         tuned_with: str = "online",
-        folds: int = 5,
+        n_folds: int = 5,
         window: int = 2000,
         fit_intercept: bool = True,
         passes: int = 1,
@@ -120,7 +120,7 @@ class PassiveAggressive(ThresholdClassifier):
         self.C = C
         self.labelling = labelling
         self.tuned_with = tuned_with
-        self.folds = folds
+        self.n_folds = n_folds
         self.window = window
         self.fit_intercept = fit_intercept
         self.passes = passes
@@ -173,7 +173,7 @@ class PassiveAggressive(ThresholdClassifier):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        self._count(labels, weight)
+        self._tally(labels, weight)
         if self._tunes():
             self._window.add(scores, labels, weight, self.window)
         self._streams = True
@@ -183,7 +183,7 @@ class PassiveAggressive(ThresholdClassifier):
         self._adopt(encoding)
         self.C_ = 1.0 if isinstance(self.C, str) else float(self.C)
         self._weights = self._no_weights(n_features, self.n_labels_)
-        self._counts = np.zeros(self.n_labels_ + 1)
+        self._tallies = np.zeros(self.n_labels_ + 1)
         self._window = Window.empty(self.n_labels_)
         self._is_fitted = True
 
@@ -197,9 +197,9 @@ class PassiveAggressive(ThresholdClassifier):
         self._weights = weights
         return scores
 
-    def _count(self, labels: NDArray[np.int8], weight: Floats) -> None:
-        self._counts = self._counts + np.append(weight @ labels, weight.sum())
-        self._rates = self._counts[:-1] / self._counts[-1]
+    def _tally(self, labels: NDArray[np.int8], weight: Floats) -> None:
+        self._tallies = self._tallies + np.append(weight @ labels, weight.sum())
+        self._rates = self._tallies[:-1] / self._tallies[-1]
 
     def _rule(self) -> Labelling:
         if not self._streams:
@@ -217,8 +217,8 @@ class PassiveAggressive(ThresholdClassifier):
     def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         self._streams, self._window = False, Window.empty(self.n_labels_)
-        self._counts = np.zeros(self.n_labels_ + 1)
-        self._count(labels, weight)
+        self._tallies = np.zeros(self.n_labels_ + 1)
+        self._tally(labels, weight)
         super()._fit(X, labels, weight)
 
     def _learn(self, X: Any, labels: NDArray[np.int8], weight: Floats) -> None:
@@ -287,8 +287,8 @@ class PassiveAggressive(ThresholdClassifier):
         super()._check_parameters()
         if self.tuned_with not in ("online", "batch"):
             raise ValueError(f"tuned_with must be 'online' or 'batch'; got {self.tuned_with!r}")
-        check_whole("passes", self.passes, 1)
-        check_whole("window", self.window, 1)
+        self._count("passes")
+        self._count("window")
 
     def _check_stream(self) -> None:
         self._check_parameters()

@@ -46,7 +46,7 @@ class ThresholdClassifier(LabelClassifier):
     # Parameters every such classifier has.
     C: float | str
     labelling: str | Labelling
-    folds: int
+    n_folds: int
 
     @abstractmethod
     def _scorer(
@@ -137,7 +137,7 @@ class ThresholdClassifier(LabelClassifier):
             labels,
             weight,
             C,
-            folds=self.folds,
+            folds=self.n_folds,
             seed=self._drawn,
             n_threads=self._n_threads(),
         )
@@ -172,7 +172,8 @@ class ThresholdClassifier(LabelClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._labelling()
-        check_whole("folds", self.folds, 2)
+        if self._count("n_folds") < 2:
+            raise ValueError("n_folds must be 2 or more: rows are held out from the others")
         if not (isinstance(self.C, str) and self.C in ("scale", "cv")):
             try:
                 self._penalty("C")
@@ -190,13 +191,6 @@ def tuned_rule(
         scores, labels, fbr=rule.fbr, fallback=rule.fallback, sample_weight=weight
     )
     return replace(rule, values=_finite(tuned, scores))
-
-
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Complain unless a parameter is a whole number that is large enough."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise ValueError(f"{name} must be a whole number from {least}; got {value!r}")
 
 
 def _finite(thresholds: Floats, scores: Floats) -> Floats:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from labelweave.baselines._scorers import Floats, LinearScorer, varying
-from labelweave.baselines.threshold_classifier import ThresholdClassifier, check_whole
+from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
 
 
@@ -36,7 +36,7 @@ class ThresholdedSVM(ThresholdClassifier):
         F1 of each fold under thresholds tuned on the others. "cmn" gives each label to the share
         of rows that had it in training, "fixed" cuts at 0. A rule such as
         ``TunedThresholds(fbr=0.3)`` brings its own settings.
-    folds : int, default=5
+    n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     tol : float, default=1e-4
         Where liblinear stops.
@@ -80,7 +80,7 @@ class ThresholdedSVM(ThresholdClassifier):
         *,
         C: float | str = "cv",
         labelling: str | Labelling = "scut",
-        folds: int = 5,
+        n_folds: int = 5,
         tol: float = 1e-4,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -89,7 +89,7 @@ class ThresholdedSVM(ThresholdClassifier):
     ) -> None:
         self.C = C
         self.labelling = labelling
-        self.folds = folds
+        self.n_folds = n_folds
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -110,7 +110,7 @@ class ThresholdedSVM(ThresholdClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_whole("max_iter", self.max_iter, 1)
+        self._count("max_iter")
 
     def _scorer(
         self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False

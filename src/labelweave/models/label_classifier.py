@@ -171,6 +171,13 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(f"{name} must be a positive number or 'cv'; got {value!r}")
         return float(value)
 
+    def _count(self, name: str) -> int:
+        """Return the parameter `name`: a whole number of 1 or more."""
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be a positive whole number; got {value!r}")
+        return int(value)
+
     def _tell(self, message: str) -> None:
         if self.verbose:
             print(f"{type(self).__name__}: {message}")
