@@ -21,7 +21,6 @@ def model(estimator):
     return estimator.fit(X[:40], Y[:40])
 
 
-@pytest.mark.usefixtures("probabilistic")
 def table(joint: JointDistribution) -> np.ndarray:
     """Probabilities of all label vectors, (n, 2^L), asked one vector at a time."""
     columns = [
@@ -45,6 +44,7 @@ def test_shapes_and_types(model):
     assert set(np.unique(labels)) <= {0, 1}
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_the_joint_is_a_distribution_with_these_marginals(model):
     joint = model.predict_joint(TEST)
     probabilities = table(joint)
@@ -55,12 +55,11 @@ def test_the_joint_is_a_distribution_with_these_marginals(model):
     np.testing.assert_array_equal(model.predict_proba(TEST), joint.marginals())
 
 
-@pytest.mark.usefixtures("probabilistic")
-@pytest.mark.usefixtures("probabilistic")
 @pytest.mark.parametrize(
     ("decision", "strategy"),
     [("subset", "auto"), ("subset", Greedy()), ("subset", Exhaustive()), ("hamming", "auto")],
 )
+@pytest.mark.usefixtures("probabilistic")
 def test_predict_is_the_decision_of_the_joint(model, decision, strategy):
     model.set_params(decision=decision)
     if "inference" in model.get_params():
@@ -77,6 +76,7 @@ def test_predict_is_the_decision_of_the_joint(model, decision, strategy):
         np.testing.assert_allclose(np.exp(joint.log_prob(labels)), best, rtol=1e-9)
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_a_decision_may_be_any_callable(model):
     for decision in (SubsetLoss(Auto()), HammingLoss(), lambda joint: joint.known * 0):
         model.set_params(decision=decision)
@@ -98,13 +98,13 @@ def test_without_probabilities_there_are_decision_values(model):
         np.testing.assert_array_equal(labels, margins > 0)
 
 
-@pytest.mark.usefixtures("probabilistic")
 def test_score_is_subset_accuracy(model):
     expected = (model.predict(TEST) == Y[40:]).all(axis=1).mean()
     for form in (np.asarray, pd.DataFrame, sp.csr_matrix, lambda a: a.astype(bool)):
         assert model.score(TEST, form(Y[40:])) == expected
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_conditioning_agrees_with_bayes_rule(model):
     joint = model.predict_joint(TEST)
     vectors = all_vectors(4)

@@ -201,8 +201,6 @@ def test_base_that_cannot_take_weights(estimator):
         estimator.fit(X, Y, sample_weight=np.ones(30))
 
 
-@pytest.mark.usefixtures("probabilistic")
-@pytest.mark.usefixtures("probabilistic")
 @pytest.mark.parametrize(
     ("evidence", "message"),
     [
@@ -214,12 +212,14 @@ def test_base_that_cannot_take_weights(estimator):
         ({"a": 1, 0: 1}, "evidence names label 0 twice"),
     ],
 )
+@pytest.mark.usefixtures("probabilistic")
 def test_evidence(estimator, evidence, message):
     joint = estimator.fit(X, pd.DataFrame(Y, columns=list("abcd"))).predict_joint(X)
     with pytest.raises(ValueError, match=message):
         joint.condition(evidence)
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_evidence_by_name_without_names(estimator):
     joint = estimator.fit(X, Y).predict_joint(X)
     with pytest.raises(ValueError, match="labels have no names"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -273,7 +272,11 @@ class PassiveAggressive(ThresholdClassifier):
         if not self._tunes():
             return None
         if self.tuned_with == "batch":
-            train = partial(train_svms, seed=self._drawn, n_jobs=self.n_jobs)
+
+            def train(X: Any, labels: NDArray[np.int8], weight: Floats, C: float) -> LinearScorer:
+                machines = train_svms(X, labels, weight, C, seed=self._drawn, n_jobs=self.n_jobs)
+                return machines.scorer
+
             return best_held_out(
                 lambda C: self._hold_out(train, X, labels, weight, C),
                 self._candidates(X, weight) if self.C == "cv" else [1 / mean_square(X, weight)],

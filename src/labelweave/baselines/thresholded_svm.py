@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -59,6 +59,8 @@ class ThresholdedSVM(ThresholdClassifier):
         If the labelling tunes them.
     C_, fbr_ : float
         What was used and chosen.
+    n_iter_ : int
+        The most iterations that a label took.
 
     Examples
     --------
@@ -115,7 +117,7 @@ class ThresholdedSVM(ThresholdClassifier):
     def _scorer(
         self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False
     ) -> LinearScorer:
-        return train_svms(
+        trained = train_svms(
             X,
             labels,
             weight,
@@ -124,8 +126,28 @@ class ThresholdedSVM(ThresholdClassifier):
             max_iter=self.max_iter,
             seed=self._drawn,
             n_jobs=self.n_jobs,
-            complain=final,
         )
+        if final:
+            self._describe(trained.n_iter)
+        return trained.scorer
+
+    def _describe(self, n_iter: NDArray[np.int64]) -> None:
+        self.n_iter_ = max(1, int(n_iter.max(initial=0)))
+        n_failed = int((n_iter >= self.max_iter).sum())
+        if n_failed:
+            warnings.warn(
+                f"{n_failed} of {len(n_iter)} support vector machines did not converge: scale the "
+                "features (for example with sklearn's StandardScaler), lower C or raise max_iter",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+
+
+class TrainedSVMs(NamedTuple):
+    """Machines of all labels, and the iterations of those that were not constant."""
+
+    scorer: LinearScorer
+    n_iter: NDArray[np.int64]
 
 
 def train_svms(
@@ -138,9 +160,8 @@ def train_svms(
     max_iter: int = 1000,
     seed: int = 0,
     n_jobs: int | None = None,
-    complain: bool = False,
-) -> LinearScorer:
-    """Return the linear SVMs of all labels; constant ones score 0."""
+) -> TrainedSVMs:
+    """Train the linear SVMs of all labels; constant ones score 0."""
     weights, intercept = np.zeros((labels.shape[1], X.shape[1])), np.zeros(labels.shape[1])
     svm = LinearSVC(C=C, tol=tol, max_iter=max_iter, random_state=seed)
     trained = varying(labels)
@@ -148,24 +169,16 @@ def train_svms(
     machines = Parallel(n_jobs=n_jobs)(
         delayed(_train_one)(svm, X, labels[:, label], weight) for label in trained
     )
-    n_failed = 0
-    for label, (w, b, converged) in zip(trained, machines, strict=True):
+    for label, (w, b, _) in zip(trained, machines, strict=True):
         weights[label], intercept[label] = w, b
-        n_failed += not converged
-    if n_failed and complain:
-        warnings.warn(
-            f"{n_failed} of {len(trained)} support vector machines did not converge: scale the "
-            "features (for example with sklearn's StandardScaler), lower C or raise max_iter",
-            ConvergenceWarning,
-            stacklevel=6,
-        )
-    return LinearScorer(weights, intercept)
+    n_iter = np.array([n for _, _, n in machines], dtype=np.int64)
+    return TrainedSVMs(LinearScorer(weights, intercept), n_iter)
 
 
 def _train_one(
     svm: LinearSVC, X: Any, target: NDArray[np.int8], weight: Floats
-) -> tuple[Floats, float, bool]:
+) -> tuple[Floats, float, int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         svm.fit(X, target, sample_weight=weight)
-    return svm.coef_[0].copy(), float(svm.intercept_[0]), bool(svm.n_iter_ < svm.max_iter)
+    return svm.coef_[0].copy(), float(svm.intercept_[0]), int(svm.n_iter_)
