@@ -103,7 +103,9 @@ CASES = {
     "lasvm": Case(LaSVM(passes=5, tol=1e-8), bitwise=False),
     "lasvm-rbf": Case(LaSVM(kernel="rbf", passes=5, tol=1e-8), bitwise=False),
     "pa-online": Case(PassiveAggressive(n_folds=3)),
-    "pa-batch": Case(PassiveAggressive(tuned_with="batch", C=1.0, n_folds=3), bitwise=False),
+    "pa-batch": Case(
+        PassiveAggressive(tuned_with="batch", C=1.0, tol=1e-7, n_folds=3), bitwise=False
+    ),
     "chain-logistic": Case(ClassifierChain(base=_LOGISTIC), bitwise=False),
     "chain-tree": Case(ClassifierChain(base=_TREE), trusted=("sklearn.tree._tree.Tree",)),
     "chain-bayes": Case(
@@ -127,5 +129,5 @@ SKLEARN_CHECKED = [
     LaSVM(passes=10, tol=1e-12),
     LaSVM(kernel="rbf", passes=10, tol=1e-12),
     PassiveAggressive(),
-    PassiveAggressive(tuned_with="batch", C=1.0),
+    PassiveAggressive(tuned_with="batch", C=1.0, tol=1e-10),
 ]

@@ -45,8 +45,8 @@ def test_public_attributes_appear_with_fit_and_end_in_underscore(estimator):
     assert [name for name in learned if not name.endswith("_")] == []
     assert estimator.n_labels_ == 4
     assert estimator.n_features_in_ == 5
-    # Where there are decision values, scikit-learn looks up there what their signs mean.
-    values = [0, 1] if hasattr(estimator, "decision_function") else [[0, 1]] * 4
+    # Where there are decision values, scikit-learn takes classes_ for the numbers of the labels.
+    values = [0, 1, 2, 3] if hasattr(estimator, "decision_function") else [[0, 1]] * 4
     np.testing.assert_array_equal(estimator.classes_, values)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from labelweave._core import native
 from labelweave.baselines._held_out import HeldOut, best_held_out, mean_square
@@ -22,6 +23,14 @@ from labelweave.models.labels import read_batch_labels
 _LANES = 8
 # Rows that the kernel learns between two looks at Ctrl-C.
 _UNINTERRUPTED = 64
+
+
+def _can_stream(model: PassiveAggressive) -> bool:
+    if model.tuned_with == "batch" and model._tunes():
+        raise AttributeError(
+            "tuned_with='batch' needs all rows at once: call fit, or set tuned_with='online'"
+        )
+    return True
 
 
 class PassiveAggressive(ThresholdClassifier):
@@ -53,6 +62,8 @@ class PassiveAggressive(ThresholdClassifier):
         Whether there is a feature that is always 1.
     passes : int, default=1
         How often `fit` goes through the rows.
+    tol : float, default=1e-4
+        Where the SVMs of "batch" stop.
     shuffle : bool, default=True
         Whether `fit` takes them in random order: one that depends on their content and
         `random_state`, not on the order they come in.
@@ -111,6 +122,7 @@ class PassiveAggressive(ThresholdClassifier):
         window: int = 2000,
         fit_intercept: bool = True,
         passes: int = 1,
+        tol: float = 1e-4,
         shuffle: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -123,6 +135,7 @@ class PassiveAggressive(ThresholdClassifier):
         self.window = window
         self.fit_intercept = fit_intercept
         self.passes = passes
+        self.tol = tol
         self.shuffle = shuffle
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -138,6 +151,7 @@ class PassiveAggressive(ThresholdClassifier):
         """Intercepts, (L,)."""
         return self._weights[-1, : self.n_labels_]
 
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning, from rows in the order given; after `fit`, or from nothing.
 
@@ -159,7 +173,7 @@ class PassiveAggressive(ThresholdClassifier):
         try:
             if begins:
                 self._forget()
-            self._check_stream()
+            self._check_parameters()
             X = self._features(X, reset=begins)
             known = None if begins else self._encoding
             labels, encoding = read_batch_labels(y, X.shape[0], known, classes)
@@ -274,8 +288,8 @@ class PassiveAggressive(ThresholdClassifier):
         if self.tuned_with == "batch":
 
             def train(X: Any, labels: NDArray[np.int8], weight: Floats, C: float) -> LinearScorer:
-                machines = train_svms(X, labels, weight, C, seed=self._drawn, n_jobs=self.n_jobs)
-                return machines.scorer
+                common: Any = {"tol": self.tol, "seed": self._drawn, "n_jobs": self.n_jobs}
+                return train_svms(X, labels, weight, C, **common).scorer
 
             return best_held_out(
                 lambda C: self._hold_out(train, X, labels, weight, C),
@@ -292,10 +306,3 @@ class PassiveAggressive(ThresholdClassifier):
             raise ValueError(f"tuned_with must be 'online' or 'batch'; got {self.tuned_with!r}")
         self._count("passes")
         self._count("window")
-
-    def _check_stream(self) -> None:
-        self._check_parameters()
-        if self.tuned_with == "batch" and self._tunes():
-            raise ValueError(
-                "tuned_with='batch' needs all rows at once: call fit, or set tuned_with='online'"
-            )

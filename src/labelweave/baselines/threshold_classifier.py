@@ -99,8 +99,8 @@ class ThresholdClassifier(LabelClassifier):
 
     def _adopt(self, encoding: LabelEncoding) -> None:
         super()._adopt(encoding)
-        if not encoding.single:  # scikit-learn looks up there what the sign of a value means
-            self.classes_ = np.array([0, 1])
+        if not encoding.single:  # where there are decision values, scikit-learn counts labels there
+            self.classes_ = np.arange(self.n_labels_)
 
     def _rule(self) -> Labelling:
         rule: Labelling = self._informed

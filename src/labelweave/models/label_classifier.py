@@ -16,6 +16,19 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from labelweave.models.labels import LabelEncoding, read_labels
 
 
+class _Absent:
+    """A method that is missing without probabilities: `hasattr` is False, and asking says why."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        raise AttributeError(
+            f"{owner.__name__} has no probabilities, hence no {self.name}: ask predict, or choose "
+            "an estimator that learns P(y|x), such as BinaryRelevance"
+        )
+
+
 class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of all estimators, with or without probabilities.
 
@@ -91,17 +104,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels of the rows of X, (n, L) of 0/1."""
 
-    if not TYPE_CHECKING:  # so that a misspelt attribute is still an error there
-
-        def __getattr__(self, name: str) -> Any:
-            """Say why a classifier without probabilities has none; `hasattr` is False as it is."""
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if name in ("predict_joint", "predict_proba"):
-                message = (
-                    f"{type(self).__name__} has no probabilities, hence no {name}: ask predict, "
-                    "or choose an estimator that learns P(y|x), such as BinaryRelevance"
-                )
-            raise AttributeError(message)
+    if not TYPE_CHECKING:  # so that a type checker knows them where they are defined only
+        predict_joint = _Absent()
+        predict_proba = _Absent()
 
     @abstractmethod
     def _fit(
