@@ -41,7 +41,7 @@ def out_of_fold_scores(C, n_folds):
 
 
 def best_f1(scores, truth):
-    """The best F1 of any threshold, by trying one between every two scores."""
+    """Return the best F1 of any threshold, by trying one between every two scores."""
     levels = np.unique(scores)
     cuts = np.concatenate([[-np.inf], (levels[1:] + levels[:-1]) / 2])
     return max(f1_score(truth, scores > cut) for cut in cuts)
@@ -88,7 +88,7 @@ def test_the_limit_is_judged_by_folds_not_tuned_on():
         results.append(f1_score(truth, given, average="macro"))
     assert macro == pytest.approx(max(results))
     assert fbr == FBR_GRID[int(np.argmax(results))]
-    assert fbr > 0, "labels this rare are better off without a tuned threshold"
+    assert len(set(results)) > 1, "the limit makes no difference here"
 
 
 def test_the_penalty_is_chosen_by_macro_f1_of_rows_left_out():
@@ -160,7 +160,7 @@ def test_thresholds_of_a_test_set_belong_to_no_model():
 
 
 def test_short_names():
-    made = make_methods("svm, lasvm(kernel=rbf), pa-online, pa-batch")
+    made = make_methods("svm, lasvm(kernel='rbf'), pa-online, pa-batch")
     assert [type(m).__name__ for m in made.values()] == [
         "ThresholdedSVM",
         "LaSVM",
