@@ -9,6 +9,7 @@ void bind_logistic(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_search(nb::module_& m);
+void bind_support_vectors(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_tree_search(nb::module_& m);
@@ -23,6 +24,7 @@ NB_MODULE(_native, m) {
     labelweave::bind::bind_online(m);
     labelweave::bind::bind_random(m);
     labelweave::bind::bind_search(m);
+    labelweave::bind::bind_support_vectors(m);
     labelweave::bind::bind_text(m);
     labelweave::bind::bind_tree(m);
     labelweave::bind::bind_tree_search(m);

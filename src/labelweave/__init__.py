@@ -8,6 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labelweave.baselines import (
+        InstanceBasedLogistic,
+        LaSVM,
+        MLkNN,
+        PassiveAggressive,
+        StackedRelevance,
+        ThresholdedSVM,
+    )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import HammingLoss, SubsetLoss, Vote
     from labelweave.evaluation import compare
@@ -67,15 +75,21 @@ __all__ = [
     "Greedy",
     "HammingLoss",
     "IndependentJoint",
+    "InstanceBasedLogistic",
     "JointDistribution",
+    "LaSVM",
+    "MLkNN",
     "MeanField",
     "MixtureJoint",
     "Mode",
     "MonteCarlo",
+    "PassiveAggressive",
+    "StackedRelevance",
     "Structure",
     "SubsetLoss",
     "TableJoint",
     "Threshold",
+    "ThresholdedSVM",
     "TreeEnsemble",
     "TreeJoint",
     "TreeMixture",
@@ -88,7 +102,15 @@ __all__ = [
 ]
 
 # Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
-_ROOMS = {
+_ROOMS: dict[str, tuple[str, ...]] = {
+    "baselines": (
+        "InstanceBasedLogistic",
+        "LaSVM",
+        "MLkNN",
+        "PassiveAggressive",
+        "StackedRelevance",
+        "ThresholdedSVM",
+    ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),

@@ -100,6 +100,19 @@ def chain_beam(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None)
     Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.
     """
 
+def passive_aggressive(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> None:
+    """
+    Learn from the rows in their order; scores get what each row was given before it was learned.
+    """
+
+def lasvm(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: float | None, tolerance: float, max_steps: int, room: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> list[tuple[list[int], list[float], float, float, bool]]:
+    """
+    Online support vector machines, RBF if there is a gamma: (support, alpha, intercept, objective, converged) of each label.
+    """
+
+def kernel_matrix(a: Matrix, b: Matrix, gamma: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+    """Fill out with exp(-gamma |a_i - b_j|^2)."""
+
 def parse_arff_rows(text: bytes, offset: int, line: int, source: str, names: Sequence[str], target: Sequence[int], domain: Sequence[int], domains: Sequence[tuple[Sequence[str], Sequence[float]]]) -> tuple[bool, int, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C')]]:
     """
     Parse what follows the @data line: (sparse, n_rows, data, columns, row_starts, labels).
