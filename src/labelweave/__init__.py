@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from labelweave.joint import (
         ChainJoint,
+        FieldJoint,
         GeneralChain,
         IndependentJoint,
         JointDistribution,
@@ -50,6 +51,7 @@ __all__ = [
     "Dataset",
     "EpsilonApproximate",
     "Exhaustive",
+    "FieldJoint",
     "GeneralChain",
     "Gibbs",
     "Greedy",
@@ -92,6 +94,7 @@ _ROOMS = {
     ),
     "joint": (
         "ChainJoint",
+        "FieldJoint",
         "GeneralChain",
         "IndependentJoint",
         "JointDistribution",
