@@ -98,7 +98,9 @@ def test_public_names_are_documented(room):
     assert without_example == SHOWN_ELSEWHERE.get(room, set())
 
 
-@pytest.mark.parametrize("room", ["decision", "inference", "joint", "models", "persistence"])
+@pytest.mark.parametrize(
+    "room", ["baselines", "decision", "inference", "joint", "models", "persistence"]
+)
 def test_every_parameter_is_documented(room):
     """What users construct names each parameter in its docstring."""
     missing = [

@@ -74,7 +74,8 @@ __all__ = [
 ]
 
 # Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
-_ROOMS = {
+_ROOMS: dict[str, tuple[str, ...]] = {
+    "baselines": (),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),

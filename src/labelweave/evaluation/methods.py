@@ -50,7 +50,12 @@ METHODS: dict[str, Method] = {
 }
 
 # A name without a dot is a public name of one of these.
-_ROOMS = ("labelweave.models", "labelweave.inference", "labelweave.decision")
+_ROOMS = (
+    "labelweave.models",
+    "labelweave.baselines",
+    "labelweave.inference",
+    "labelweave.decision",
+)
 
 
 def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[str, Any]:
