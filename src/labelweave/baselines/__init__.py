@@ -1,3 +1,5 @@
 """The other systems that multi-label papers compare with, under the same promises as `models`."""
 
-__all__: list[str] = []
+from labelweave.baselines.pairwise_crf import PairwiseCRF
+
+__all__ = ["PairwiseCRF"]
