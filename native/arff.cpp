@@ -91,7 +91,7 @@ class ArffParser {
     void sparse_entry() {
         const char* start = cursor_.position();
         const auto n_columns = static_cast<std::int64_t>(columns_.names.size());
-        const auto column = static_cast<std::size_t>(cursor_.index(n_columns, "column index"));
+        const auto column = static_cast<std::size_t>(cursor_.index(0, n_columns, "column index"));
         if (last_row_[column] == rows_.n_rows)
             cursor_.fail_plainly("column index " + std::to_string(column) + " is given twice in this row", start);
         last_row_[column] = rows_.n_rows;

@@ -77,9 +77,12 @@ std::optional<std::int64_t> Cursor::whole_number(std::int64_t most) {
     return std::nullopt;
 }
 
-std::int64_t Cursor::index(std::int64_t bound, const char* what) {
-    if (const auto value = whole_number(bound - 1)) return *value;
-    if (bound > 0) fail(std::string("a ") + what + " from 0 to " + std::to_string(bound - 1));
+std::int64_t Cursor::index(std::int64_t first, std::int64_t count, const char* what) {
+    const char* start = at_;
+    const auto last = first + count - 1;
+    if (const auto value = whole_number(last); value && *value >= first) return *value;
+    at_ = start;
+    if (count > 0) fail(std::string("a ") + what + " from " + std::to_string(first) + " to " + std::to_string(last));
     fail(std::string("no ") + what + ", as there are none");
 }
 
@@ -107,6 +110,12 @@ void SparseRows::finish_row() {
     if (!ascending_) sort_row();
     ascending_ = true;
     row_starts.push_back(static_cast<std::int64_t>(columns.size()));
+}
+
+void SparseRows::drop_unfinished_row() {
+    columns.resize(begin());
+    data.resize(begin());
+    ascending_ = true;
 }
 
 void SparseRows::sort_row() {

@@ -48,8 +48,8 @@ class Cursor {
     // The cursor then stands behind it, else it stays.
     std::optional<double> number();
     std::optional<std::int64_t> whole_number(std::int64_t most);
-    // An index below `bound`; anything else fails. `what` names it in the complaint.
-    std::int64_t index(std::int64_t bound, const char* what);
+    // One of `count` indices from `first` on; anything else fails. `what` names it in the complaint.
+    std::int64_t index(std::int64_t first, std::int64_t count, const char* what);
 
     // Throw, pointing at `position`, or here.
     [[noreturn]] void fail(const std::string& expected, const char* position) const;
@@ -85,6 +85,7 @@ struct SparseRows {
         data.push_back(value);
     }
     void finish_row();
+    void drop_unfinished_row();
 
    private:
     std::size_t begin() const { return static_cast<std::size_t>(row_starts.back()); }

@@ -2,13 +2,11 @@
 // `label,label feature:value feature:value`, all counted from 0.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "text.hpp"
+#include "labelled_rows.hpp"
 
 namespace labelweave {
 
@@ -16,10 +14,7 @@ struct XmcRows {
     std::int64_t n_rows = 0;
     std::int64_t n_features = 0;
     std::int64_t n_labels = 0;
-    SparseRows features;
-    // The labels of all rows, one after the other; row i has those from label_starts[i].
-    std::vector<std::int32_t> labels;
-    std::vector<std::int64_t> label_starts{0};
+    LabelledRows rows;
 };
 
 XmcRows parse_xmc(std::string_view text, const std::string& source);

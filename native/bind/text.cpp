@@ -29,6 +29,12 @@ using Columns = Owned<std::int32_t>;
 using Starts = Owned<std::int64_t>;
 using DomainList = std::vector<std::pair<std::vector<std::string>, std::vector<double>>>;
 
+std::tuple<Doubles, Columns, Starts, Columns, Starts> to_arrays(LabelledRows&& rows) {
+    return {to_numpy(std::move(rows.features.data)), to_numpy(std::move(rows.features.columns)),
+            to_numpy(std::move(rows.features.row_starts)), to_numpy(std::move(rows.labels)),
+            to_numpy(std::move(rows.label_starts))};
+}
+
 std::string_view view(const nb::bytes& text) { return {static_cast<const char*>(text.data()), text.size()}; }
 
 ArffColumns make_columns(std::vector<std::string> names, const std::vector<std::int64_t>& target,
@@ -74,9 +80,26 @@ std::tuple<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Doubles, Column
         nb::gil_scoped_release release;
         rows = parse_xmc(all, source);
     }
-    return {{rows.n_rows, rows.n_features, rows.n_labels}, to_numpy(std::move(rows.features.data)),
-            to_numpy(std::move(rows.features.columns)), to_numpy(std::move(rows.features.row_starts)),
-            to_numpy(std::move(rows.labels)), to_numpy(std::move(rows.label_starts))};
+    return std::tuple_cat(std::make_tuple(std::make_tuple(rows.n_rows, rows.n_features, rows.n_labels)),
+                          to_arrays(std::move(rows.rows)));
+}
+
+std::tuple<Doubles, Columns, Starts, Columns, Starts, std::int64_t, nb::bytes> labelled_lines(
+    const nb::bytes& text, std::size_t line, const std::string& source, std::int64_t n_features, std::int64_t n_labels,
+    std::int64_t first_feature, bool svmlight, bool skip_bad) {
+    require(n_features >= 0 && n_features <= most_columns, "n_features is out of range");
+    require(n_labels >= 0 && n_labels <= most_columns, "n_labels is out of range");
+    require(first_feature == 0 || first_feature == 1, "first_feature must be 0 or 1");
+    const RowFormat format{n_features, n_labels, first_feature, svmlight};
+    const auto all = view(text);
+    LabelledLines lines;
+    {
+        nb::gil_scoped_release release;
+        lines = parse_labelled_lines(all, line, source, format, skip_bad);
+    }
+    // It may quote bytes that are not UTF-8.
+    const nb::bytes complaint(lines.first_complaint.data(), lines.first_complaint.size());
+    return std::tuple_cat(to_arrays(std::move(lines.rows)), std::make_tuple(lines.n_bad, complaint));
 }
 
 // A ValueError whose text may quote bytes that are not UTF-8.
@@ -99,6 +122,10 @@ void bind_text(nb::module_& m) {
           "Parse what follows the @data line: (sparse, n_rows, data, columns, row_starts, labels).");
     m.def("parse_xmc", &xmc_rows, nb::arg("text"), nb::arg("source"),
           "Parse XMC text: ((n, D, L), data, columns, row_starts, labels, label_starts).");
+    m.def("parse_labelled_lines", &labelled_lines, nb::arg("text"), nb::arg("line"), nb::arg("source"),
+          nb::arg("n_features"), nb::arg("n_labels"), nb::arg("first_feature"), nb::arg("svmlight"),
+          nb::arg("skip_bad"),
+          "Parse lines of a stream of rows: (data, columns, row_starts, labels, label_starts, n_bad, complaint).");
 }
 
 }  // namespace labelweave::bind

@@ -9,7 +9,7 @@ import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
@@ -18,6 +18,23 @@ _DECOMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.decompress,
     ".bz2": bz2.decompress,
 }
+_OPENERS: dict[str, Callable[..., object]] = {
+    ".gz": gzip.open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+}
+# What reading a damaged compressed file raises.
+DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
+
+
+def is_compressed(path: FilePath) -> bool:
+    """Return whether a file's name ends in .gz, .xz or .bz2."""
+    return Path(path).suffix.lower() in _DECOMPRESSORS
+
+
+def open_bytes(path: FilePath) -> BinaryIO:
+    """Open a file for reading, decompressed on the way if its name ends in .gz, .xz or .bz2."""
+    return cast(BinaryIO, _OPENERS.get(Path(path).suffix.lower(), open)(path, "rb"))
 
 
 def read_bytes(path: FilePath) -> bytes:
@@ -29,7 +46,7 @@ def read_bytes(path: FilePath) -> bytes:
         return content
     try:
         return decompress(content)
-    except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+    except DAMAGED as error:
         raise ValueError(
             f"{path}: not a whole {path.suffix} file ({error}): fetch it again"
         ) from error
@@ -57,7 +74,7 @@ def plain_name(path: FilePath) -> str:
     'Imdb.arff'
     """
     path = Path(path)
-    return path.stem if path.suffix.lower() in _DECOMPRESSORS else path.name
+    return path.stem if is_compressed(path) else path.name
 
 
 def data_name(path: FilePath) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from labelweave.decision.expected_f import ExpectedF
+from labelweave.decision.labelling import Fixed, Labelling
 from labelweave.decision.losses import Decision, HammingLoss, SubsetLoss
+from labelweave.decision.sampled_f import SampledF
+from labelweave.decision.thresholds import CardinalityMatching, TunedThresholds
 from labelweave.inference import Inference
 
 
@@ -34,3 +38,36 @@ def resolve_decision(decision: str | Decision, inference: Inference | None = Non
             f"got {decision!r}"
         )
     return decision
+
+
+_LABELLINGS: dict[str, type[Labelling]] = {
+    "cmn": CardinalityMatching,
+    "sample": SampledF,
+    "expected_f": ExpectedF,
+    "fixed": Fixed,
+    "scut": TunedThresholds,
+}
+
+
+def resolve_labelling(labelling: str | Labelling) -> Labelling:
+    """Return the rule a name stands for; a rule is returned as it is.
+
+    Parameters
+    ----------
+    labelling : {"cmn", "sample", "expected_f", "fixed", "scut"} or Labelling
+        `CardinalityMatching`, `SampledF`, `ExpectedF`, `Fixed` at one half, `TunedThresholds`.
+
+    Examples
+    --------
+    >>> resolve_labelling("fixed")
+    Fixed(threshold=0.5)
+    """
+    if isinstance(labelling, Labelling):
+        return labelling
+    if isinstance(labelling, str) and labelling in _LABELLINGS:
+        return _LABELLINGS[labelling]()
+    names = ", ".join(map(repr, _LABELLINGS))
+    raise ValueError(
+        f"labelling must be one of {names} or a rule such as CardinalityMatching(); "
+        f"got {labelling!r}"
+    )

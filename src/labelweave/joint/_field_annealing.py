@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from labelweave._core import native
 from labelweave.joint._checks import Floats, Labels, derive_seed
 from labelweave.joint._field_tree import edges_of, strongest_forest, tree_logits
 from labelweave.joint.tree import TreeJoint
@@ -28,53 +29,17 @@ def anneal(
 ) -> tuple[Labels, Floats]:
     """Return (n, k, L) draws and their (n, k) log-weights, whose mean is Z / Z of the forest."""
     inside = edges_of(forest.parents) * coupling
-    walk = _Walk(scores, inside, coupling - inside, known, forest.sample(k, seed))
-    log_weight = np.zeros((len(scores), k))
-    for step in range(1, STEPS + 1):
-        log_weight += walk.outside_energy() / STEPS
-        uniforms = forest._uniforms(derive_seed(seed, step), k, scores.shape[1])
-        walk.sweep(uniforms, step / STEPS)
-    return walk.labels, log_weight
-
-
-class _Walk:
-    """States of all draws, and what their labels add to the log-odds of each other.
-
-    ``inside`` and ``outside`` are (n, k, L): the sums over positive neighbours within the forest
-    and beyond it.
-    """
-
-    def __init__(
-        self, scores: Floats, inside: Floats, outside: Floats, known: Labels, labels: Labels
-    ) -> None:
-        self.scores = scores
-        self.couplings = (inside, outside)
-        self.free = known < 0
-        self.labels = labels
-        self.inside, self.outside = (self._fields(coupling) for coupling in self.couplings)
-
-    def _fields(self, coupling: Floats) -> Floats:
-        out = np.zeros(self.labels.shape)
-        for label in range(self.labels.shape[2]):
-            active = self.labels[:, :, label] * self.free[:, None, label]
-            out += active[:, :, None] * coupling[label]
-        return out
-
-    def outside_energy(self) -> Floats:
-        """½ yᵀRy of the couplings R outside the forest, over labels that are not known."""
-        active = self.labels * self.free[:, None, :]
-        return np.asarray((active * self.outside).sum(axis=2) / 2)
-
-    def sweep(self, uniforms: Floats, strength: float) -> None:
-        """Draw every label anew given all others, the couplings outside at ``strength``."""
-        logit = np.log(uniforms) - np.log1p(-uniforms)
-        for label in range(self.labels.shape[2]):
-            log_odds = self.scores[:, None, label] + self.inside[:, :, label]
-            log_odds += strength * self.outside[:, :, label]
-            old = self.labels[:, :, label]
-            flips = ((logit[:, :, label] < log_odds) != (old == 1)) & self.free[:, None, label]
-            at = np.nonzero(flips)
-            sign = 1.0 - 2.0 * old[at]
-            self.labels[(*at, label)] ^= 1
-            self.inside[at] += sign[:, None] * self.couplings[0][label]
-            self.outside[at] += sign[:, None] * self.couplings[1][label]
+    labels, log_weight = forest.sample(k, seed), np.empty((len(scores), k))
+    seeds = np.array([derive_seed(seed, step) for step in range(STEPS)], dtype=np.uint64)
+    native.field_anneal(
+        scores,
+        inside,
+        coupling - inside,
+        known,
+        forest.row_ids,
+        seeds,
+        labels,
+        log_weight,
+        forest.n_threads,
+    )
+    return labels, log_weight

@@ -1,0 +1,178 @@
+"""Label a whole test set: one threshold a label, chosen with all rows in view.
+
+Measures such as macro F1 couple the rows of a test set, so the labels of one row are no longer a
+matter of that row alone. A `Labelling` looks at the scores of all rows and says above which score
+each label is given. It works with the scores of any model, and as ``decision=`` of any estimator of
+this library; `CardinalityMatching`, `SampledF`, `ExpectedF`, `TunedThresholds` and `Fixed` are the
+ones there are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave.joint import JointDistribution
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Labels: TypeAlias = npt.NDArray[np.int8]
+#: Given S, returns S label matrices (n, L) of the test rows, drawn from the model.
+Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
+
+
+class Labelling(ABC):
+    """A rule that chooses a threshold for each label from the scores of a test set.
+
+    Rows whose score is *above* the threshold get the label; a threshold of infinity gives it to
+    none, one of minus infinity to all. What a rule has to know from training is handed over by
+    `informed`, once; `thresholds` is then asked for every test set.
+
+    As the ``decision`` of an estimator it labels the rows passed to `predict` as one test set: the
+    labels of a row then depend on the rows beside it.
+
+    Examples
+    --------
+    >>> from labelweave.decision import CardinalityMatching, Labelling
+    >>> rule: Labelling = CardinalityMatching(rates=[0.5, 0.25])
+    >>> scores = [[0.9, 0.1], [0.8, 0.4], [0.3, 0.3], [0.2, 0.2]]
+    >>> rule.thresholds(scores)
+    array([0.55, 0.35])
+    >>> rule.label(scores).tolist()
+    [[1, 0], [1, 1], [0, 0], [0, 0]]
+    """
+
+    #: Whether `informed` needs scores of rows the model was not trained on.
+    needs_held_out: ClassVar[bool] = False
+
+    def informed(
+        self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+    ) -> Labelling:
+        """Return the rule with what training can tell it; rules without a need return themselves.
+
+        Parameters
+        ----------
+        rates : (L,) array
+            Share of the training rows that have each label.
+        held_out : (scores, labels), optional
+            Scores (n, L) of rows the model was not trained on, and their true labels (n, L); only
+            for rules with `needs_held_out`.
+        """
+        del rates, held_out
+        return self
+
+    @abstractmethod
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+        """Return the threshold of each label, (L,).
+
+        Parameters
+        ----------
+        scores : (n, L) array
+            The scores of the test rows, as a rule their marginal probabilities.
+        draw : callable, optional
+            ``draw(S)`` gives S label matrices of the test rows, drawn from the model; only
+            `SampledF` asks for it.
+        """
+
+    def label(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Labels:
+        """Return the labels of the test rows, (n, L) int8."""
+        values = check_scores(scores)
+        return apply_thresholds(values, self.thresholds(values, draw))
+
+    def __call__(self, joint: JointDistribution, /) -> Labels:
+        """Return the labels of the rows of a joint, taken as one test set; always the same ones."""
+        return self.label(joint.marginals(), lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
+
+
+@dataclass(frozen=True)
+class Fixed(Labelling):
+    """The same threshold for every label and every test set.
+
+    Parameters
+    ----------
+    threshold : float, default=0.5
+        One half suits probabilities, 0 suits decision values.
+
+    Examples
+    --------
+    >>> Fixed().label([[0.5, 0.6]])
+    array([[0, 1]], dtype=int8)
+    """
+
+    threshold: float = 0.5
+
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+        """Return `threshold` for each label, (L,)."""
+        del draw
+        return np.full(check_scores(scores).shape[1], float(self.threshold))
+
+
+def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels:
+    """Return 1 where a score is above the threshold of its label, (n, L) int8.
+
+    Parameters
+    ----------
+    scores : (n, L) array
+        A score for each row and label.
+    thresholds : (L,) array
+        One a label.
+
+    Examples
+    --------
+    >>> apply_thresholds([[0.2, 0.7]], [0.1, 0.7])
+    array([[1, 0]], dtype=int8)
+    """
+    values = check_scores(scores)
+    limits = np.asarray(thresholds, dtype=np.float64)
+    if limits.shape != values.shape[1:]:
+        raise ValueError(
+            f"thresholds must be one number for each of the {values.shape[1]} labels; "
+            f"got shape {limits.shape}"
+        )
+    return (values > limits).astype(np.int8)
+
+
+def check_scores(scores: npt.ArrayLike) -> Floats:
+    """Return scores as an (n, L) array, or complain."""
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"scores must be a matrix, rows by labels; got shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError("scores must be finite; some are infinite or NaN")
+    return values
+
+
+def check_probabilities(scores: npt.ArrayLike) -> Floats:
+    """Return scores that are probabilities as an (n, L) array, or complain."""
+    values = check_scores(scores)
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        raise ValueError(
+            "scores must be probabilities from 0 to 1 to have an expectation; "
+            f"they reach from {values.min():.4g} to {values.max():.4g}"
+        )
+    return values
+
+
+def cut_between(descending: Floats, n_above: int) -> float:
+    """Return a threshold that has the first `n_above` of the sorted scores above it, no other.
+
+    The middle between two scores, as far from both as can be; infinite where it has none to
+    separate.
+    """
+    if n_above == 0:
+        return np.inf
+    if n_above == len(descending):
+        return -np.inf
+    above, below = float(descending[n_above - 1]), float(descending[n_above])
+    middle = below + (above - below) / 2
+    return middle if middle < above else below  # neighbours among floats have no middle
+
+
+def possible_cuts(descending: Floats) -> npt.NDArray[np.int64]:
+    """Return how many scores can be above a threshold: equal scores are so together, or not."""
+    steps = 1 + np.flatnonzero(descending[1:] < descending[:-1])
+    return np.unique(np.concatenate([[0], steps, [len(descending)]])).astype(np.int64)

@@ -1,0 +1,62 @@
+"""How good the predictions were, had each batch been predicted before it was learned from."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Counts: TypeAlias = NDArray[np.int64]
+
+
+class PrequentialF1:
+    """Macro and micro F1 over all rows counted so far; labels may join on the way.
+
+    Examples
+    --------
+    >>> quality = PrequentialF1()
+    >>> quality.add(truth=np.array([[1], [0]]), given=np.array([[1], [1]]))
+    >>> quality.add(truth=np.array([[1, 1]]), given=np.array([[1, 1]]))
+    >>> quality.macro(), quality.micro()
+    (0.9, 0.8571428571428571)
+    """
+
+    def __init__(self) -> None:
+        #: For each label: rows that have it and were given it, that have it, that were given it.
+        self.found, self.true, self.given = (np.zeros(0, dtype=np.int64) for _ in range(3))
+
+    def add(self, truth: NDArray[Any], given: NDArray[Any]) -> None:
+        """Count a batch: (n, L) arrays of 0/1."""
+        missing = truth.shape[1] - len(self.found)
+        if missing > 0:
+            self.found, self.true, self.given = (
+                np.pad(counts, (0, missing)) for counts in (self.found, self.true, self.given)
+            )
+        self.found += np.count_nonzero(truth.astype(bool) & given.astype(bool), axis=0)
+        self.true += np.count_nonzero(truth, axis=0)
+        self.given += np.count_nonzero(given, axis=0)
+
+    def macro(self) -> float:
+        """Mean F1 of the labels that occurred or were given; nan before any did."""
+        both = self.true + self.given
+        f1 = 2 * self.found[both > 0] / both[both > 0]
+        return float(f1.mean()) if len(f1) else float("nan")
+
+    def micro(self) -> float:
+        """F1 over all labels together; nan before any occurred."""
+        both = int(self.true.sum() + self.given.sum())
+        return 2 * int(self.found.sum()) / both if both else float("nan")
+
+    def to_arrays(self) -> dict[str, Counts]:
+        """Return the counts by name."""
+        return {"found": self.found, "true": self.true, "given": self.given}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Counts]) -> PrequentialF1:
+        """Return the counts that `to_arrays` gave."""
+        quality = cls()
+        quality.found, quality.true, quality.given = (
+            np.array(arrays[name], dtype=np.int64) for name in ("found", "true", "given")
+        )
+        return quality

@@ -1,0 +1,136 @@
+"""What all rules for test sets share, and how estimators use them."""
+
+import numpy as np
+import pytest
+
+from labelweave.decision import (
+    CardinalityMatching,
+    ExpectedF,
+    Fixed,
+    Labelling,
+    SampledF,
+    TunedThresholds,
+    apply_thresholds,
+    resolve_labelling,
+)
+from labelweave.inference import Greedy
+from labelweave.joint import IndependentJoint
+from labelweave.models import BinaryRelevance, ChainEnsemble
+from labelweave.persistence import load, save
+
+RULES = {
+    "cmn": CardinalityMatching(rates=[0.2, 0.5, 0.9]),
+    "sample": SampledF(),
+    "expected_f": ExpectedF(),
+    "fixed": Fixed(0.4),
+    "scut": TunedThresholds(values=[0.3, 0.6, 0.2]),
+}
+
+
+def make_set(n=40, seed=0):
+    scores = np.random.default_rng(seed).uniform(size=(n, 3))
+
+    def draw(samples):
+        return (np.random.default_rng(7).uniform(size=(samples, *scores.shape)) < scores) * 1
+
+    return scores, draw
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_permuting_rows_permutes_labels(name):
+    scores, _ = make_set()
+    order = np.random.default_rng(3).permutation(len(scores))
+    drawn = make_set()[1](5)
+    given = RULES[name].label(scores, lambda _: drawn)
+    moved = RULES[name].label(scores[order], lambda _: drawn[:, order])
+    np.testing.assert_array_equal(given[order], moved)
+    assert given.dtype == np.int8
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_higher_score_never_loses_the_label(name):
+    scores, draw = make_set()
+    labels = RULES[name].label(scores, draw)
+    for s, y in zip(scores.T, labels.T, strict=True):
+        assert (np.diff(y[np.argsort(s)]) >= 0).all()
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_tiny_and_constant_test_sets(name, n, value):
+    scores = np.full((n, 3), value)
+    labels = RULES[name].label(scores, lambda s: np.ones((s, n, 3)))
+    assert labels.shape == (n, 3)
+    assert (labels == labels[:1]).all()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_names_stand_for_rules(name):
+    assert type(resolve_labelling(name)) is type(RULES[name])
+    assert resolve_labelling(RULES[name]) is RULES[name]
+
+
+@pytest.mark.parametrize("labelling", ["CMN", None, 0.5, CardinalityMatching])
+def test_unknown_rules(labelling):
+    with pytest.raises(ValueError, match="labelling must be one of 'cmn', 'sample'"):
+        resolve_labelling(labelling)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [([0.1, 0.2], "matrix"), ([[np.nan]], "finite"), ([[np.inf]], "finite")],
+)
+def test_bad_scores(scores, message):
+    for rule in RULES.values():
+        with pytest.raises(ValueError, match=f"scores must be .*{message}"):
+            rule.thresholds(scores)
+
+
+@pytest.mark.parametrize("rule", [ExpectedF(), SampledF()])
+def test_expectations_need_probabilities(rule):
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        rule.thresholds([[1.5]])
+
+
+def test_thresholds_must_fit_the_labels():
+    with pytest.raises(ValueError, match="each of the 2 labels"):
+        apply_thresholds([[0.1, 0.2]], [0.5])
+
+
+def sample():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    Y = (X[:, :3] + rng.normal(size=(120, 3)) > [0, 1, 1.5]).astype(int)
+    return X, Y
+
+
+@pytest.mark.parametrize("rule", [CardinalityMatching(), ExpectedF(), SampledF(), Fixed(0.3)])
+@pytest.mark.parametrize("model", [BinaryRelevance(C=1.0), ChainEnsemble(n_estimators=2, C=1.0)])
+def test_any_estimator_can_decide_by_a_rule(model, rule, tmp_path):
+    X, Y = sample()
+    model = model.__class__(**(model.get_params() | {"decision": rule})).fit(X, Y)
+    labels = model.predict(X[:60])
+    informed: Labelling = rule.informed(Y.mean(axis=0))
+    np.testing.assert_array_equal(labels, informed(model.predict_joint(X[:60])))
+    save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(X[:60]), labels)
+
+
+def test_matching_uses_the_weighted_frequencies():
+    X, Y = sample()
+    weights = np.where(Y[:, 0] == 1, 3.0, 1.0)
+    model = BinaryRelevance(C=1.0, decision=CardinalityMatching()).fit(X, Y, sample_weight=weights)
+    expected = np.average(Y[:, 0], weights=weights)
+    assert model.predict(X)[:, 0].mean() == pytest.approx(expected, abs=0.5 / len(X))
+
+
+def test_untuned_thresholds_are_refused_before_the_work():
+    X, Y = sample()
+    with pytest.raises(ValueError, match="TunedThresholds needs values="):
+        BinaryRelevance(decision=TunedThresholds()).fit(X, Y)
+
+
+def test_labels_are_those_of_the_marginals():
+    joint = IndependentJoint(np.array([[3.0, -1.0], [1.0, 2.0]]))
+    np.testing.assert_array_equal(Fixed()(joint), joint.mode(Greedy()).labels)
