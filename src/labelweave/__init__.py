@@ -8,6 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labelweave.baselines import (
+        InstanceBasedLogistic,
+        LaSVM,
+        MaxMarginOutputCoding,
+        MLkNN,
+        PairwiseCRF,
+        PassiveAggressive,
+        StackedRelevance,
+        ThresholdedSVM,
+    )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import HammingLoss, SubsetLoss, Vote
     from labelweave.evaluation import compare
@@ -57,14 +67,22 @@ __all__ = [
     "Greedy",
     "HammingLoss",
     "IndependentJoint",
+    "InstanceBasedLogistic",
     "JointDistribution",
+    "LaSVM",
+    "MLkNN",
+    "MaxMarginOutputCoding",
     "MeanField",
     "MixtureJoint",
     "Mode",
     "MonteCarlo",
+    "PairwiseCRF",
+    "PassiveAggressive",
+    "StackedRelevance",
     "SubsetLoss",
     "TableJoint",
     "Threshold",
+    "ThresholdedSVM",
     "TreeJoint",
     "Vote",
     "compare",
@@ -75,7 +93,16 @@ __all__ = [
 
 # Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
 _ROOMS: dict[str, tuple[str, ...]] = {
-    "baselines": (),
+    "baselines": (
+        "InstanceBasedLogistic",
+        "LaSVM",
+        "MLkNN",
+        "MaxMarginOutputCoding",
+        "PairwiseCRF",
+        "PassiveAggressive",
+        "StackedRelevance",
+        "ThresholdedSVM",
+    ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),

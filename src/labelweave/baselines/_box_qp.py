@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-MAX_SWEEPS = 1000
-
-
 def solve_boxes(
-    Q: Floats, linear: Floats, start: Floats | None = None, tolerance: float = 1e-9
+    Q: Floats,
+    linear: Floats,
+    start: Floats | None = None,
+    *,
+    tolerance: float = 1e-9,
+    max_sweeps: int = 1000,
 ) -> Floats:
     """Minimise yᵀQy − 2 cᵀy over [0, 1]^L for every row c of ``linear``, (n, L).
 
@@ -29,6 +31,8 @@ def solve_boxes(
         Where to begin; by default in the middle of the box.
     tolerance : float
         A row is done when a whole sweep moves none of its coordinates by more than this.
+    max_sweeps : int
+        When to stop in any case.
     """
     solution = np.full(linear.shape, 0.5) if start is None else start.copy()
     rows = np.arange(len(linear))
@@ -36,7 +40,7 @@ def solve_boxes(
     slope = -linear  # half the gradient
     for j in range(len(Q)):
         slope += y[:, j, None] * Q[j]
-    for _ in range(MAX_SWEEPS):
+    for _ in range(max_sweeps):
         moved = np.zeros(len(rows))
         for j, curvature in enumerate(np.diag(Q)):
             if curvature > 0:

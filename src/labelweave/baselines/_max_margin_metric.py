@@ -1,6 +1,6 @@
 """The metric on label vectors under which the truth is nearest to the prediction, by a margin.
 
-With codes z = Vᵀy predicted as VᵀŷI, where ŷ(x) are predictions of the labels, distances between
+With codes z = Vᵀy predicted as Vᵀŷ(x), where ŷ(x) are predictions of the labels, distances between
 codes are distances between label vectors in the metric Q = VVᵀ. Q minimises the convex
 
     ½ tr Q + w · mean_i max_y [Δ(y_i, y) + ‖y_i − ŷ_i‖²_Q − ‖y − ŷ_i‖²_Q],   Q ⪰ 0
@@ -22,7 +22,7 @@ from labelweave.baselines._box_qp import Floats, solve_boxes
 
 # Stop when the planes promise less than this share of the objective.
 TOLERANCE = 1e-3
-MAX_PLANES = 100
+MAX_PLANES = 60
 # A step is taken when it brings at least this share of what the planes promised.
 SUFFICIENT = 0.1
 
@@ -47,7 +47,8 @@ class MarginRisk:
     def violators(self, Q: Floats, start: Floats | None = None) -> Floats:
         """Return the vectors of the box that violate the margin most, (n, L)."""
         # Any vector gives a plane below the risk: these need not be exact to many digits.
-        return solve_boxes(Q, self.predicted @ Q + (1 - 2 * self.labels) / 2, start, 1e-4)
+        linear = self.predicted @ Q + (1 - 2 * self.labels) / 2
+        return solve_boxes(Q, linear, start, tolerance=1e-4, max_sweeps=40)
 
     def plane(self, worst: Floats) -> tuple[float, Floats]:
         """Return (a, G) with risk(Q) ≥ a + ⟨G, Q⟩ for all Q, an equality where they are worst."""

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave.baselines._field_objectives import FieldObjective, Floats
 

@@ -1,7 +1,8 @@
 """Many penalised logistic regressions that share X, solved at once (MATH section 1).
 
 `problem` says what is to be solved, `solver` solves it with the native engine, `path` chooses
-penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees.
+penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees,
+`layers` those that see estimates of the labels instead of the labels.
 """
 
 from labelweave.logistic.conditionals import (
@@ -10,6 +11,7 @@ from labelweave.logistic.conditionals import (
     fit_structures,
     structure_losses,
 )
+from labelweave.logistic.layers import fit_cross_fitted, fit_on_estimates
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
@@ -21,6 +23,8 @@ __all__ = [
     "Solutions",
     "choose_penalties",
     "fit_conditionals",
+    "fit_cross_fitted",
+    "fit_on_estimates",
     "fit_structures",
     "solve",
     "solve_problems",

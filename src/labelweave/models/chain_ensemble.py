@@ -98,10 +98,7 @@ class ChainEnsemble(MultiLabelClassifier):
     def _fit(
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
-        if not isinstance(self.n_estimators, (int, np.integer)) or self.n_estimators < 1:
-            raise ValueError(
-                f"n_estimators must be a positive whole number; got {self.n_estimators!r}"
-            )
+        self._count("n_estimators")
         seed = self._seed()
         random = np.random.default_rng(seed)
         self.orders_ = [random.permutation(self.n_labels_) for _ in range(self.n_estimators)]

@@ -78,21 +78,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         self._forget()
         X = self._features(X, reset=True)
-        labels, self._encoding = read_labels(y, X.shape[0])
-        self.classes_ = self._encoding.classes
-        self.n_labels_ = labels.shape[1]
-        if self._encoding.names is not None:
-            self.label_names_in_ = np.array(self._encoding.names, dtype=object)
-        if sample_weight is not None:
-            if not np.asarray(sample_weight).any():
-                raise ValueError("sample_weight is zero for every row: nothing is left to learn")
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-            # Not every learner ignores rows without weight; left out, they cannot disturb any.
-            kept = np.flatnonzero(sample_weight)
-            if len(kept) < len(labels):
-                X, labels, sample_weight = X[kept], labels[kept], sample_weight[kept]
+        labels, encoding = read_labels(y, X.shape[0])
+        self._adopt(encoding)
+        X, labels, sample_weight = self._weighted(X, labels, sample_weight)
         self._rates = np.average(labels, axis=0, weights=sample_weight)
         self._check_parameters()
         self._fit(X, labels, sample_weight)
@@ -120,6 +108,30 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
         """Learn from validated data."""
+
+    def _adopt(self, encoding: LabelEncoding) -> None:
+        """Take over what y said about the labels."""
+        self._encoding = encoding
+        self.classes_ = encoding.classes
+        self.n_labels_ = 1 if encoding.single else len(encoding.classes)
+        if encoding.names is not None:
+            self.label_names_in_ = np.array(encoding.names, dtype=object)
+
+    @staticmethod
+    def _weighted(
+        X: Any, labels: NDArray[np.int8], sample_weight: Any
+    ) -> tuple[Any, NDArray[np.int8], NDArray[np.float64] | None]:
+        """Return the weights checked, and the rows that have any."""
+        if sample_weight is None:
+            return X, labels, None
+        if not np.asarray(sample_weight).any():
+            raise ValueError("sample_weight is zero for every row: nothing is left to learn")
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        # Not every learner ignores rows without weight; left out, they cannot disturb any.
+        kept = np.flatnonzero(weight)
+        if len(kept) < len(labels):
+            X, labels, weight = X[kept], labels[kept], weight[kept]
+        return X, labels, weight
 
     def _check_parameters(self) -> None:
         """Check what only `predict` uses too: it fails early, not after the work."""
@@ -158,6 +170,13 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         if not is_number or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a positive number or 'cv'; got {value!r}")
         return float(value)
+
+    def _count(self, name: str) -> int:
+        """Return the parameter `name`: a whole number of 1 or more."""
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be a positive whole number; got {value!r}")
+        return int(value)
 
     def _tell(self, message: str) -> None:
         if self.verbose:
