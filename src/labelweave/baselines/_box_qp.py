@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+
 def solve_boxes(
     Q: Floats,
     linear: Floats,

@@ -140,9 +140,7 @@ class MaxMarginOutputCoding(LabelClassifier):
             risk = MarginRisk(Y, unseen, weight / weight.sum())
             self.codes_ = self._projections(learn_metric(risk, float(self.margin_weight)))
             self.regressions_ = _linear(fit_ridge(X, Y, weight, self.ridge_), Y.shape[1])
-        self._tell(
-            f"C = {self.C_:.4g}, ridge = {self.ridge_:.4g}, {self.codes_.shape[1]} codes"
-        )
+        self._tell(f"C = {self.C_:.4g}, ridge = {self.ridge_:.4g}, {self.codes_.shape[1]} codes")
 
     def _projections(self, metric: Floats) -> Floats:
         """Return V of Q = VVᵀ, its columns by decreasing length."""
