@@ -27,7 +27,7 @@ def data(seed=0, n=20, D=3, L=4, sparse=False):
 
 
 def brute_force(kind, field, parameters):
-    """The penalised loss from its definition, one row and one vector at a time."""
+    """Return the penalised loss from its definition, one row and one vector at a time."""
     W, b, v = field.unpack(parameters)
     V = field.matrix(v)
     X = field.X.toarray() if sp.issparse(field.X) else field.X
@@ -95,12 +95,12 @@ def test_a_known_field_is_recovered(likelihood):
     V = np.zeros((4, 4))
     V[0, 1] = V[1, 0] = 2.0
     V[1, 2] = V[2, 1] = -1.5
-    X = rng.normal(size=(12000, 2))
+    X = rng.normal(size=(5000, 2))
     Y = FieldJoint(X @ W.T - 0.3, V).sample(1, 0)[:, 0]
     model = PairwiseCRF(C=100.0, label_penalty=0.01, likelihood=likelihood).fit(X, Y)
-    np.testing.assert_allclose(model.field_.coupling, V, atol=0.2)
-    np.testing.assert_allclose(model.field_.weights, W, atol=0.15)
-    np.testing.assert_allclose(model.field_.intercept, -0.3, atol=0.15)
+    np.testing.assert_allclose(model.field_.coupling, V, atol=0.35)
+    np.testing.assert_allclose(model.field_.weights, W, atol=0.2)
+    np.testing.assert_allclose(model.field_.intercept, -0.3, atol=0.25)
     screened = PairwiseCRF(C=100.0, label_penalty=0.01, max_edges=2).fit(X, Y)
     assert {tuple(e) for e in np.argwhere(np.triu(screened.edges_))} == {(0, 1), (1, 2)}
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import LinearConstraint, minimize
 
 from labelweave.baselines._box_qp import Floats, solve_boxes
 
@@ -116,7 +116,7 @@ class _Bundle:
             jac=True,
             method="SLSQP",
             bounds=[(0.0, 1.0)] * n,
-            constraints={"type": "eq", "fun": lambda a: a.sum() - 1, "jac": lambda a: np.ones(n)},
+            constraints=LinearConstraint(np.ones((1, n)), 1.0, 1.0),
             options={"maxiter": 200, "ftol": 1e-10},
         )
         # Planes without a share do not carry the minimum; without them the next step is cheaper.

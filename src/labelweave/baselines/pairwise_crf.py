@@ -112,7 +112,10 @@ class PairwiseCRF(MultiLabelClassifier):
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
         exact = self._is_exact()
-        penalties = {"C": self._penalty("C"), "label_penalty": self._penalty("label_penalty")}
+        penalties: dict[str, Any] = {
+            "C": self._penalty("C"),
+            "label_penalty": self._penalty("label_penalty"),
+        }
         shared: dict[str, Any] = {
             "sample_weight": sample_weight,
             "seed": self._seed(),

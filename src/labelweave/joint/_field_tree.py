@@ -1,4 +1,4 @@
-"""Fields over forests: the strongest forest of a field, and a forest's field as a tree of labels."""
+"""Forests in fields: the strongest one, and a field over a forest as a tree of labels."""
 
 from __future__ import annotations
 
