@@ -152,7 +152,22 @@ class MaxMarginOutputCoding(LabelClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels whose code is nearest to the predicted one, (n, L) of 0/1."""
         check_is_fitted(self)
-        X = self._features(X, reset=False)
+        labels = (self._relaxed(self._features(X, reset=False)) > 0.5).astype(np.int8)
+        encoding: LabelEncoding = self._encoding
+        return encoding.decode(labels)
+
+    def decision_function(self, X: Any) -> Floats:
+        """How far each label of the relaxed solution is above one half, (n, L).
+
+        Between -0.5 and 0.5, positive where `predict` gives the label; many labels are at an end.
+        For a one-dimensional y: one value for each row, (n,).
+        """
+        check_is_fitted(self)
+        margins = self._relaxed(self._features(X, reset=False)) - 0.5
+        return margins[:, 0] if self._encoding.single else margins
+
+    def _relaxed(self, X: Any) -> Floats:
+        """Return the vectors of the box whose codes are nearest, (n, L)."""
         predicted = self.regressions_.scores(X, n_threads=self._n_threads())
         log_odds = self.classifiers_.scores(X, n_threads=self._n_threads())
         # ‖Vᵀ(y − ŷ)‖² − λ Σ_j y_j log-odds_j is yᵀQy − 2cᵀy with this c, up to a constant.
@@ -160,9 +175,7 @@ class MaxMarginOutputCoding(LabelClassifier):
         linear = float(self.decoding_weight) / 2 * log_odds
         for label in range(len(metric)):  # not a product of matrices: the same in every batch
             linear = linear + predicted[:, label, None] * metric[label]
-        labels = (solve_boxes(metric, linear) > 0.5).astype(np.int8)
-        encoding: LabelEncoding = self._encoding
-        return encoding.decode(labels)
+        return solve_boxes(metric, linear)
 
 
 def _linear(ridge: Any, n_labels: int) -> LinearConditionals:
