@@ -4,6 +4,7 @@
 namespace labelweave::bind {
 void bind_chain(nb::module_& m);
 void bind_edges(nb::module_& m);
+void bind_field(nb::module_& m);
 void bind_gibbs(nb::module_& m);
 void bind_logistic(nb::module_& m);
 void bind_online(nb::module_& m);
@@ -19,6 +20,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels of labelweave.";
     labelweave::bind::bind_chain(m);
     labelweave::bind::bind_edges(m);
+    labelweave::bind::bind_field(m);
     labelweave::bind::bind_gibbs(m);
     labelweave::bind::bind_logistic(m);
     labelweave::bind::bind_online(m);

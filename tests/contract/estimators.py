@@ -13,7 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 from labelweave.baselines import (
     InstanceBasedLogistic,
     LaSVM,
+    MaxMarginOutputCoding,
     MLkNN,
+    PairwiseCRF,
     PassiveAggressive,
     StackedRelevance,
     ThresholdedSVM,
@@ -112,6 +114,10 @@ CASES = {
     "iblr-features": Case(
         InstanceBasedLogistic(k=3, features=True), weighted=False, unsuited=_NEIGHBOURS
     ),
+    "crf": Case(PairwiseCRF()),
+    "crf-pseudo": Case(PairwiseCRF(C=1.0, label_penalty=0.1, likelihood="pseudo", max_edges=3)),
+    "mmoc": Case(MaxMarginOutputCoding()),
+    "mmoc-codes": Case(MaxMarginOutputCoding(C=1.0, ridge=1.0, n_codes=2)),
     "svm": Case(ThresholdedSVM(C=1.0, tol=1e-7, n_folds=3), bitwise=False),
     "svm-fixed": Case(ThresholdedSVM(C=1.0, tol=1e-7, labelling="fixed"), bitwise=False),
     # So many passes that every order of steps comes to the same machine.
@@ -186,6 +192,8 @@ SKLEARN_CHECKED = [
     MLkNN(),
     InstanceBasedLogistic(),
     InstanceBasedLogistic(features=True),
+    PairwiseCRF(),
+    MaxMarginOutputCoding(),
     # As close to the optimum as the checks look.
     ThresholdedSVM(C=1.0, tol=1e-10),
     LaSVM(passes=10, tol=1e-12),

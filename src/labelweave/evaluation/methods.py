@@ -70,6 +70,8 @@ METHODS: dict[str, Method] = {
     "chf": Method("StackedRelevance()", "binary relevance in two layers"),
     "mlknn": Method("MLkNN()", "Bayes' rule on the labels of ten neighbours"),
     "iblr": Method("InstanceBasedLogistic()", "logistic regression on the neighbours' labels"),
+    "mlcrf": Method("PairwiseCRF()", "conditional random field of label pairs"),
+    "mmoc": Method("MaxMarginOutputCoding()", "maximum-margin output codes, decoded by a QP"),
     "svm": Method("ThresholdedSVM()", "linear SVMs, thresholds by nested cross-validation"),
     "lasvm": Method("LaSVM()", "online SVMs in the dual, tuned thresholds"),
     "pa-online": Method("PassiveAggressive()", "passive-aggressive, thresholds by its own folds"),
