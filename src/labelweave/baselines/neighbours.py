@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KDTree
 from sklearn.utils.extmath import row_norms
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -76,8 +77,14 @@ def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Rows:
     if len(blocks) == 1:
         return nearest(blocks[0])
     # Blocks run side by side, and BLAS within each of them on one core.
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+    with _blas().limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
         return np.concatenate(list(pool.map(nearest, blocks)))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the BLAS in use; looking for it takes longer than a small search."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def count_labels(labels: NDArray[np.int8], neighbours: Rows) -> NDArray[np.int64]:
