@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from labelweave.baselines import InstanceBasedLogistic, MLkNN, StackedRelevance
 from labelweave.joint import IndependentJoint
 from labelweave.logistic.row_keys import assign_folds
+from labelweave.models import BinaryRelevance
 from tests.contract.samples import sample
 from tests.reference import neighbours as reference
 
@@ -71,6 +72,15 @@ def test_fewer_rows_than_neighbours(estimator, n):
     assert model.k_ == n - 1
     probability = model.predict_proba(TEST)
     assert ((probability > 0) & (probability < 1)).all()
+
+
+def test_both_layers_share_the_penalty_that_suits_the_first():
+    stacked = StackedRelevance().fit(TRAIN, LABELS)
+    single = BinaryRelevance().fit(TRAIN, LABELS)
+    assert stacked.C_ == stacked.first_layer_.C == stacked.second_layer_.C == single.C_
+    np.testing.assert_allclose(
+        stacked.first_layer_.scores(TEST), single.conditionals_.scores(TEST), atol=1e-6
+    )
 
 
 def test_answers_to_unseen_rows_earn_less_trust():
