@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KDTree
 from sklearn.utils.extmath import row_norms
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -26,8 +27,10 @@ Search = Callable[[Rows], Pairs]
 
 # Beyond so many features a tree visits nearly every leaf; scikit-learn draws the line here too.
 TREE_FEATURES = 15
-# Numbers that a block of work may hold at a time (16 MB).
-_BLOCK = 2_000_000
+# Numbers that a block of work holds at a time: few enough for a core's cache (2 MB), but so many
+# rows that a product of matrices is one.
+_BLOCK = 2**18
+_FEWEST_ROWS = 8
 
 
 def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Rows:
@@ -64,18 +67,24 @@ def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Rows:
         return np.empty((n_rows, 0), dtype=np.intp)
     low = isinstance(train, np.ndarray) and train.shape[1] <= TREE_FEATURES
     search = (_tree_search if low else _product_search)(train, X, k, alone)
-    size = max(1, _BLOCK // n_train)
+    size = max(_FEWEST_ROWS, _BLOCK // n_train)
     blocks = [np.arange(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
 
     def nearest(rows: Rows) -> Rows:
         with np.errstate(over="ignore", invalid="ignore"):
             return _chosen(train, X, rows, search(rows), k)
 
-    if n_threads == 1 or len(blocks) == 1:
-        return np.concatenate([nearest(block) for block in blocks])
+    if len(blocks) == 1:
+        return nearest(blocks[0])
     # Blocks run side by side, and BLAS within each of them on one core.
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+    with _blas().limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
         return np.concatenate(list(pool.map(nearest, blocks)))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the BLAS in use; looking for it takes longer than a small search."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def count_labels(labels: NDArray[np.int8], neighbours: Rows) -> NDArray[np.int64]:
@@ -92,7 +101,7 @@ def _rounding(n_features: int) -> float:
 
 
 def _product_search(train: Any, X: Any, k: int, alone: bool) -> Search:
-    """Search all training rows by ``|x|² + |t|² - 2 x·t``."""
+    """Search all training rows by ``|t|² - 2 x·t``, which is the squared distance but for |x|²."""
     lengths = row_norms(train, squared=True)
     own_lengths = lengths if alone else row_norms(X, squared=True)
     # Cancellation leaves errors of the size of the lengths, in either of two rows compared.
@@ -100,11 +109,9 @@ def _product_search(train: Any, X: Any, k: int, alone: bool) -> Search:
     transposed = train.T
 
     def search(rows: Rows) -> Pairs:
-        product = X[rows] @ transposed
+        product = (-2.0 * X[rows]) @ transposed
         distance = product if isinstance(product, np.ndarray) else product.toarray()
-        distance *= -2.0
         distance += lengths
-        distance += own_lengths[rows, None]
         if alone:
             distance[np.arange(len(rows)), rows] = np.inf
         limit = np.partition(distance, k - 1, axis=1)[:, k - 1] + slack[rows]

@@ -34,8 +34,8 @@ class StackedRelevance(MultiLabelClassifier):
         Into how many parts the rows are dealt for the answers to unseen rows; 1 takes the answers
         to rows that the first layer has learned from, as the method was first published.
     C : float or "cv", default="cv"
-        Inverse penalty of the features, common to all labels; "cv" chooses one for each layer by
-        cross-validated log-likelihood.
+        Inverse penalty of the features, common to all labels and both layers; "cv" chooses it by
+        the cross-validated log-likelihood of the first.
     label_penalty : float or "cv", default="cv"
         Penalty of the first layer's answers relative to the features'.
     decision : {"subset", "hamming"} or callable, default="subset"
@@ -53,7 +53,7 @@ class StackedRelevance(MultiLabelClassifier):
         Weights and intercepts; ``second_layer_.coupling[j, k]`` is what the first layer's answer
         for label k adds to the log-odds of label j.
     C_, label_penalty_ : float
-        The penalties of the second layer.
+        The penalties used.
 
     Examples
     --------
@@ -101,15 +101,20 @@ class StackedRelevance(MultiLabelClassifier):
         }
         self._uses_probability = self.outputs == "probability"
         self.first_layer_, scores = fit_cross_fitted(X, labels, C=C, n_folds=n_folds, **shared)
+        # The second layer's own C cannot be chosen from these answers: those of one fold all miss
+        # the same labels, which a large C learns to make up for, in held-out rows of the fold too,
+        # but not in new rows.
         self.second_layer_ = fit_on_estimates(
-            X, self._seen(scores), labels, C=C, label_penalty=label_penalty, **shared
+            X,
+            self._seen(scores),
+            labels,
+            C=self.first_layer_.C,
+            label_penalty=label_penalty,
+            **shared,
         )
         self.C_ = self.second_layer_.C
         self.label_penalty_ = self.second_layer_.label_penalty
-        self._tell(
-            f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
-            f"first layer's C = {self.first_layer_.C:.4g}"
-        )
+        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
 
     def _seen(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the first layer's answers as the second layer sees them."""
