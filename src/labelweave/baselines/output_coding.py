@@ -28,18 +28,26 @@ class MaxMarginOutputCoding(LabelClassifier):
     A label vector has the code z = Vᵀy. Linear regressions predict the code from the features, and
     the label vector is the one whose code is nearest. V is learned so that this works: the code of
     the truth must be nearer to the prediction than that of any other vector, by a margin that is
-    the number of wrong labels (Zhang and Schneider, ICML 2012). In Q = VVᵀ that is a convex problem
-    of metric learning with a constraint for every row and label vector. Cutting planes find the
-    constraints that matter, in the relaxation where label vectors may be anywhere in [0, 1]^L: the
-    most violated one is then a quadratic programme over a box.
+    the number of wrong labels. In Q = VVᵀ that is a convex problem of metric learning with a
+    constraint for every row and label vector. Cutting planes find the constraints that matter, in
+    the relaxation where label vectors may be anywhere in [0, 1]^L: the most violated one is then a
+    quadratic programme over a box.
 
-    As published: margin, metric learning with the trace as penalty, over-generated constraints and
-    cutting planes; codes together with classifiers of the labels themselves, weighed by
-    `decoding_weight`; decoding by a box-constrained quadratic programme and rounding. Different
-    here: the margin is asked for predictions of rows that the regressions did not learn from (five
-    folds), so that codes that only look predictable get no weight; a proximal term steadies the
-    cutting planes, which stop at a gap of a thousandth or 60 planes; the classifiers of the labels
-    are logistic, and decoding adds their log-odds to squared distances of codes as they are.
+    **A reconstruction.** The method is that of Zhang and Schneider, "Maximum margin output coding"
+    (ICML 2012), but only its abstract and texts by others could be consulted, so figures may differ
+    from those of its authors' program.
+
+    - From the abstract: codes that are both discriminative and predictable by a maximum-margin
+      formulation, its conversion to metric learning with exponentially many constraints, and their
+      relaxation together with cutting planes.
+    - From texts by others: codes are used along with classifiers of the labels themselves; decoding
+      is a quadratic programme over [0, 1]^L and rounding, with decoding weight 1.
+    - Ours: everything else. The margin counts wrong labels and distances are squared; the penalty
+      is the trace of Q; the margin is asked for predictions of rows that the regressions did not
+      learn from (five folds), so that codes that only look predictable get no weight; a proximal
+      term steadies the cutting planes, which stop at a gap of a thousandth or 60 planes; the
+      classifiers of the labels are logistic, and decoding adds their log-odds, times
+      `decoding_weight`, to the distances.
 
     Scores are distances, not probabilities: there is no ``predict_proba`` and no ``predict_joint``.
 
