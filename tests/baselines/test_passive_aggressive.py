@@ -154,7 +154,7 @@ def test_a_stream_of_one_class_names_both():
     assert set(model.predict(X)) == {"no"}
     model.partial_fit(X, target)
     assert set(model.predict(X)) == {"no", "yes"}
-    with pytest.raises(ValueError, match="two classes, the same in every batch"):
+    with pytest.raises(ValueError, match="only the classes 'no' and 'yes' in every batch"):
         model.partial_fit(X, np.where(target == "no", "no", "perhaps"))
 
 
@@ -162,8 +162,8 @@ def test_a_stream_of_one_class_names_both():
     ("rows", "labels", "message"),
     [
         (X[:, :3], Y, "3 features"),
-        (X, Y[:, :4], "y has 4 labels, but the batches before had 11"),
-        (X, Y[:, 0], "y must be a matrix of 11 labels"),
+        (X, Y[:, :4], "y has 4 labels, but the model has learned 11"),
+        (X, Y[:, 0], "y has 1 labels, but the model has learned 11"),
         (X, Y + 1, "only 0 and 1"),
     ],
 )

@@ -17,7 +17,7 @@ from labelweave.baselines.thresholded_svm import train_svms
 from labelweave.decision import Labelling, TunedThresholds
 from labelweave.logistic.row_keys import presentation_order
 from labelweave.logistic.solver import native_matrix
-from labelweave.models.labels import read_batch_labels
+from labelweave.models.batch_labels import read_batch_labels
 
 # Labels are worked on eight at a time.
 _LANES = 8

@@ -75,39 +75,6 @@ def read_labels(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
     return labels, LabelEncoding(np.tile([0, 1], (labels.shape[1], 1)), names)
 
 
-def read_batch_labels(
-    y: Any, n_rows: int, known: LabelEncoding | None, classes: Any = None
-) -> tuple[NDArray[np.int8], LabelEncoding]:
-    """Labels of a batch of a stream, and the encoding: the known one, or that of the first batch.
-
-    `classes` are the two values of a one-dimensional y, for a first batch that has only one.
-    """
-    labels, encoding = read_labels(y, n_rows)
-    if not encoding.single:
-        if known is None:
-            return labels, encoding
-        if known.single or known.classes.shape != encoding.classes.shape:
-            n_known = 1 if known.single else len(known.classes)
-            raise ValueError(
-                f"y has {labels.shape[1]} labels, but the batches before had {n_known}"
-            )
-        if encoding.names is not None and known.names not in (None, encoding.names):
-            raise ValueError("the label names of y are not those of the batches before")
-        return labels, known
-    if known is not None and not known.single:
-        raise ValueError(f"y must be a matrix of {len(known.classes)} labels, as before")
-    values = known.classes if known is not None else classes
-    if values is None:
-        if len(encoding.classes) < 2:
-            raise ValueError("the first batch has only one class in y: name both in classes=")
-        return labels, encoding
-    both = np.unique(np.asarray(values))
-    if len(both) != 2 or not np.isin(encoding.classes, both).all():
-        raise ValueError(f"y must have two classes, the same in every batch; got {both.tolist()}")
-    positive = np.asarray(y).ravel() == both[1]
-    return positive.reshape(-1, 1).astype(np.int8), LabelEncoding(both)
-
-
 def _read_single(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
     if y.ndim != 1:
         raise ValueError(

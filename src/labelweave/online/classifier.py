@@ -13,9 +13,10 @@ from labelweave.decision import Decision, Labelling, resolve_labelling
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.batch_labels import read_batch_labels
 from labelweave.models.labels import LabelEncoding
 from labelweave.online.bias_mixture import bias_mixture
-from labelweave.online.growing import batch_features, batch_labels
+from labelweave.online.growing import batch_features
 from labelweave.online.merge import merge_states
 from labelweave.online.order import pass_order
 from labelweave.online.settings import OnlineSettings
@@ -204,7 +205,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
             threads = self._n_threads()
             X = batch_features(self, X)
             known = before.get("_encoding")
-            labels, encoding = batch_labels(y, X.shape[0], known, classes)
+            labels, encoding = read_batch_labels(y, X.shape[0], known, classes, may_grow=True)
             seed = self._seed() if known is None else self._draws
         except BaseException:
             self.__dict__.clear()
