@@ -119,7 +119,8 @@ def _product_search(train: Any, X: Any, k: int, alone: bool) -> Search:
         candidate = ~(distance > limit[:, None])
         if alone:
             candidate[np.arange(len(rows)), rows] = False
-        query, found = np.nonzero(candidate)
+        # Positions in the flattened array are found several times faster than pairs.
+        query, found = np.divmod(np.flatnonzero(candidate), len(lengths))
         return rows[query], found
 
     return search
