@@ -165,12 +165,11 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     def _fit(
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
-        if isinstance(self.passes, bool) or self.passes not in range(1, 1 << 31):
-            raise ValueError(f"passes must be a whole number from 1; got {self.passes!r}")
+        passes = self._count("passes")
         self._labelling()
         self._draws = self._seed()
         state = OnlineState(X.shape[1], labels.shape[1], settings=self.settings())
-        for number in range(int(self.passes)):
+        for number in range(passes):
             order = pass_order(X, labels, sample_weight, self._draws + number, self.shuffle)
             for first in range(0, len(order), _BATCH):
                 rows = order[first : first + _BATCH]
