@@ -24,13 +24,12 @@ except KeyboardInterrupt:
 COMMON = "labelling='fixed', shuffle=False"
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(
-    ("model", "busy"),
+    ("model", "busy", "n_jobs"),
     [
-        ("LaSVM(C=100.0, tol=1e-9, passes=1000", 40),
-        ("LaSVM(C=100.0, tol=1e-9, passes=1000", 1),
-        ("PassiveAggressive(C=1.0, passes=20_000", 40),
+        ("LaSVM(C=100.0, tol=1e-9, passes=1000", 40, 1),
+        ("LaSVM(C=100.0, tol=1e-9, passes=1000", 1, 2),
+        ("PassiveAggressive(C=1.0, passes=20_000", 40, 2),
     ],
 )
 def test_long_training_can_be_interrupted(model, busy, n_jobs):

@@ -1,5 +1,7 @@
 """Fields of pairwise couplings, where they are forests, tables, or neither."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -136,32 +138,33 @@ def test_annealed_draws_find_normaliser_and_marginals(scale):
     assert np.abs(marginals - truth).max() < 0.06
 
 
+@cache
+def energies_of_many_labels():
+    """All energies, label by label: bit j of a column is label j."""
+    joint, out = TestManyLabels.joint, np.zeros((2, 1))
+    for label in range(21):
+        pairs = label_vectors(label) @ joint.coupling[label, :label]
+        out = np.concatenate([out, out + joint.scores[:, label, None] + pairs], axis=1)
+    return out
+
+
+@cache
+def truth_of_many_labels():
+    """Marginals, log-normaliser and log-probability of the mode."""
+    table = energies_of_many_labels()
+    log_z = np.logaddexp.reduce(table, axis=1)
+    probability = np.exp(table - log_z[:, None])
+    marginals = [probability.reshape(2, -1, 2, 2**j)[:, :, 1].sum(axis=(1, 2)) for j in range(21)]
+    return np.stack(marginals, axis=1), log_z, table.max(axis=1) - log_z
+
+
 class TestManyLabels:
     """Twenty-one labels all coupled: too many for tables, few enough for an oracle."""
 
     joint = field(21, n=2, scale=0.5, seed=4)
 
-    @pytest.fixture(scope="class")
-    def table(self):
-        """All energies, label by label: bit j of a column is label j."""
-        out = np.zeros((2, 1))
-        for label in range(21):
-            pairs = label_vectors(label) @ self.joint.coupling[label, :label]
-            more = self.joint.scores[:, label, None] + pairs
-            out = np.concatenate([out, out + more], axis=1)
-        return out
-
-    @pytest.fixture(scope="class")
-    def truth(self, table):
-        log_z = np.logaddexp.reduce(table, axis=1)
-        probability = np.exp(table - log_z[:, None])
-        marginals = [
-            probability.reshape(2, -1, 2, 2**j)[:, :, 1].sum(axis=(1, 2)) for j in range(21)
-        ]
-        return np.stack(marginals, axis=1), log_z, table.max(axis=1) - log_z
-
-    def test_estimates_state_their_error(self, truth):
-        marginals, log_z, _ = truth
+    def test_estimates_state_their_error(self):
+        marginals, log_z, _ = truth_of_many_labels()
         estimate = self.joint.estimate("marginals")
         assert not estimate.exact.any()
         assert (np.abs(estimate.value - marginals) <= 5 * estimate.standard_error).all()
@@ -172,8 +175,8 @@ class TestManyLabels:
         draws = self.joint.sample(2000, 0)
         assert np.abs(draws.mean(axis=1) - marginals).max() < 0.08
 
-    def test_the_mode_is_found_and_proven(self, truth):
-        _, log_z, best = truth
+    def test_the_mode_is_found_and_proven(self):
+        _, log_z, best = truth_of_many_labels()
         shift = self.joint.log_normaliser().value - log_z
         for found in (self.joint.mode(), Auto()(self.joint), BestFirst()(self.joint)):
             assert found.optimal.all()
@@ -184,9 +187,9 @@ class TestManyLabels:
         greedy = Greedy()(self.joint)
         assert (greedy.upper_bound + shift >= best - 1e-9).all()
 
-    def test_top_is_bounded(self, table):
+    def test_top_is_bounded(self):
         top = self.joint.top(3)
-        table = np.sort(table, axis=1)[:, ::-1]
+        table = np.sort(energies_of_many_labels(), axis=1)[:, ::-1]
         shift = self.joint.log_normaliser().value
         assert (top.upper_bound + shift >= table[:, 3] - 1e-9).all()
         exact = top.exact

@@ -23,7 +23,6 @@ from labelweave.decision import (
     tune_thresholds,
 )
 from labelweave.models.label_classifier import LabelClassifier
-from labelweave.models.labels import LabelEncoding
 
 # C times the mean square of a row: what "cv" chooses from. For rows of unit length C itself.
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -96,11 +95,6 @@ class ThresholdClassifier(LabelClassifier):
         self._tell(f"C = {self.C_:.4g}")
         self._learn(X, labels, weight)
         self._informed = self._inform(self._held_out(X, labels, weight, held_out))
-
-    def _adopt(self, encoding: LabelEncoding) -> None:
-        super()._adopt(encoding)
-        if not encoding.single:  # where there are decision values, scikit-learn counts labels there
-            self.classes_ = np.arange(self.n_labels_)
 
     def _rule(self) -> Labelling:
         rule: Labelling = self._informed

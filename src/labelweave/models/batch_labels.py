@@ -77,7 +77,6 @@ def _single_labels(
     if len(both) != 2:
         raise ValueError(f"classes must be the two values of y; got {classes!r}")
     if not np.isin(encoding.classes, both).all():
-        raise ValueError(
-            f"y must contain only the classes {both[0]!r} and {both[1]!r} in every batch"
-        )
+        first, second = both.tolist()
+        raise ValueError(f"y must contain only the classes {first!r} and {second!r} in every batch")
     return (y == both[1]).reshape(-1, 1).astype(np.int8), LabelEncoding(both)

@@ -43,7 +43,8 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     label_names_in_ : (L,) array of str
         The columns of y, when y is a data frame.
     classes_ : (L, 2) array
-        The values of each label; the two classes when y is one-dimensional.
+        The values of each label; the two classes when y is one-dimensional. Estimators with a
+        ``decision_function`` have the numbers of the labels here, (L,), as scikit-learn wants.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -119,6 +120,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._encoding = encoding
         self.classes_ = encoding.classes
         self.n_labels_ = 1 if encoding.single else len(encoding.classes)
+        # Beside decision values, scikit-learn takes classes_ for the numbers of the labels.
+        if not encoding.single and hasattr(self, "decision_function"):
+            self.classes_ = np.arange(self.n_labels_)
         if encoding.names is not None:
             self.label_names_in_ = np.array(encoding.names, dtype=object)
 
