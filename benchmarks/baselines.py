@@ -53,7 +53,8 @@ class System:
     Attributes
     ----------
     ours, theirs
-        Make a fresh estimator, ours for a given `n_jobs`; theirs is only asked for where `needs` is installed.
+        Make a fresh estimator, ours for a given `n_jobs`; theirs is only asked for where `needs`
+        is installed.
     peer
         The name of theirs in the table.
     needs
