@@ -134,10 +134,14 @@ def fit_cross_fitted(
     total = np.ones(len(problems.targets))
     if problems.total_weight is not None:
         total = problems.total_weight
-    fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
-    solutions = _fit_folds(problems, fold, n_folds, total, chosen.C, n_threads)
+    fold: NDArray[np.intp] = np.zeros(len(total), dtype=np.intp)
+    if n_folds > 1:
+        fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
+    # A single fold would leave out all rows.
+    left_out = np.arange(n_folds) if n_folds > 1 else np.empty(0, dtype=np.intp)
+    solutions = _fit_folds(problems, fold, left_out, total, chosen.C, n_threads)
     n_labels = problems.n_problems
-    *parts, whole = np.split(np.arange((n_folds + 1) * n_labels), n_folds + 1)
+    *parts, whole = np.split(np.arange((len(left_out) + 1) * n_labels), len(left_out) + 1)
     conditionals = LinearConditionals(
         solutions.coef[whole],
         solutions.intercept[whole],
@@ -146,7 +150,7 @@ def fit_cross_fitted(
         chosen.label_penalty,
     )
     scores = conditionals.scores(problems.X, n_threads=n_threads)
-    for number, part in enumerate(parts if n_folds > 1 else []):
+    for number, part in zip(left_out, parts, strict=True):
         rows = np.flatnonzero(fold == number)
         coef, intercept = solutions.coef[part], solutions.intercept[part]
         scores[rows] = linear_scores(problems.X[rows], coef, intercept, n_threads)
@@ -156,21 +160,22 @@ def fit_cross_fitted(
 def _fit_folds(
     problems: LogisticProblems,
     fold: NDArray[np.intp],
-    n_folds: int,
+    left_out: NDArray[np.intp],
     total: Floats,
     C: float,
     n_threads: int,
 ) -> Solutions:
-    """Solve the problems without each fold in turn, and last with all rows."""
+    """Solve the problems with each fold left out in turn, and last with all rows."""
     # A row left out has no weight, so the problems of all folds share X.
-    inside = fold[:, None] != np.arange(n_folds)
+    inside = fold[:, None] != left_out
+    n_fits = len(left_out) + 1
     solutions = solve_problems(
         replace(
             problems,
-            target_of=np.tile(problems.target_of, n_folds + 1),
-            C=np.full(((n_folds + 1) * problems.n_problems, 1), C),
+            target_of=np.tile(problems.target_of, n_fits),
+            C=np.full((n_fits * problems.n_problems, 1), C),
             weights=np.column_stack([np.where(inside, total[:, None], 0.0), total]),
-            weight_of=np.repeat(np.arange(n_folds + 1, dtype=np.int32), problems.n_problems),
+            weight_of=np.repeat(np.arange(n_fits, dtype=np.int32), problems.n_problems),
             total_weight=total,
         ),
         tol=_TOLERANCE,
