@@ -44,7 +44,9 @@ SHOWN_ELSEWHERE = {
 def layers() -> list[str]:
     with CONFIGURATION.open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    return [layer for contract in contracts for layer in contract["layers"]]
+    # Rooms on one line are siblings, none of which may import another.
+    lines = [line for contract in contracts for line in contract["layers"]]
+    return [layer.strip() for line in lines for layer in line.split("|")]
 
 
 def public(room: str) -> dict[str, object]:
@@ -98,7 +100,9 @@ def test_public_names_are_documented(room):
     assert without_example == SHOWN_ELSEWHERE.get(room, set())
 
 
-@pytest.mark.parametrize("room", ["decision", "inference", "joint", "models", "persistence"])
+@pytest.mark.parametrize(
+    "room", ["baselines", "decision", "inference", "joint", "models", "persistence"]
+)
 def test_every_parameter_is_documented(room):
     """What users construct names each parameter in its docstring."""
     missing = [

@@ -4,11 +4,13 @@
 namespace labelweave::bind {
 void bind_chain(nb::module_& m);
 void bind_edges(nb::module_& m);
+void bind_field(nb::module_& m);
 void bind_gibbs(nb::module_& m);
 void bind_logistic(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_search(nb::module_& m);
+void bind_support_vectors(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_tree_search(nb::module_& m);
@@ -18,11 +20,13 @@ NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels of labelweave.";
     labelweave::bind::bind_chain(m);
     labelweave::bind::bind_edges(m);
+    labelweave::bind::bind_field(m);
     labelweave::bind::bind_gibbs(m);
     labelweave::bind::bind_logistic(m);
     labelweave::bind::bind_online(m);
     labelweave::bind::bind_random(m);
     labelweave::bind::bind_search(m);
+    labelweave::bind::bind_support_vectors(m);
     labelweave::bind::bind_text(m);
     labelweave::bind::bind_tree(m);
     labelweave::bind::bind_tree_search(m);

@@ -8,6 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labelweave.baselines import (
+        InstanceBasedLogistic,
+        LaSVM,
+        MaxMarginOutputCoding,
+        MLkNN,
+        PairwiseCRF,
+        PassiveAggressive,
+        StackedRelevance,
+        ThresholdedSVM,
+    )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import HammingLoss, SubsetLoss, Vote
     from labelweave.evaluation import compare
@@ -27,6 +37,7 @@ if TYPE_CHECKING:
     )
     from labelweave.joint import (
         ChainJoint,
+        FieldJoint,
         GeneralChain,
         IndependentJoint,
         JointDistribution,
@@ -62,20 +73,29 @@ __all__ = [
     "Dataset",
     "EpsilonApproximate",
     "Exhaustive",
+    "FieldJoint",
     "GeneralChain",
     "Gibbs",
     "Greedy",
     "HammingLoss",
     "IndependentJoint",
+    "InstanceBasedLogistic",
     "JointDistribution",
+    "LaSVM",
+    "MLkNN",
+    "MaxMarginOutputCoding",
     "MeanField",
     "MixtureJoint",
     "Mode",
     "MonteCarlo",
+    "PairwiseCRF",
+    "PassiveAggressive",
+    "StackedRelevance",
     "Structure",
     "SubsetLoss",
     "TableJoint",
     "Threshold",
+    "ThresholdedSVM",
     "TreeEnsemble",
     "TreeJoint",
     "TreeMixture",
@@ -88,7 +108,17 @@ __all__ = [
 ]
 
 # Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
-_ROOMS = {
+_ROOMS: dict[str, tuple[str, ...]] = {
+    "baselines": (
+        "InstanceBasedLogistic",
+        "LaSVM",
+        "MLkNN",
+        "MaxMarginOutputCoding",
+        "PairwiseCRF",
+        "PassiveAggressive",
+        "StackedRelevance",
+        "ThresholdedSVM",
+    ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("HammingLoss", "SubsetLoss", "Vote"),
     "evaluation": ("compare",),
@@ -108,6 +138,7 @@ _ROOMS = {
     ),
     "joint": (
         "ChainJoint",
+        "FieldJoint",
         "GeneralChain",
         "IndependentJoint",
         "JointDistribution",

@@ -28,6 +28,11 @@ def chain_sample(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, Non
 def weigh_edges(train_x: Matrix, held_x: Matrix, train_labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], held_labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], train_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], held_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], C: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_penalty: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], tolerance: float, max_iterations: int, n_threads: int, alone: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pair: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_failed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Weigh every label as the parent of every other; see native/edges.hpp."""
 
+def field_anneal(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], inside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], outside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seeds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], log_weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Anneal draws from the inside couplings to all of them, in place, and fill in their log-weights.
+    """
+
 def chain_gibbs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, first_draw: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], best_gain: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], samples: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """
     Resample all labels that are not known, best_gain.shape[1] times, from the state in labels.
@@ -99,6 +104,19 @@ def chain_beam(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None)
     """
     Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.
     """
+
+def passive_aggressive(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> None:
+    """
+    Learn from the rows in their order; scores get what each row was given before it was learned.
+    """
+
+def lasvm(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: float | None, tolerance: float, max_steps: int, room: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> list[tuple[list[int], list[float], float, float, bool]]:
+    """
+    Online support vector machines, RBF if there is a gamma: (support, alpha, intercept, objective, converged) of each label.
+    """
+
+def kernel_matrix(a: Matrix, b: Matrix, gamma: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+    """Fill out with exp(-gamma |a_i - b_j|^2)."""
 
 def parse_arff_rows(text: bytes, offset: int, line: int, source: str, names: Sequence[str], target: Sequence[int], domain: Sequence[int], domains: Sequence[tuple[Sequence[str], Sequence[float]]]) -> tuple[bool, int, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C')]]:
     """

@@ -27,7 +27,8 @@ def test_help_lists_the_commands_and_version_tells_it(run):
     assert run("--version").stdout == f"labelweave {labelweave.__version__}\n"
 
 
-def test_the_catalogue(run):
+def test_the_catalogue(run, monkeypatch):
+    monkeypatch.delenv("LABELWEAVE_DATA", raising=False)
     result = run("datasets")
     assert result.exit_code == 0
     (emotions,) = (line for line in result.stdout.splitlines() if line.startswith("emotions"))

@@ -13,6 +13,14 @@ from labelweave.datasets import load
 from labelweave.evaluation import Comparison, IterativeStratification, make_methods
 from tests.cli.conftest import NEIGHBOURS, PRIOR
 
+# Classifiers of scikit-learn, by the form of what they know of probabilities.
+FOREIGN = {
+    "list of tables": "sklearn.ensemble.RandomForestClassifier(n_estimators=3)",
+    "one table": "sklearn.neural_network.MLPClassifier(max_iter=2000, hidden_layer_sizes=[4])",
+    "a chain": "sklearn.multioutput.ClassifierChain(estimator=sklearn.naive_bayes.GaussianNB())",
+    "none": "sklearn.linear_model.RidgeClassifier",
+    "none, inside": "sklearn.multioutput.MultiOutputClassifier(estimator=sklearn.svm.LinearSVC())",
+}
 BROKEN = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=-1)"
 
 
@@ -68,6 +76,20 @@ def test_choices_reach_the_comparison(run, table, tmp_path):
     assert content["scale"] == "False"
     assert content["splitter"] == "KFold(n_splits=2, random_state=0, shuffle=True)"
     assert "corrected t-test" in result.stdout
+
+
+@pytest.mark.parametrize("form", FOREIGN)
+def test_any_multi_label_classifier_of_scikit_learn_joins(run, table, form):
+    """It has its figures; the log-likelihood, which only a joint distribution gives, has a dash."""
+    result = run(
+        *("compare", table, "--labels", "last:3", "-k", 2, "-j", 1),
+        *("-m", f"mlknn,{FOREIGN[form]}", "--metrics", "exact_match,cll_loss_row"),
+    )
+    assert result.exit_code == 0, result.stderr
+    lines = {line[:14].strip(): line for line in result.stdout.splitlines()}
+    assert lines["exact match"].count("±") == 2
+    assert lines["CLL-loss / row"].count("±") == 1
+    assert "–" in lines["CLL-loss / row"]
 
 
 def test_a_method_that_fails_is_told_and_the_others_are_shown(run, table):

@@ -10,6 +10,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from labelweave.baselines import (
+    InstanceBasedLogistic,
+    LaSVM,
+    MaxMarginOutputCoding,
+    MLkNN,
+    PairwiseCRF,
+    PassiveAggressive,
+    StackedRelevance,
+    ThresholdedSVM,
+)
 from labelweave.decision import Vote
 from labelweave.inference import Greedy
 from labelweave.models import (
@@ -17,7 +27,7 @@ from labelweave.models import (
     ChainEnsemble,
     ChainMixture,
     ClassifierChain,
-    MultiLabelClassifier,
+    LabelClassifier,
     TreeEnsemble,
     TreeMixture,
     TreeNetwork,
@@ -36,14 +46,17 @@ class Case:
     bitwise
         Whether batches give the same bits; a base classifier that multiplies matrices by BLAS
         rounds differently for different numbers of rows.
+    weighted
+        Whether `fit` takes sample weights; where they have no meaning, it has no such argument.
     trusted
         Types of a foreign base classifier that `persistence.load` has to be told to trust.
     unsuited
         Inputs that a foreign base classifier cannot learn from, with the reason.
     """
 
-    estimator: MultiLabelClassifier
+    estimator: LabelClassifier
     bitwise: bool = True
+    weighted: bool = True
     trusted: tuple[str, ...] = ()
     unsuited: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -72,6 +85,8 @@ _PROBIT = {
     "known counts": "a label without positives is learned like any other",
 }
 
+_NEIGHBOURS = {"identical rows": "the first rows are everyone's neighbours but their own"}
+
 CASES = {
     "br": Case(BinaryRelevance()),
     "br-C1": Case(BinaryRelevance(C=1.0)),
@@ -90,6 +105,27 @@ CASES = {
     ),
     "ensemble-bayes": Case(
         ChainEnsemble(n_estimators=2, base=BernoulliNB()), unsuited=_RESAMPLED_BAYES
+    ),
+    "stacked": Case(StackedRelevance()),
+    "stacked-labels": Case(StackedRelevance(outputs="label", n_folds=3, C=1.0, label_penalty=0.1)),
+    "stacked-seen": Case(StackedRelevance(n_folds=1, C=1.0, label_penalty=0.1)),
+    "mlknn": Case(MLkNN(k=3), weighted=False, unsuited=_NEIGHBOURS),
+    "iblr": Case(InstanceBasedLogistic(k=3), weighted=False, unsuited=_NEIGHBOURS),
+    "iblr-features": Case(
+        InstanceBasedLogistic(k=3, features=True), weighted=False, unsuited=_NEIGHBOURS
+    ),
+    "crf": Case(PairwiseCRF()),
+    "crf-pseudo": Case(PairwiseCRF(C=1.0, label_penalty=0.1, likelihood="pseudo", max_edges=3)),
+    "mmoc": Case(MaxMarginOutputCoding()),
+    "mmoc-codes": Case(MaxMarginOutputCoding(C=1.0, ridge=1.0, n_codes=2)),
+    "svm": Case(ThresholdedSVM(C=1.0, tol=1e-7, n_folds=3), bitwise=False),
+    "svm-fixed": Case(ThresholdedSVM(C=1.0, tol=1e-7, labelling="fixed"), bitwise=False),
+    # So many passes that every order of steps comes to the same machine.
+    "lasvm": Case(LaSVM(passes=5, tol=1e-8), bitwise=False),
+    "lasvm-rbf": Case(LaSVM(kernel="rbf", passes=5, tol=1e-8), bitwise=False),
+    "pa-online": Case(PassiveAggressive(n_folds=3)),
+    "pa-batch": Case(
+        PassiveAggressive(tuned_with="batch", C=1.0, tol=1e-7, n_folds=3), bitwise=False
     ),
     "chain-logistic": Case(ClassifierChain(base=_LOGISTIC), bitwise=False),
     "chain-tree": Case(ClassifierChain(base=_TREE), trusted=("sklearn.tree._tree.Tree",)),
@@ -152,4 +188,16 @@ SKLEARN_CHECKED = [
     ChainMixture(),
     TreeEnsemble(n_estimators=3, bootstrap=False),
     BayesianOnlineClassifier(labelling=None),
+    StackedRelevance(),
+    MLkNN(),
+    InstanceBasedLogistic(),
+    InstanceBasedLogistic(features=True),
+    PairwiseCRF(),
+    MaxMarginOutputCoding(),
+    # As close to the optimum as the checks look.
+    ThresholdedSVM(C=1.0, tol=1e-10),
+    LaSVM(passes=10, tol=1e-12),
+    LaSVM(kernel="rbf", passes=10, tol=1e-12),
+    PassiveAggressive(),
+    PassiveAggressive(tuned_with="batch", C=1.0, tol=1e-10),
 ]

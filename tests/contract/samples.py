@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,3 +30,22 @@ def all_vectors(n_labels: int) -> NDArray[np.int8]:
     """All 2^L label vectors."""
     codes = np.arange(2**n_labels)
     return ((codes[:, None] >> np.arange(n_labels)) & 1).astype(np.int8)
+
+
+def is_probabilistic(model: Any) -> bool:
+    """Whether a model has probabilities; if not, it has decision values at best."""
+    return hasattr(model, "predict_joint")
+
+
+def answers(model: Any) -> list[Callable[[Any], Any]]:
+    """All that a model can be asked about rows."""
+    names = ("predict", "predict_proba", "predict_joint", "decision_function")
+    return [getattr(model, name) for name in names if hasattr(model, name)]
+
+
+def values_of(model: Any, X: Any) -> NDArray[Any]:
+    """Return the finest numbers a model has: probabilities, decision values or else labels."""
+    for name in ("predict_proba", "decision_function"):
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name)(X))
+    return np.asarray(model.predict(X))

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from labelweave.decision import HammingLoss, SubsetLoss
 from labelweave.inference import Auto, Exhaustive, Greedy
 from labelweave.joint import JointDistribution
-from tests.contract.samples import all_vectors, sample
+from tests.contract.samples import all_vectors, answers, is_probabilistic, sample
 
 X, Y = sample(n=60)
 TEST = X[40:]
@@ -29,6 +29,7 @@ def table(joint: JointDistribution) -> np.ndarray:
     return np.exp(np.stack(columns, axis=1))
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_shapes_and_types(model):
     labels, probability, joint = (
         model.predict(TEST),
@@ -43,6 +44,7 @@ def test_shapes_and_types(model):
     assert set(np.unique(labels)) <= {0, 1}
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_the_joint_is_a_distribution_with_these_marginals(model):
     joint = model.predict_joint(TEST)
     probabilities = table(joint)
@@ -58,6 +60,7 @@ def test_the_joint_is_a_distribution_with_these_marginals(model):
     ("decision", "strategy"),
     [("subset", "auto"), ("subset", Greedy()), ("subset", Exhaustive()), ("hamming", "auto")],
 )
+@pytest.mark.usefixtures("probabilistic")
 def test_predict_is_the_decision_of_the_joint(model, decision, strategy):
     model.set_params(decision=decision)
     if "inference" in model.get_params():
@@ -74,10 +77,26 @@ def test_predict_is_the_decision_of_the_joint(model, decision, strategy):
         np.testing.assert_allclose(np.exp(joint.log_prob(labels)), best, rtol=1e-9)
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_a_decision_may_be_any_callable(model):
     for decision in (SubsetLoss(Auto()), HammingLoss(), lambda joint: joint.known * 0):
         model.set_params(decision=decision)
         np.testing.assert_array_equal(model.predict(TEST), decision(model.predict_joint(TEST)))
+
+
+def test_without_probabilities_there_are_decision_values(model):
+    if is_probabilistic(model):
+        pytest.skip("has probabilities")
+    for name in ("predict_joint", "predict_proba"):
+        with pytest.raises(AttributeError, match=f"has no probabilities, hence no {name}"):
+            getattr(model, name)
+    labels = model.predict(TEST)
+    assert labels.shape == (20, 4)
+    assert labels.dtype == np.int64
+    if hasattr(model, "decision_function"):
+        margins = model.decision_function(TEST)
+        assert margins.dtype == np.float64
+        np.testing.assert_array_equal(labels, margins > 0)
 
 
 def test_score_is_subset_accuracy(model):
@@ -86,6 +105,7 @@ def test_score_is_subset_accuracy(model):
         assert model.score(TEST, form(Y[40:])) == expected
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_conditioning_agrees_with_bayes_rule(model):
     joint = model.predict_joint(TEST)
     vectors = all_vectors(4)
@@ -100,13 +120,13 @@ def test_conditioning_agrees_with_bayes_rule(model):
 
 
 def test_no_rows_are_refused_as_everywhere_in_scikit_learn(model):
-    for answer in (model.predict, model.predict_proba, model.predict_joint):
+    for answer in answers(model):
         with pytest.raises(ValueError, match=r"0 sample\(s\)"):
             answer(TEST[:0])
 
 
 def test_other_features_are_refused(model):
-    for answer in (model.predict, model.predict_proba, model.predict_joint):
+    for answer in answers(model):
         with pytest.raises(ValueError, match=r"X has 4 features, but .* is expecting 5 features"):
             answer(TEST[:, :4])
 

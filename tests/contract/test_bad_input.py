@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from labelweave.decision import HammingLoss
+from labelweave.decision import Fixed, HammingLoss
 from labelweave.inference import Greedy
-from tests.contract.samples import sample
+from tests.contract.estimators import CASES
+from tests.contract.samples import answers, sample
 
 X, Y = sample(n=30)
 
@@ -79,10 +81,28 @@ BAD_WEIGHTS = {
     "matrix": (np.ones((30, 2)), "[Ss]ample.weight.* must be 1D|1D array"),
 }
 NOT_A_PENALTY = [0, -1.0, np.nan, np.inf, True, None, "auto", [1.0], 1j]
+NOT_A_COUNT = [0, -1, 2.0, True, None, "auto", [1]]
 BAD_PARAMETERS = {
-    "C": [(value, "C must be a positive number or 'cv'; got") for value in NOT_A_PENALTY],
+    "C": [(value, "C must be a positive number.* or 'cv'; got") for value in NOT_A_PENALTY],
     "label_penalty": [
         (value, "label_penalty must be a positive number or 'cv'; got") for value in NOT_A_PENALTY
+    ],
+    **{
+        name: [(value, f"{name} must be a positive whole number; got") for value in NOT_A_COUNT]
+        for name in ("k", "n_estimators", "n_folds", "passes", "max_iter", "max_steps", "window")
+    },
+    "smoothing": [(value, "smoothing must be a positive number; got") for value in NOT_A_PENALTY],
+    "outputs": [
+        (value, "outputs must be one of probability, label; got") for value in ("score", None, [])
+    ],
+    "labelling": [
+        (value, r"labelling must be .* or a rule such as .*; got")
+        for value in ("f1", 3, Fixed, lambda scores: scores)
+    ],
+    "tuned_with": [(value, "tuned_with must be 'online' or 'batch'; got") for value in ("svm", 1)],
+    "kernel": [(value, "kernel must be 'linear' or 'rbf'; got") for value in ("poly", None)],
+    "gamma": [
+        (value, "gamma must be a positive number or 'scale'; got") for value in NOT_A_PENALTY
     ],
     "decision": [
         (value, r"decision must be 'subset', 'hamming' or a callable such as SubsetLoss\(\); got")
@@ -128,13 +148,14 @@ def test_features_of_fit(estimator, kind):
         estimator.fit(bad, Y)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in BAD_X if kind != "no features"])
-def test_features_of_predict(estimator, kind):
-    bad, message = BAD_X[kind]
+def test_features_of_predict(estimator):
     model = estimator.fit(X, Y)
-    for answer in (model.predict, model.predict_proba, model.predict_joint):
-        with pytest.raises(ValueError, match=message):
-            answer(bad)
+    for kind, (bad, message) in BAD_X.items():
+        if kind == "no features":
+            continue
+        for answer in answers(model):
+            with pytest.raises(ValueError, match=message):
+                answer(bad)
 
 
 @pytest.mark.parametrize("kind", BAD_Y)
@@ -144,6 +165,7 @@ def test_labels(estimator, kind):
         estimator.fit(X, bad)
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize("kind", BAD_WEIGHTS)
 def test_weights(estimator, kind):
     bad, message = BAD_WEIGHTS[kind]
@@ -151,11 +173,18 @@ def test_weights(estimator, kind):
         estimator.fit(X, Y, sample_weight=bad)
 
 
-@pytest.mark.parametrize("name", BAD_PARAMETERS)
-def test_parameters(estimator, name):
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        (key, name)
+        for key, case in CASES.items()
+        for name in BAD_PARAMETERS
+        if name in case.estimator.get_params(deep=False)
+    ],
+)
+def test_parameters(key, name):
+    estimator = clone(CASES[key].estimator)
     known = estimator.get_params(deep=False)
-    if name not in known:
-        pytest.skip(f"has no {name}")
     if name in ("C", "label_penalty", "random_state") and known.get("base") is not None:
         estimator.set_params(base=None)
     if name == "random_state" and known.get("C", "cv") != "cv":
@@ -182,23 +211,22 @@ def test_base_that_cannot_take_weights(estimator):
         estimator.fit(X, Y, sample_weight=np.ones(30))
 
 
-@pytest.mark.parametrize(
-    ("evidence", "message"),
-    [
+@pytest.mark.usefixtures("probabilistic")
+def test_evidence(estimator):
+    joint = estimator.fit(X, pd.DataFrame(Y, columns=list("abcd"))).predict_joint(X)
+    for evidence, message in (
         ({"e": 1}, "evidence names unknown label 'e'; known are .*'a'"),
         ({4: 1}, "evidence names label 4; labels are 0 to 3"),
         ({-1: 1}, "evidence names label -1"),
         ({"a": 2}, r"evidence\['a'\] must only contain values in"),
         ({"a": [0, 1]}, r"evidence\['a'\] must be one value or an array of 30 values"),
         ({"a": 1, 0: 1}, "evidence names label 0 twice"),
-    ],
-)
-def test_evidence(estimator, evidence, message):
-    joint = estimator.fit(X, pd.DataFrame(Y, columns=list("abcd"))).predict_joint(X)
-    with pytest.raises(ValueError, match=message):
-        joint.condition(evidence)
+    ):
+        with pytest.raises(ValueError, match=message):
+            joint.condition(evidence)
 
 
+@pytest.mark.usefixtures("probabilistic")
 def test_evidence_by_name_without_names(estimator):
     joint = estimator.fit(X, Y).predict_joint(X)
     with pytest.raises(ValueError, match="labels have no names"):

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from labelweave.models.base_classifier import ConstantConditional
-from tests.contract.samples import sample
+from tests.contract.samples import is_probabilistic, sample, values_of
 
 X, Y = sample()
 NAMES = ["happy", "sad", "calm", "angry"]
@@ -43,26 +44,27 @@ FORMS_OF_Y = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS_OF_X)
-def test_dense_features(estimator, form):
+def test_dense_features(estimator):
     exact = np.round(X, 3).astype(np.float32).astype(float)
-    plain = clone(estimator).fit(exact, Y)
-    given = FORMS_OF_X[form](exact)
-    assert (plain.predict_proba(exact) == estimator.fit(given, Y).predict_proba(given)).all()
+    expected = values_of(clone(estimator).fit(exact, Y), exact)
+    for name, form in FORMS_OF_X.items():
+        given = form(exact)
+        found = values_of(clone(estimator).fit(given, Y), given)
+        np.testing.assert_array_equal(found, expected, err_msg=name)
 
 
-@pytest.mark.parametrize("form", SPARSE_FORMS_OF_X)
-def test_sparse_features(case, estimator, form):
+def test_sparse_features(case, estimator):
     if "sparse" in case.unsuited:
         pytest.skip(case.unsuited["sparse"])
     thin = np.where(np.abs(X) < 0.7, 0.0, X)
-    dense = clone(estimator).fit(thin, Y)
-    given = SPARSE_FORMS_OF_X[form](thin)
-    model = estimator.fit(given, Y)
-    np.testing.assert_allclose(model.predict_proba(given), dense.predict_proba(thin), atol=1e-4)
-    np.testing.assert_array_equal(model.predict(given), model.predict(sp.csr_array(thin)))
-    # Fitted on one form, asked with the other.
-    np.testing.assert_allclose(model.predict_proba(thin), model.predict_proba(given), atol=1e-12)
+    expected = values_of(clone(estimator).fit(thin, Y), thin)
+    for name, form in SPARSE_FORMS_OF_X.items():
+        given = form(thin)
+        model = clone(estimator).fit(given, Y)
+        np.testing.assert_allclose(values_of(model, given), expected, atol=1e-4, err_msg=name)
+        np.testing.assert_array_equal(model.predict(given), model.predict(sp.csr_array(thin)))
+        # Fitted on one form, asked with the other.
+        np.testing.assert_allclose(values_of(model, thin), values_of(model, given), atol=1e-12)
 
 
 def test_one_sparse_matrix_in_two_spellings(case, estimator):
@@ -80,42 +82,44 @@ def test_one_sparse_matrix_in_two_spellings(case, estimator):
     odd = sp.csr_array((halves[order], *short), shape=X.shape)
     assert not odd.has_canonical_format
     stored = odd.nnz
-    expected = clone(estimator).fit(clean, Y).predict_proba(clean)
-    np.testing.assert_array_equal(estimator.fit(odd, Y).predict_proba(odd), expected)
+    expected = values_of(clone(estimator).fit(clean, Y), clean)
+    np.testing.assert_array_equal(values_of(estimator.fit(odd, Y), odd), expected)
     assert odd.nnz == stored, "the caller's matrix was changed"
 
 
-@pytest.mark.parametrize("form", FORMS_OF_Y)
-def test_labels(estimator, form):
+def test_labels(estimator):
     labels = Y[:, :3]
-    plain = clone(estimator).fit(X, labels)
-    given = FORMS_OF_Y[form](labels)
-    model = estimator.fit(X, given)
-    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
-    assert model.predict(X).dtype == np.int64
+    expected = values_of(clone(estimator).fit(X, labels), X)
+    for name, form in FORMS_OF_Y.items():
+        model = clone(estimator).fit(X, form(labels))
+        np.testing.assert_array_equal(values_of(model, X), expected, err_msg=name)
+        assert model.predict(X).dtype == np.int64
 
 
 def test_the_callers_data_is_not_changed(case, estimator):
     features, labels, weight = X.copy(), Y.copy(), np.linspace(0, 1, len(X))
     if "fractional weights" in case.unsuited:
         weight = np.round(weight)
-    given = weight.copy()
-    estimator.fit(features, labels, sample_weight=weight).predict(features)
+    kept = weight.copy()
+    given = {"sample_weight": weight} if case.weighted else {}
+    estimator.fit(features, labels, **given).predict(features)
     np.testing.assert_array_equal(features, X)
     np.testing.assert_array_equal(labels, Y)
-    np.testing.assert_array_equal(weight, given)
+    np.testing.assert_array_equal(weight, kept)
 
 
 def test_read_only_data(estimator):
     features, labels = X.copy(), Y.astype(np.int8)
     features.flags.writeable = labels.flags.writeable = False
-    expected = clone(estimator).fit(X, Y).predict_proba(X)
-    np.testing.assert_array_equal(estimator.fit(features, labels).predict_proba(features), expected)
+    expected = values_of(clone(estimator).fit(X, Y), X)
+    np.testing.assert_array_equal(values_of(estimator.fit(features, labels), features), expected)
 
 
 def test_label_names_come_back(estimator):
     model = estimator.fit(X, pd.DataFrame(Y, columns=NAMES))
     assert list(model.label_names_in_) == NAMES
+    if not is_probabilistic(model):
+        return
     joint = model.predict_joint(X[:5])
     assert joint.label_names == tuple(NAMES)
     by_position = joint.evidence_log_prob({2: 1}).value
@@ -128,7 +132,8 @@ def test_label_names_come_back(estimator):
 def test_without_names_there_are_none(estimator):
     model = estimator.fit(X, Y)
     assert not hasattr(model, "label_names_in_")
-    assert model.predict_joint(X).label_names is None
+    if is_probabilistic(model):
+        assert model.predict_joint(X).label_names is None
 
 
 @pytest.mark.parametrize("classes", [("no", "yes"), (-1, 1), (False, True), (3, 7)])
@@ -136,13 +141,16 @@ def test_one_dimensional_target(estimator, classes):
     target = np.array(classes)[Y[:, 0]]
     model = estimator.fit(X, target)
     np.testing.assert_array_equal(model.classes_, np.unique(target))
-    labels, probability = model.predict(X), model.predict_proba(X)
+    labels, values = model.predict(X), values_of(model, X)
     assert labels.shape == (len(X),)
     assert labels.dtype == target.dtype
-    assert probability.shape == (len(X), 2)
-    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    if is_probabilistic(model):
+        assert values.shape == (len(X), 2)
+        np.testing.assert_allclose(values.sum(axis=1), 1.0)
+        values = values[:, 1]
     as_column = clone(estimator).fit(X, Y[:, :1])
-    np.testing.assert_array_equal(probability[:, 1], as_column.predict_proba(X)[:, 0])
+    if hasattr(model, "decision_function") or is_probabilistic(model):
+        np.testing.assert_array_equal(values, values_of(as_column, X)[:, 0])
     np.testing.assert_array_equal(labels == classes[1], as_column.predict(X)[:, 0])
     assert model.score(X, target) == (labels == target).mean()
 
@@ -150,9 +158,11 @@ def test_one_dimensional_target(estimator, classes):
 def test_one_dimensional_target_of_one_class(estimator):
     model = estimator.fit(X, np.full(len(X), "only"))
     assert (model.predict(X) == "only").all()
-    np.testing.assert_array_equal(model.predict_proba(X), np.ones((len(X), 1)))
+    if is_probabilistic(model):
+        np.testing.assert_array_equal(model.predict_proba(X), np.ones((len(X), 1)))
 
 
+@pytest.mark.usefixtures("weighted")
 def test_weights_mean_repetition(case, estimator):
     """A row of weight two is the row twice; to the tolerance of the base classifier's solver."""
     # Chosen penalties may differ where two candidates are about as good: they are fixed here.
@@ -160,28 +170,44 @@ def test_weights_mean_repetition(case, estimator):
     estimator.set_params(**dict.fromkeys(chosen, 1.0))
     weight = np.random.default_rng(1).integers(0, 4, len(X))
     rows = np.repeat(np.arange(len(X)), weight)
-    weighted = clone(estimator).fit(X, Y, sample_weight=weight).predict_proba(X)
-    repeated = estimator.fit(X[rows], Y[rows]).predict_proba(X)
+    weighted = values_of(clone(estimator).fit(X, Y, sample_weight=weight), X)
+    repeated = values_of(estimator.fit(X[rows], Y[rows]), X)
     np.testing.assert_allclose(weighted, repeated, atol=1e-6 if case.bitwise else 1e-3)
 
 
+@pytest.mark.usefixtures("weighted")
 def test_rows_without_weight_are_as_if_removed(estimator):
     kept = np.arange(len(X)) % 3 > 0
     rows = np.where(kept[:, None], X, 1e4 * X)  # far from all others, where they would be noticed
     weighted = clone(estimator).fit(rows, Y, sample_weight=kept * 1.0)
     removed = estimator.fit(X[kept], Y[kept])
-    np.testing.assert_allclose(weighted.predict_proba(X), removed.predict_proba(X), atol=1e-7)
+    np.testing.assert_allclose(values_of(weighted, X), values_of(removed, X), atol=1e-7)
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_label_seen_only_without_weight_is_constant(case, estimator):
     if "known counts" in case.unsuited:
         pytest.skip(case.unsuited["known counts"])
     labels = Y.copy()
     labels[:, 1] = np.arange(len(X)) < 5
     model = estimator.fit(X, labels, sample_weight=(np.arange(len(X)) >= 5) * 1.0)
-    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (len(X) - 5 + 2))
+    assert not model.predict(X)[:, 1].any()
+    if is_probabilistic(model):
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (len(X) - 5 + 2))
     if hasattr(model, "estimators_"):
         assert isinstance(model.estimators_[1], ConstantConditional)
+
+
+def test_the_callers_data_may_change_after_fit(estimator):
+    features = X.copy()
+    model = estimator.fit(features, Y)
+    expected = values_of(model, X)
+    features[:] = 0.0
+    np.testing.assert_array_equal(values_of(model, X), expected)
+
+
+def test_weights_are_taken_or_no_argument(case, estimator):
+    assert has_fit_parameter(estimator, "sample_weight") == case.weighted
 
 
 def test_score_takes_weights(estimator):

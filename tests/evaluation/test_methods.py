@@ -154,8 +154,9 @@ def test_options_of_the_user_win(monkeypatch):
 @pytest.mark.parametrize("key", METHODS)
 def test_every_short_name_makes_a_classifier_with_a_seed(key):
     model = make_method(key, seed=3)
-    assert model.get_params(deep=False)["random_state"] == 3
-    option = "noise" if key.startswith("bomc") else "C"
+    parameters = model.get_params(deep=False)
+    assert parameters["random_state"] == 3
+    option = next(name for name in ("C", "smoothing", "noise") if name in parameters)
     assert getattr(make_method(f"{key}({option}=0.5)"), option) == 0.5
 
 

@@ -1,10 +1,13 @@
 """Random joint distributions of every form, each with an independent account of what it is."""
 
+import itertools
+
 import numpy as np
 from hypothesis import strategies as st
 
 from labelweave.joint import (
     ChainJoint,
+    FieldJoint,
     GeneralChain,
     IndependentJoint,
     MixtureJoint,
@@ -12,10 +15,11 @@ from labelweave.joint import (
     TreeJoint,
 )
 from tests.reference import chain as chain_reference
+from tests.reference import field as field_reference
 from tests.reference import table as table_reference
 from tests.reference import tree as tree_reference
 
-FORMS = ("independent", "table", "chain", "tree", "forest", "general", "mixture")
+FORMS = ("independent", "table", "chain", "tree", "forest", "general", "mixture", "field")
 
 
 def chain_parameters(rng, n, L, scale=2.0, tree=False):
@@ -62,6 +66,27 @@ def _forest(rng, n, L, scale):
     return joint, lambda i, y: tree_reference.log_prob(logits[i], parents, y)
 
 
+def field_parameters(rng, n, L, scale=2.0):
+    upper = np.triu(rng.normal(scale=scale, size=(L, L)), 1)
+    upper *= rng.random((L, L)) < rng.random()  # from forests to all pairs
+    return rng.normal(scale=scale, size=(n, L)), upper + upper.T
+
+
+def _field(rng, n, L, scale):
+    scores, coupling = field_parameters(rng, n, L, scale)
+    log_z = [
+        np.log(
+            sum(
+                np.exp(field_reference.energy(row, coupling, np.array(y)))
+                for y in itertools.product((0, 1), repeat=L)
+            )
+        )
+        for row in scores
+    ]
+    joint = FieldJoint(scores, coupling)
+    return joint, lambda i, y: field_reference.energy(scores[i], coupling, y) - log_z[i]
+
+
 def _general(rng, n, L, scale):
     """Conditionals that are not linear: the number of earlier labels enters squared."""
     scores = rng.normal(scale=scale, size=(n, L))
@@ -101,6 +126,7 @@ MAKERS = {
     "chain": _chain,
     "tree": lambda rng, n, L, scale: _chain(rng, n, L, scale, tree=True),
     "forest": _forest,
+    "field": _field,
     "general": _general,
     "mixture": _mixture,
 }

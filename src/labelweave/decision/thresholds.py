@@ -156,6 +156,7 @@ def tune_thresholds(
     *,
     fbr: float = 0.0,
     fallback: Literal["highest", "never"] = "highest",
+    sample_weight: npt.ArrayLike | None = None,
 ) -> Floats:
     """Return the threshold of each label with the best F1 on rows whose labels are known, (L,).
 
@@ -169,6 +170,8 @@ def tune_thresholds(
         The F1 below which a label gets the `fallback`.
     fallback : {"highest", "never"}, default="highest"
         The highest score of the label, or infinity.
+    sample_weight : (n,) array, optional
+        How often each row counts; by default once.
 
     Examples
     --------
@@ -183,11 +186,14 @@ def tune_thresholds(
         raise ValueError("labels must be 0 or 1")
     if fallback not in ("highest", "never"):
         raise ValueError(f"fallback must be 'highest' or 'never'; got {fallback!r}")
+    weight = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, float)
+    if weight.shape != (len(values),):
+        raise ValueError(f"sample_weight must be one number for each of the {len(values)} rows")
     tuned = np.full(values.shape[1], np.inf)
     for label, (s, y) in enumerate(zip(values.T, truth.T, strict=True)):
         order = np.argsort(-s, kind="stable")
         cuts = possible_cuts(s[order])
-        f1 = _f1_of_cuts(y[order], cuts)
+        f1 = _f1_of_cuts(y[order], weight[order], cuts)
         best = int(np.argmax(f1))
         if f1[best] >= fbr:
             tuned[label] = cut_between(s[order], int(cuts[best]))
@@ -196,8 +202,10 @@ def tune_thresholds(
     return tuned
 
 
-def _f1_of_cuts(truth: npt.NDArray[np.integer], cuts: npt.NDArray[np.int64]) -> Floats:
+def _f1_of_cuts(
+    truth: npt.NDArray[np.integer], weight: Floats, cuts: npt.NDArray[np.int64]
+) -> Floats:
     """F1 when the first rows get the label; 1 where neither truth nor labels have any."""
-    found = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)])
-    both = cuts + found[-1]
-    return np.asarray(np.where(both == 0, 1.0, 2.0 * found[cuts] / np.maximum(both, 1)))
+    found = np.concatenate([[0.0], np.cumsum(truth * weight)])
+    both = np.concatenate([[0.0], np.cumsum(weight)])[cuts] + found[-1]
+    return np.asarray(np.where(both == 0, 1.0, 2.0 * found[cuts] / np.where(both == 0, 1.0, both)))

@@ -67,12 +67,24 @@ METHODS: dict[str, Method] = {
         "BayesianOnlineClassifier(coupled=False, labelling=SampledF())",
         "the same with a bias for every label",
     ),
+    "chf": Method("StackedRelevance()", "binary relevance in two layers"),
+    "mlknn": Method("MLkNN()", "Bayes' rule on the labels of ten neighbours"),
+    "iblr": Method("InstanceBasedLogistic()", "logistic regression on the neighbours' labels"),
+    "mlcrf": Method("PairwiseCRF()", "conditional random field of label pairs"),
+    "mmoc": Method("MaxMarginOutputCoding()", "maximum-margin output codes, decoded by a QP"),
+    "svm": Method("ThresholdedSVM()", "linear SVMs, thresholds by nested cross-validation"),
+    "lasvm": Method("LaSVM()", "online SVMs in the dual, tuned thresholds"),
+    "pa-online": Method("PassiveAggressive()", "passive-aggressive, thresholds by its own folds"),
+    "pa-batch": Method(
+        "PassiveAggressive(tuned_with='batch')", "passive-aggressive, thresholds by those of SVMs"
+    ),
 }
 
 # A name without a dot is a public name of one of these.
 _ROOMS = (
     "labelweave.models",
     "labelweave.online",
+    "labelweave.baselines",
     "labelweave.inference",
     "labelweave.decision",
 )

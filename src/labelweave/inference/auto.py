@@ -12,7 +12,7 @@ from labelweave.inference.greedy import Greedy
 from labelweave.inference.protocol import Inference
 from labelweave.inference.result import Mode
 from labelweave.inference.threshold import Threshold
-from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
+from labelweave.joint import ChainJoint, FieldJoint, JointDistribution, MixtureJoint
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import MAX_SEARCHED
@@ -29,8 +29,9 @@ class Auto:
     optimal, within a few looks for each label. Rows that are not settled within the budget, as
     those of flat distributions with many labels, get the best vector of all strategies that scale,
     and the mode's ``gap`` says how far from optimal it may be. Mixtures walk their components'
-    lists; rows left open are enumerated up to 20 unknown labels and annealed beyond. Other forms
-    are solved in closed form or by enumeration, and greedily beyond 20 unknown labels.
+    lists; rows left open are enumerated up to 20 unknown labels and annealed beyond. Fields with
+    cycles are enumerated up to 16 unknown labels and searched by branch and bound beyond. Other
+    forms are solved in closed form or by enumeration, and greedily beyond 20 unknown labels.
 
     Parameters
     ----------
@@ -59,6 +60,8 @@ class Auto:
         """Return the mode, with its bound."""
         if isinstance(joint, ChainForm):
             return self._of_chain(joint)
+        if isinstance(joint, FieldJoint):
+            return joint._searched(max(1, self.budget // joint.n_labels))
         mixture = isinstance(joint, MixtureJoint)
         closed = not mixture and type(joint)._mode is not JointDistribution._mode
         # Each row on its own: what a row gets must not depend on the rows beside it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labelweave.inference.result import Mode
-from labelweave.joint import JointDistribution
+from labelweave.joint import FieldJoint, JointDistribution
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import check_count
 
@@ -18,6 +18,7 @@ class Beam:
     best of what was dropped bounds the mode, so wide beams often come with a proof. Time grows in
     proportion to the width and, unlike that of `BestFirst`, does not depend on how hard a row is.
 
+    In a field of pairwise couplings those partial vectors survive that have the highest bounds.
     Forms with a closed answer return it.
 
     Parameters
@@ -42,6 +43,8 @@ class Beam:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the best survivors, with the bound that follows from what was dropped."""
+        if isinstance(joint, FieldJoint):
+            return joint._searched(int(self.width))
         if not isinstance(joint, ChainForm):
             return joint.mode()
         return joint._beam_mode(int(self.width))

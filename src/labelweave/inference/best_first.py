@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from labelweave.inference._checks import check_number
-from labelweave.joint import JointDistribution, SearchedMode
+from labelweave.joint import FieldJoint, JointDistribution, SearchedMode
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import check_count
 from labelweave.joint.mode import SearchLimits
@@ -23,7 +23,8 @@ class BestFirst:
     their prefix's own probability. Where a limit ends the search, ``upper_bound`` is the best bound
     still open, and ``gap`` how much better the mode could be at most.
 
-    Forms with a closed answer return it.
+    A field of pairwise couplings is searched by branch and bound, label by label, within the same
+    budget; it knows no other limit. Forms with a closed answer return it.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ class BestFirst:
 
     def __call__(self, joint: JointDistribution, /) -> SearchedMode:
         """Return the best vectors found, their bounds, and the nodes it took."""
+        if isinstance(joint, FieldJoint):
+            return joint._searched(max(1, min(int(self.budget), 2**20) // joint.n_labels))
         if not isinstance(joint, ChainForm):
             mode = joint.mode()
             nodes = np.zeros(joint.n_rows, dtype=np.int64)

@@ -7,12 +7,14 @@ from labelweave.joint.general_chain import GeneralChain
 from labelweave.joint.independent import IndependentJoint
 from labelweave.joint.mixture import MixtureJoint
 from labelweave.joint.mode import Mode, Ranked, SearchedMode
+from labelweave.joint.pairwise_field import FieldJoint
 from labelweave.joint.table import TableJoint
 from labelweave.joint.tree import TreeJoint
 
 __all__ = [
     "ChainJoint",
     "Estimate",
+    "FieldJoint",
     "GeneralChain",
     "IndependentJoint",
     "JointDistribution",

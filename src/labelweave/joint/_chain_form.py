@@ -28,7 +28,7 @@ from labelweave.joint.enumeration import (
     patterns,
     row_blocks,
 )
-from labelweave.joint.estimate import Estimate, normalised_weights
+from labelweave.joint.estimate import Estimate, log_mean, normalised_weights, resample
 from labelweave.joint.mode import (
     MODE_BLOCK,
     Mode,
@@ -70,10 +70,7 @@ class ChainForm(JointDistribution):
     def _take(self, index: Indices) -> Self:
         part = super()._take(index)
         part._known = self._known[index]
-        normaliser = self._normaliser
-        part._normaliser = Estimate(
-            normaliser.value[index], normaliser.standard_error[index], normaliser.exact[index]
-        )
+        part._normaliser = self._normaliser[index]
         return part
 
     @property
@@ -153,7 +150,7 @@ class ChainForm(JointDistribution):
                 if exact[at].all():
                     value[at] = logsumexp(part._log_joint_table(known[at], free, order), axis=1)
                 else:
-                    value[at], error[at] = _log_mean(part._pool(known[at], seed=0)[1])
+                    value[at], error[at] = log_mean(part._pool(known[at], seed=0)[1])
         return Estimate(value, error, exact)
 
     def _ancestor_cells(self, n_free: int) -> int:
@@ -200,7 +197,7 @@ class ChainForm(JointDistribution):
                 draws[block] = Enumeration(table, free, part._known).draw(uniform)
             else:
                 pool, log_weight = part._pool(part._known, checks.derive_seed(seed, 1))
-                draws[block] = _resample(pool, normalised_weights(log_weight), uniform)
+                draws[block] = resample(pool, normalised_weights(log_weight), uniform)
         outside = np.setdiff1d(np.arange(self.n_labels), order)
         draws[:, :, outside] = -1
         return draws
@@ -276,20 +273,3 @@ class ChainForm(JointDistribution):
         return Ranked(
             found.labels, found.log_prob - normaliser[:, None], found.upper_bound - normaliser
         )
-
-
-def _log_mean(log_weight: Floats) -> tuple[Floats, Floats]:
-    """Logarithm of the mean weight of each row and its standard error (delta method)."""
-    k = log_weight.shape[1]
-    weight = normalised_weights(log_weight)
-    error = np.sqrt(np.maximum((weight**2).sum(axis=1) - 1 / k, 0.0))
-    return np.asarray(logsumexp(log_weight, axis=1) - np.log(k)), error
-
-
-def _resample(pool: Labels, weight: Floats, uniform: Floats) -> Labels:
-    """Draws (n, k, L) from a weighted pool (n, m, L), one for each uniform number."""
-    cumulative = np.cumsum(weight, axis=1)
-    picks = np.stack(
-        [np.searchsorted(row, u * row[-1]) for row, u in zip(cumulative, uniform, strict=True)]
-    )
-    return np.take_along_axis(pool, picks[:, :, None], axis=1)

@@ -7,8 +7,9 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
-from labelweave.joint._checks import Floats, Labels
+from labelweave.joint._checks import Floats, Indices, Labels
 
 Quantity: TypeAlias = Literal[
     "marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy"
@@ -46,6 +47,10 @@ class Estimate:
     value: Floats
     standard_error: Floats
     exact: npt.NDArray[np.bool_]
+
+    def __getitem__(self, rows: Indices | npt.NDArray[np.bool_]) -> Estimate:
+        """Return the estimates of some rows."""
+        return Estimate(self.value[rows], self.standard_error[rows], self.exact[rows])
 
     @staticmethod
     def of_exact(value: Floats) -> Estimate:
@@ -103,3 +108,20 @@ def mean_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
     mean = (weight * values).sum(axis=1)
     variance = (weight**2 * (values - mean[:, None]) ** 2).sum(axis=1)
     return mean, np.sqrt(variance)
+
+
+def log_mean(log_weight: Floats) -> tuple[Floats, Floats]:
+    """Logarithm of the mean weight of each row and its standard error (delta method)."""
+    k = log_weight.shape[1]
+    weight = normalised_weights(log_weight)
+    error = np.sqrt(np.maximum((weight**2).sum(axis=1) - 1 / k, 0.0))
+    return np.asarray(logsumexp(log_weight, axis=1) - np.log(k)), error
+
+
+def resample(pool: Labels, weight: Floats, uniform: Floats) -> Labels:
+    """Draws (n, k, L) from a weighted pool (n, m, L), one for each uniform number."""
+    cumulative = np.cumsum(weight, axis=1)
+    picks = np.stack(
+        [np.searchsorted(row, u * row[-1]) for row, u in zip(cumulative, uniform, strict=True)]
+    )
+    return np.take_along_axis(pool, picks[:, :, None], axis=1)

@@ -2,7 +2,8 @@
 
 `problem` says what is to be solved, `solver` solves it with the native engine, `path` chooses
 penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees,
-`edges` weighs all pairs of labels as edges of a tree.
+`layers` those that see estimates of the labels instead of the labels, `edges` weighs all pairs of
+labels as edges of a tree.
 """
 
 from labelweave.logistic.conditionals import (
@@ -13,6 +14,7 @@ from labelweave.logistic.conditionals import (
     structure_penalties,
 )
 from labelweave.logistic.edges import EdgeWeights, edge_weights
+from labelweave.logistic.layers import fit_cross_fitted, fit_on_estimates
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
@@ -26,6 +28,8 @@ __all__ = [
     "choose_penalties",
     "edge_weights",
     "fit_conditionals",
+    "fit_cross_fitted",
+    "fit_on_estimates",
     "fit_structures",
     "solve",
     "solve_problems",

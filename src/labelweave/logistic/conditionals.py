@@ -25,7 +25,7 @@ from labelweave.logistic.solver import Solutions, native_matrix, solve_problems
 
 # Newton's last steps are cheap, and a fit this tight is the same whether a row is repeated or
 # weighted, sparse or dense.
-_FINAL_TOLERANCE = 1e-14
+FINAL_TOLERANCE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,24 @@ class LinearConditionals:
     C: float
     label_penalty: float
 
-    def scores(self, X: Any, *, n_threads: int = 1) -> Floats:
-        """Log-odds of each label where no other label is positive, (n, L).
+    def scores(self, X: Any, given: Floats | None = None, *, n_threads: int = 1) -> Floats:
+        """Log-odds of each label where the labels are `given`, by default none positive, (n, L).
 
-        A row's scores do not depend on the rows around it, to the last bit.
+        `given` may hold estimates of the labels, such as probabilities. A row's scores do not
+        depend on the rows around it, to the last bit.
         """
-        X = as_features(X)
-        scores: Floats = np.empty((X.shape[0], len(self.intercept)))
-        native.linear_scores(native_matrix(X), self.weights, self.intercept, scores, n_threads)
+        scores = linear_scores(X, self.weights, self.intercept, n_threads)
+        if given is not None:
+            scores += linear_scores(given, self.coupling, np.zeros(len(self.intercept)), n_threads)
         return scores
+
+
+def linear_scores(X: Any, weights: Floats, intercept: Floats, n_threads: int = 1) -> Floats:
+    """Return ``X weights' + intercept``; unlike BLAS, with the same bits in any batch of rows."""
+    X = as_features(X)
+    scores: Floats = np.empty((X.shape[0], len(intercept)))
+    native.linear_scores(native_matrix(X), weights, intercept, scores, n_threads)
+    return scores
 
 
 def fit_conditionals(
@@ -167,8 +176,8 @@ def fit_structures(
     problems = replace(
         problems, C=np.full(shape, chosen.C), extra_penalty=np.full(shape, chosen.label_penalty)
     )
-    solutions = solve_problems(problems, tol=_FINAL_TOLERANCE, n_threads=n_threads)
-    _warn_unless_converged(solutions)
+    solutions = solve_problems(problems, tol=FINAL_TOLERANCE, n_threads=n_threads)
+    warn_unless_converged(solutions)
     coupling = solutions.extra_coef
     if problems.extras is None:
         coupling = np.zeros((problems.n_problems, n_labels))
@@ -277,7 +286,8 @@ def _structure_problems(
     )
 
 
-def _warn_unless_converged(solutions: Solutions) -> None:
+def warn_unless_converged(solutions: Solutions) -> None:
+    """Warn of problems whose optimum was not reached."""
     n_failed = int((~solutions.converged).sum())
     if n_failed:
         warnings.warn(

@@ -77,6 +77,8 @@ def choose_penalties(
         C=1.0 if C == "cv" else float(C),
         label_penalty=_FIRST_LABEL_PENALTY if label_penalty == "cv" else float(label_penalty),
     )
+    if "cv" not in (C, label_penalty):
+        return chosen
     folds = _Folds.of(problems, n_folds, seed, n_threads)
     if folds.n_folds < 2:  # all rows are alike: there is nothing to compare
         return chosen

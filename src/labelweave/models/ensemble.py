@@ -62,10 +62,7 @@ class UniformEnsemble(MultiLabelClassifier):
         self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None
     ) -> tuple[list[Any], list[Any]]:
         """Fit the members; return their structures and, with `base`, the fitted members."""
-        if not isinstance(self.n_estimators, (int, np.integer)) or self.n_estimators < 1:
-            raise ValueError(
-                f"n_estimators must be a positive whole number; got {self.n_estimators!r}"
-            )
+        self._count("n_estimators")
         bags = self._bags(X, self._seed())
         structures, penalties = self._structures(X, labels, sample_weight, bags)
         if self.base is not None:

@@ -13,9 +13,10 @@ from labelweave.decision import Decision, Labelling, resolve_labelling
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.batch_labels import read_batch_labels
 from labelweave.models.labels import LabelEncoding
 from labelweave.online.bias_mixture import bias_mixture
-from labelweave.online.growing import batch_features, batch_labels
+from labelweave.online.growing import batch_features
 from labelweave.online.merge import merge_states
 from labelweave.online.order import pass_order
 from labelweave.online.settings import OnlineSettings
@@ -170,12 +171,11 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     def _fit(
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
-        if isinstance(self.passes, bool) or self.passes not in range(1, 1 << 31):
-            raise ValueError(f"passes must be a whole number from 1; got {self.passes!r}")
+        passes = self._count("passes")
         self._labelling()
         self._draws = self._seed()
         state = OnlineState(X.shape[1], labels.shape[1], settings=self.settings())
-        for number in range(int(self.passes)):
+        for number in range(passes):
             order = pass_order(X, labels, sample_weight, self._draws + number, self.shuffle)
             for first in range(0, len(order), _BATCH):
                 rows = order[first : first + _BATCH]
@@ -210,7 +210,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
             threads = self._n_threads()
             X = batch_features(self, X)
             known = before.get("_encoding")
-            labels, encoding = batch_labels(y, X.shape[0], known, classes)
+            labels, encoding = read_batch_labels(y, X.shape[0], known, classes, may_grow=True)
             seed = self._seed() if known is None else self._draws
         except BaseException:
             self.__dict__.clear()

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelweave.logistic.row_keys import row_keys
-
-# Rows whose keys are computed at a time: it takes several copies of them.
-_BLOCK = 4096
+from labelweave.logistic.row_keys import presentation_order
 
 
 def pass_order(
@@ -19,7 +16,7 @@ def pass_order(
     sample_weight: NDArray[np.float64] | None,
     seed: int,
     shuffle: bool,
-) -> NDArray[np.intp]:
+) -> NDArray[np.int64]:
     """Return the rows of one pass; a row of weight k stands in it k times.
 
     A shuffled order belongs to the content of the rows and the seed: the order they are given in
@@ -34,16 +31,7 @@ def pass_order(
     >>> bool((there == back).all())
     True
     """
-    order = np.arange(len(labels))
-    if shuffle:
-        of_labels = _keys(labels)
-        keys = _keys(X)
-        with np.errstate(over="ignore"):
-            mixed = (keys ^ (of_labels * np.uint64(0x9E3779B97F4A7C15))) + np.uint64(seed)
-            # A few rounds of multiplying and folding reach every bit.
-            for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
-                mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(factor)
-        order = np.argsort(mixed ^ (mixed >> np.uint64(32)), kind="stable")
+    order = presentation_order(X, labels, seed) if shuffle else np.arange(len(labels))
     if sample_weight is None:
         return order
     if (sample_weight != np.floor(sample_weight)).any():
@@ -51,12 +39,4 @@ def pass_order(
             "sample_weight must be whole numbers: an online learner sees a row once, twice, ..., "
             "or not at all"
         )
-    return np.repeat(order, sample_weight[order].astype(np.intp))
-
-
-def _keys(rows: Any) -> NDArray[np.uint64]:
-    parts = [
-        row_keys(rows[first : first + _BLOCK].astype(np.float64))
-        for first in range(0, rows.shape[0], _BLOCK)
-    ]
-    return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.uint64)
+    return np.repeat(order, sample_weight[order].astype(np.int64))

@@ -1,0 +1,21 @@
+"""The other systems that multi-label papers compare with, under the same promises as `models`."""
+
+from labelweave.baselines.instance_based_logistic import InstanceBasedLogistic
+from labelweave.baselines.lasvm import LaSVM
+from labelweave.baselines.mlknn import MLkNN
+from labelweave.baselines.output_coding import MaxMarginOutputCoding
+from labelweave.baselines.pairwise_crf import PairwiseCRF
+from labelweave.baselines.passive_aggressive import PassiveAggressive
+from labelweave.baselines.stacked_relevance import StackedRelevance
+from labelweave.baselines.thresholded_svm import ThresholdedSVM
+
+__all__ = [
+    "InstanceBasedLogistic",
+    "LaSVM",
+    "MLkNN",
+    "MaxMarginOutputCoding",
+    "PairwiseCRF",
+    "PassiveAggressive",
+    "StackedRelevance",
+    "ThresholdedSVM",
+]

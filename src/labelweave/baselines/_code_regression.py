@@ -1,0 +1,56 @@
+"""Linear regressions of all labels, and what they say of rows they have not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import Ridge
+
+from labelweave.baselines._box_qp import Floats
+from labelweave.logistic.row_keys import assign_folds
+
+#: Penalties to choose from.
+RIDGE_GRID = tuple(10.0 ** np.arange(-1, 5.1, 0.5))
+N_FOLDS = 5
+
+
+def fit_ridge(X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
+    """Fit Σ_n ω_n ‖y_n − Wx_n − b‖² + penalty ‖W‖² for all labels at once."""
+    return Ridge(alpha=penalty, tol=1e-10).fit(X, Y, sample_weight=weight)
+
+
+def unseen_answers(
+    X: Any, Y: Floats, weight: Floats, penalty: float | str, seed: int
+) -> tuple[Floats, float]:
+    """Return each row's predicted labels, learned without its fold, and the penalty used.
+
+    Parameters
+    ----------
+    X, Y, weight
+        Rows to learn from; equal rows go to the same fold.
+    penalty : float or "cv"
+        "cv" takes the penalty whose answers have the smallest squared error.
+    seed : int
+        Of the folds.
+    """
+    fold, n_folds = assign_folds(X, weight, N_FOLDS, seed)
+    candidates = RIDGE_GRID if penalty == "cv" else (float(penalty),)
+    if n_folds < 2:  # all rows are alike: there is nothing to leave out
+        middle = candidates[len(candidates) // 2]
+        return _predict(fit_ridge(X, Y, weight, middle), X, Y), middle
+    best, best_error, chosen = Y, np.inf, candidates[0]
+    for candidate in candidates:
+        answers = np.empty_like(Y)
+        for k in range(n_folds):
+            rest, here = fold != k, fold == k
+            model = fit_ridge(X[rest], Y[rest], weight[rest], candidate)
+            answers[here] = _predict(model, X[here], Y)
+        error = float((weight[:, None] * (answers - Y) ** 2).sum())
+        if error < best_error:
+            best, best_error, chosen = answers, error, candidate
+    return best, chosen
+
+
+def _predict(model: Ridge, X: Any, Y: Floats) -> Floats:
+    return np.asarray(model.predict(X)).reshape(X.shape[0], Y.shape[1])

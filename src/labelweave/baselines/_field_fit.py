@@ -1,0 +1,101 @@
+"""Learn the parameters of a pairwise field, and which labels to couple."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from labelweave.baselines._field_objectives import (
+    ExactLikelihood,
+    FieldData,
+    Floats,
+    PseudoLikelihood,
+)
+from labelweave.baselines._newton import minimise
+from labelweave.logistic import LinearConditionals
+
+Mask = NDArray[np.bool_]
+
+
+def fit_field(
+    X: Any,
+    labels: NDArray[np.int8],
+    edges: Mask,
+    start: LinearConditionals,
+    sample_weight: Floats | None,
+    *,
+    exact: bool,
+) -> LinearConditionals:
+    """Move from conditionals that do not share their couplings to the best field.
+
+    Parameters
+    ----------
+    X : (n, D) array or CSR
+    labels : (n, L) int8 array
+    edges : (L, L) bool array
+        Symmetric: the labels that may be coupled.
+    start : LinearConditionals
+        Fitted with the same penalties, each label given those it may be coupled with.
+    sample_weight : (n,) array, optional
+    exact : bool
+        Whether to maximise the likelihood rather than the pseudo-likelihood.
+    """
+    # A label that never varies has no finite optimum: it keeps the smoothed constant of the start.
+    varies = np.flatnonzero(labels.min(axis=0) != labels.max(axis=0))
+    inner = edges[np.ix_(varies, varies)]
+    data = FieldData(
+        X,
+        labels[:, varies].astype(np.float64),
+        np.ones(len(labels)) if sample_weight is None else sample_weight,
+        np.argwhere(np.triu(inner, 1)),
+        start.C,
+        start.label_penalty,
+    )
+    weights, intercept = start.weights.copy(), start.intercept.copy()
+    coupling = np.zeros_like(start.coupling)
+    # Without couplings the start is the optimum of both likelihoods.
+    if len(data.edges):
+        i, j = varies[data.edges].T
+        mean = (start.coupling[i, j] + start.coupling[j, i]) / 2
+        parameters = data.pack(weights[varies], intercept[varies], mean)
+        parameters = minimise(PseudoLikelihood(data), parameters)
+        if exact:
+            parameters = minimise(ExactLikelihood(data), parameters)
+        weights[varies], intercept[varies], values = data.unpack(parameters)
+        coupling[np.ix_(varies, varies)] = data.matrix(values)
+    return LinearConditionals(weights, intercept, coupling, start.C, start.label_penalty)
+
+
+def strongest_pairs(
+    scores: Floats, labels: NDArray[np.int8], sample_weight: Floats | None, allowed: Mask, k: int
+) -> Mask:
+    """Return the ``k`` allowed pairs that most ask for a coupling, (L, L) bool.
+
+    Rao's score test at independent labels: how steeply the pseudo-likelihood rises with the
+    coupling of a pair, against the spread of that slope. It needs no fit of any pair.
+
+    Parameters
+    ----------
+    scores : (n, L) array
+        Log-odds of labels fitted without each other.
+    labels, sample_weight
+        The rows they were fitted to.
+    allowed : (L, L) bool array
+    k : int
+    """
+    probability: Floats = expit(scores)
+    Y = labels.astype(np.float64)
+    weight = np.ones(len(Y)) if sample_weight is None else sample_weight
+    slope = (weight[:, None] * (Y - probability)).T @ Y
+    spread = (weight[:, None] * probability * (1 - probability)).T @ Y
+    total = spread + spread.T
+    test = (slope + slope.T) ** 2 / np.where(total > 0, total, np.inf)
+    candidates = np.argwhere(np.triu(allowed, 1))
+    order = np.argsort(-test[tuple(candidates.T)], kind="stable")[:k]
+    chosen = np.zeros_like(allowed)
+    i, j = candidates[order].T
+    chosen[i, j] = chosen[j, i] = True
+    return chosen

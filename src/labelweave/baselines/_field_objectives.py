@@ -1,0 +1,191 @@
+"""What the parameters of a pairwise field minimise: a pseudo-likelihood or the likelihood itself.
+
+Both are functions of weights W (L, D), intercepts b (L,) and couplings v (E,), laid out in this
+order in one vector, and see the data through the scores S = X Wᵀ + b. An objective says its value
+and gradient, and the product of its Hessian with a vector.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+from labelweave.joint.enumeration import label_vectors, row_blocks
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FieldData:
+    """Rows to learn a field from, and its penalties.
+
+    Attributes
+    ----------
+    X : (n, D) array or CSR
+    Y : (n, L) float array of 0/1
+    weight : (n,) array
+    edges : (E, 2) int array
+        The pairs i < j of labels that are coupled.
+    C, label_penalty : float
+        As in the logistic engine: the penalty is (|W|² + κ |v|²) / 2C for each time that the
+        couplings are seen, twice in a pseudo-likelihood.
+    """
+
+    X: Any
+    Y: Floats
+    weight: Floats
+    edges: NDArray[np.int64]
+    C: float
+    label_penalty: float
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of labels, features and edges."""
+        return self.Y.shape[1], self.X.shape[1], len(self.edges)
+
+    def unpack(self, parameters: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return W, b and v."""
+        n_labels, n_features, _ = self.shape
+        W, b, v = np.split(parameters, [n_labels * n_features, n_labels * (n_features + 1)])
+        return W.reshape(n_labels, n_features), b, v
+
+    def pack(self, W: Floats, b: Floats, v: Floats) -> Floats:
+        """Return one vector of all parameters."""
+        return np.concatenate([W.ravel(), b, v])
+
+    def matrix(self, v: Floats) -> Floats:
+        """(L, L) symmetric coupling of the values of the edges."""
+        i, j = self.edges.T
+        coupling = np.zeros((self.shape[0],) * 2)
+        coupling[i, j] = coupling[j, i] = v
+        return coupling
+
+
+class FieldObjective(ABC):
+    """Value, gradient and Hessian of the negative (pseudo-)likelihood with its penalty."""
+
+    def __init__(self, data: FieldData, coupling_penalty: float) -> None:
+        self.data = data
+        self.coupling_penalty = coupling_penalty
+
+    def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return both at the parameters, where `hessian_product` will be asked."""
+        W, b, v = self.data.unpack(parameters)
+        loss, by_score, by_edge = self._at(np.asarray(self.data.X @ W.T) + b, v)
+        penalty = (W**2).sum() / self.data.C + self.coupling_penalty * (v**2).sum()
+        return loss + penalty / 2, self._pulled_back(by_score, by_edge, W, v)
+
+    def hessian_product(self, direction: Floats) -> Floats:
+        """Return the Hessian times a direction."""
+        W, b, v = self.data.unpack(direction)
+        by_score, by_edge = self._along(np.asarray(self.data.X @ W.T) + b, v)
+        return self._pulled_back(by_score, by_edge, W, v)
+
+    def _pulled_back(self, by_score: Floats, by_edge: Floats, W: Floats, v: Floats) -> Floats:
+        """From derivatives by scores and edges to those by all parameters, with the penalty."""
+        by_weight = np.asarray(self.data.X.T @ by_score).T + W / self.data.C
+        by_edge = by_edge + self.coupling_penalty * v
+        return self.data.pack(by_weight, by_score.sum(axis=0), by_edge)
+
+    def diagonal(self) -> Floats:
+        """About the diagonal of the Hessian, to precondition with."""
+        X = self.data.X
+        squared = X.multiply(X).tocsr() if hasattr(X, "multiply") else X**2
+        curvature, by_edge = self._curvature()
+        by_weight = np.asarray(squared.T @ curvature).T + 1 / self.data.C
+        return self.data.pack(by_weight, curvature.sum(axis=0), by_edge + self.coupling_penalty)
+
+    @abstractmethod
+    def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
+        """Loss, and its derivatives by scores (n, L) and by edges (E,)."""
+
+    @abstractmethod
+    def _along(self, scores: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Change of these derivatives along a direction of scores and edges."""
+
+    @abstractmethod
+    def _curvature(self) -> tuple[Floats, Floats]:
+        """Second derivatives by each score (n, L) and by each edge (E,)."""
+
+
+class PseudoLikelihood(FieldObjective):
+    """Σ_n Σ_j −log P(y_nj | x_n, all other labels); the two ends of an edge share its coupling."""
+
+    def __init__(self, data: FieldData) -> None:
+        super().__init__(data, 2 * data.label_penalty / data.C)
+
+    def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
+        Y, weight = self.data.Y, self.data.weight[:, None]
+        z = scores + Y @ self.data.matrix(v)
+        probability: Floats = expit(z)
+        self._variance = weight * probability * (1 - probability)
+        residual = weight * (probability - Y)
+        loss = float((weight * (np.logaddexp(0.0, z) - Y * z)).sum())
+        return loss, residual, self._of_edges(residual)
+
+    def _along(self, scores: Floats, v: Floats) -> tuple[Floats, Floats]:
+        change = self._variance * (scores + self.data.Y @ self.data.matrix(v))
+        return change, self._of_edges(change)
+
+    def _curvature(self) -> tuple[Floats, Floats]:
+        return self._variance, self._of_edges(self._variance)
+
+    def _of_edges(self, by_score: Floats) -> Floats:
+        """Σ_n (y_j r_i + y_i r_j) of every edge (i, j)."""
+        product = by_score.T @ self.data.Y
+        i, j = self.data.edges.T
+        return np.asarray(product[i, j] + product[j, i])
+
+
+class ExactLikelihood(FieldObjective):
+    """Σ_n −log P(y_n | x_n), its normaliser and moments by enumeration of all label vectors."""
+
+    def __init__(self, data: FieldData) -> None:
+        super().__init__(data, data.label_penalty / data.C)
+        vectors = label_vectors(data.shape[0]).astype(np.float64)
+        i, j = data.edges.T
+        # Every vector as the statistics whose weighted sum is its energy: labels, then edges.
+        self.statistics = np.concatenate([vectors, vectors[:, i] * vectors[:, j]], axis=1)
+        self.seen = np.concatenate([data.Y, data.Y[:, i] * data.Y[:, j]], axis=1)
+
+    def _natural(self, scores: Floats, v: Floats) -> Floats:
+        return np.concatenate([scores, np.broadcast_to(v, (len(scores), len(v)))], axis=1)
+
+    def _probabilities(self, block: slice) -> Floats:
+        energy = self._parameters[block] @ self.statistics.T
+        return np.asarray(np.exp(energy - self._log_z[block, None]))
+
+    def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
+        self._parameters = self._natural(scores, v)
+        self._log_z = np.empty(len(scores))
+        self._moments = np.empty_like(self._parameters)
+        for block in row_blocks(len(scores), len(self.statistics)):
+            energy = self._parameters[block] @ self.statistics.T
+            self._log_z[block] = logsumexp(energy, axis=1)
+            self._moments[block] = np.exp(energy - self._log_z[block, None]) @ self.statistics
+        weight = self.data.weight
+        energy_seen = (self._parameters * self.seen).sum(axis=1)
+        loss = float((weight * (self._log_z - energy_seen)).sum())
+        return loss, *self._split(weight[:, None] * (self._moments - self.seen))
+
+    def _along(self, scores: Floats, v: Floats) -> tuple[Floats, Floats]:
+        direction = self._natural(scores, v)
+        change = np.empty_like(direction)
+        for block in row_blocks(len(scores), len(self.statistics)):
+            probability = self._probabilities(block)
+            energy = direction[block] @ self.statistics.T
+            energy -= (probability * energy).sum(axis=1, keepdims=True)
+            change[block] = (probability * energy) @ self.statistics
+        return self._split(self.data.weight[:, None] * change)
+
+    def _curvature(self) -> tuple[Floats, Floats]:
+        return self._split(self.data.weight[:, None] * self._moments * (1 - self._moments))
+
+    def _split(self, by_statistic: Floats) -> tuple[Floats, Floats]:
+        n_labels = self.data.shape[0]
+        return by_statistic[:, :n_labels], by_statistic[:, n_labels:].sum(axis=0)

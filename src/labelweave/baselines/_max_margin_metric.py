@@ -1,0 +1,138 @@
+"""The metric on label vectors under which the truth is nearest to the prediction, by a margin.
+
+With codes z = Vᵀy predicted as Vᵀŷ(x), where ŷ(x) are predictions of the labels, distances between
+codes are distances between label vectors in the metric Q = VVᵀ. Q minimises the convex
+
+    ½ tr Q + w · mean_i max_y [Δ(y_i, y) + ‖y_i − ŷ_i‖²_Q − ‖y − ŷ_i‖²_Q],   Q ⪰ 0
+
+(Δ counts the labels that differ): every wrong vector should be farther away than the true one, the
+farther the more of it is wrong. The maximum is taken over the whole box [0, 1]^L, where it is a
+quadratic programme. Each maximum is a plane below the risk; a bundle of planes and a proximal term
+give the next Q (a cutting-plane method that does not swing about as the plain one does).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import LinearConstraint, minimize
+
+from labelweave.baselines._box_qp import Floats, solve_boxes
+
+# Stop when the planes promise less than this share of the objective.
+TOLERANCE = 1e-3
+MAX_PLANES = 60
+# A step is taken when it brings at least this share of what the planes promised.
+SUFFICIENT = 0.1
+
+
+@dataclass(frozen=True)
+class MarginRisk:
+    """Mean violation of the margin as a function of the metric.
+
+    Attributes
+    ----------
+    labels : (n, L) float array of 0/1
+    predicted : (n, L) array
+        What the labels' regressions say of the same rows.
+    weight : (n,) array
+        Of the rows; sums to one.
+    """
+
+    labels: Floats
+    predicted: Floats
+    weight: Floats
+
+    def violators(self, Q: Floats, start: Floats | None = None) -> Floats:
+        """Return the vectors of the box that violate the margin most, (n, L)."""
+        # Any vector gives a plane below the risk: these need not be exact to many digits.
+        linear = self.predicted @ Q + (1 - 2 * self.labels) / 2
+        return solve_boxes(Q, linear, start, tolerance=1e-4, max_sweeps=40)
+
+    def plane(self, worst: Floats) -> tuple[float, Floats]:
+        """Return (a, G) with risk(Q) ≥ a + ⟨G, Q⟩ for all Q, an equality where they are worst."""
+        constant = float(self.weight @ np.abs(self.labels - worst).sum(axis=1))
+        true, wrong = self.labels - self.predicted, worst - self.predicted
+        weighted = self.weight[:, None]
+        return constant, (weighted * true).T @ true - (weighted * wrong).T @ wrong
+
+
+def learn_metric(risk: MarginRisk, margin_weight: float) -> Floats:
+    """Return the metric of the smallest objective, (L, L) positive semidefinite."""
+    bundle = _Bundle(margin_weight, np.eye(risk.labels.shape[1]))
+    worst = risk.violators(bundle.centre)
+    value = bundle.add(bundle.centre, *risk.plane(worst))
+    # At first the metric moves by about one unit.
+    bundle.stiffness = max(float(np.linalg.norm(bundle.slope(bundle.gradients[0]))), 1e-12)
+    for _ in range(MAX_PLANES):
+        candidate, promised = bundle.step()
+        if value - promised <= TOLERANCE * max(value, 1e-12):
+            break
+        worst = risk.violators(candidate, worst)
+        reached = bundle.add(candidate, *risk.plane(worst))
+        if value - reached >= SUFFICIENT * (value - promised):
+            bundle.centre, value = candidate, reached
+            bundle.stiffness /= 2
+        else:
+            bundle.stiffness *= 1.3
+    return bundle.centre
+
+
+@dataclass
+class _Bundle:
+    """Planes below the risk, and the metric that the next one starts from."""
+
+    margin_weight: float
+    centre: Floats
+    stiffness: float = 1.0
+    constants: list[float] = field(default_factory=list)
+    gradients: list[Floats] = field(default_factory=list)
+
+    def add(self, Q: Floats, constant: float, gradient: Floats) -> float:
+        """Add the plane that touches the risk at Q; return the objective there."""
+        self.constants.append(constant)
+        self.gradients.append(gradient)
+        return float(np.trace(Q) / 2 + self.margin_weight * (constant + (gradient * Q).sum()))
+
+    def slope(self, gradient: Floats) -> Floats:
+        return np.asarray(np.eye(len(gradient)) / 2 + self.margin_weight * gradient)
+
+    def step(self) -> tuple[Floats, float]:
+        """Return the minimum of planes and proximal term, and what the planes alone say there."""
+        gradients = np.array(self.gradients)
+        constants = np.array(self.constants)
+
+        def negative_dual(share: Floats) -> tuple[float, Floats]:
+            Q = self._at(np.tensordot(share, gradients, 1))
+            planes = self.margin_weight * (constants + np.tensordot(gradients, Q, 2))
+            proximal = self.stiffness / 2 * ((Q - self.centre) ** 2).sum()
+            return -float(np.trace(Q) / 2 + share @ planes + proximal), -planes
+
+        n = len(constants)
+        found = minimize(
+            negative_dual,
+            np.full(n, 1 / n),
+            jac=True,
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * n,
+            constraints=LinearConstraint(np.ones((1, n)), 1.0, 1.0),
+            options={"maxiter": 200, "ftol": 1e-10},
+        )
+        # Planes without a share do not carry the minimum; without them the next step is cheaper.
+        kept = np.flatnonzero(found.x > 1e-8)
+        self.constants = [self.constants[k] for k in kept]
+        self.gradients = [self.gradients[k] for k in kept]
+        Q = self._at(np.tensordot(found.x, gradients, 1))
+        highest = float((constants + np.tensordot(gradients, Q, 2)).max())
+        return Q, float(np.trace(Q) / 2 + self.margin_weight * highest)
+
+    def _at(self, gradient: Floats) -> Floats:
+        """Return the metric that minimises one plane and the proximal term."""
+        return nearest_metric(self.centre - self.slope(gradient) / self.stiffness)
+
+
+def nearest_metric(matrix: Floats) -> Floats:
+    """Return the nearest matrix without negative eigenvalues."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

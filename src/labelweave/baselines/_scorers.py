@@ -1,0 +1,85 @@
+"""What support vector machines become once they are trained: a score for every row and label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave._core import native
+from labelweave.logistic.solver import native_matrix
+
+Floats = NDArray[np.float64]
+# Kernel values that are worked on at a time.
+_BLOCK = 1 << 22
+
+
+class Scorer(Protocol):
+    """Scores of labels; those of a row do not depend on the rows around it, to the last bit."""
+
+    @property
+    def intercept(self) -> Floats:
+        """What each label scores before any feature counts, (L,)."""
+
+    def scores(self, X: Any, n_threads: int) -> Floats:
+        """Return the score of every row and label, (n, L)."""
+
+
+@dataclass(frozen=True)
+class LinearScorer:
+    """``X weights' + intercept``.
+
+    Attributes
+    ----------
+    weights : (L, D) array
+    intercept : (L,) array
+    """
+
+    weights: Floats
+    intercept: Floats
+
+    def scores(self, X: Any, n_threads: int) -> Floats:
+        """Return the score of every row and label, (n, L)."""
+        scores: Floats = np.empty((X.shape[0], len(self.intercept)))
+        native.linear_scores(native_matrix(X), self.weights, self.intercept, scores, n_threads)
+        return scores
+
+
+@dataclass(frozen=True)
+class KernelScorer:
+    """``Σ_s alpha_s exp(-gamma |x - x_s|²) + intercept``.
+
+    Attributes
+    ----------
+    support : (S, D) array or sparse matrix
+        Rows that support any label.
+    alpha : (L, S) array
+    intercept : (L,) array
+    gamma : float
+    """
+
+    support: Any
+    alpha: Floats
+    intercept: Floats
+    gamma: float
+
+    def scores(self, X: Any, n_threads: int) -> Floats:
+        """Return the score of every row and label, (n, L)."""
+        scores: Floats = np.empty((X.shape[0], len(self.intercept)))
+        step = max(1, _BLOCK // max(1, self.support.shape[0]))
+        for first in range(0, X.shape[0], step):
+            rows = X[first : first + step]
+            similarity: Floats = np.empty((rows.shape[0], self.support.shape[0]))
+            native.kernel_matrix(
+                native_matrix(rows), native_matrix(self.support), self.gamma, similarity, n_threads
+            )
+            over = LinearScorer(self.alpha, self.intercept)
+            scores[first : first + step] = over.scores(similarity, n_threads)
+        return scores
+
+
+def varying(labels: NDArray[np.int8]) -> NDArray[np.intp]:
+    """Return the labels that some rows have and others do not: a machine needs both kinds."""
+    return np.flatnonzero(labels.any(axis=0) & ~labels.all(axis=0))

@@ -1,0 +1,45 @@
+"""The last rows of a stream, with the scores they had before they were learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave.baselines._scorers import Floats
+
+
+@dataclass
+class Window:
+    """Scores, labels and weights of the last rows.
+
+    Attributes
+    ----------
+    scores, labels : (n, L) arrays
+    weight : (n,) array
+
+    Examples
+    --------
+    >>> window = Window.empty(1)
+    >>> for score in (0.1, 0.2, 0.3):
+    ...     window.add(np.array([[score]]), np.zeros((1, 1), np.int8), np.ones(1), most=2)
+    >>> window.scores.ravel()
+    array([0.2, 0.3])
+    """
+
+    scores: Floats
+    labels: NDArray[np.int8]
+    weight: Floats
+
+    @classmethod
+    def empty(cls, n_labels: int) -> Self:
+        """Return a window without rows."""
+        return cls(np.zeros((0, n_labels)), np.zeros((0, n_labels), dtype=np.int8), np.zeros(0))
+
+    def add(self, scores: Floats, labels: NDArray[np.int8], weight: Floats, most: int) -> None:
+        """Append rows, and keep no more than the last `most`."""
+        self.scores = np.concatenate([self.scores, scores])[-most:].copy()
+        self.labels = np.concatenate([self.labels, labels])[-most:].copy()
+        self.weight = np.concatenate([self.weight, weight])[-most:].copy()

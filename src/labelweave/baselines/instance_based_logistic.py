@@ -1,0 +1,121 @@
+"""IBLR-ML: logistic regression on the labels of the neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave.baselines._neighbour_classifier import NeighbourClassifier
+from labelweave.decision import Decision
+from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.logistic import fit_conditionals, fit_on_estimates
+from labelweave.logistic.row_keys import row_keys
+
+
+class InstanceBasedLogistic(NeighbourClassifier):
+    """Instance-based learning by logistic regression (Cheng and Hüllermeier, 2009).
+
+    How frequent each label is among the k nearest training rows is a feature: every label is
+    learned from the frequencies of all labels (IBLR-ML), with ``features=True`` from these and the
+    features themselves (IBLR-ML+). In training no row is its own neighbour. Distances are
+    Euclidean: features should be of comparable size. Equally distant rows are taken in the order of
+    the training data.
+
+    Parameters
+    ----------
+    k : int, default=10
+        Number of neighbours; all other rows where there are fewer.
+    features : bool, default=False
+        Whether the labels are learned from the features too.
+    C : float or "cv", default="cv"
+        Inverse penalty of the logistic regressions, common to all labels; "cv" chooses it by
+        cross-validated log-likelihood. It is that of the frequencies, or with `features` that of
+        the features.
+    label_penalty : float or "cv", default="cv"
+        With `features`: penalty of the frequencies relative to the features'. Unused without.
+    decision : {"subset", "hamming"} or callable, default="subset"
+        The loss `predict` decides for; with independent labels both give the same labels.
+    n_jobs : int, optional
+        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds of "cv". None counts as 0: results are reproducible unless asked otherwise.
+    verbose : int, default=0
+        Above zero, `fit` tells what it chose.
+
+    Attributes
+    ----------
+    k_ : int
+        The number of neighbours used.
+    conditionals_ : LinearConditionals
+        Without `features`, ``weights[j, k]`` is what the frequency of label k among the neighbours
+        adds to the log-odds of label j; with them, it is ``coupling[j, k]``.
+    C_, label_penalty_ : float
+        The penalties used; `label_penalty_` only with `features`.
+
+    Examples
+    --------
+    >>> from labelweave.baselines import InstanceBasedLogistic
+    >>> from labelweave.datasets import load_emotions
+    >>> data = load_emotions()
+    >>> model = InstanceBasedLogistic(C=1.0).fit(data.X[:400], data.Y[:400])
+    >>> model.predict_proba(data.X[400:402]).round(2)
+    array([[0.13, 0.25, 0.61, 0.57, 0.39, 0.12],
+           [0.18, 0.31, 0.62, 0.29, 0.33, 0.18]])
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 10,
+        features: bool = False,
+        C: float | str = "cv",
+        label_penalty: float | str = "cv",
+        decision: str | Decision = "subset",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.k = k
+        self.features = features
+        self.C = C
+        self.label_penalty = label_penalty
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
+    ) -> None:
+        C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
+        shared: dict[str, Any] = {"seed": self._seed(), "n_threads": self._n_threads()}
+        self._with_features = bool(self.features)
+        frequency = self._frequency(self._remember(X, labels))
+        if self._with_features:
+            self.conditionals_ = fit_on_estimates(
+                X, frequency, labels, C=C, label_penalty=label_penalty, **shared
+            )
+            self.label_penalty_ = self.conditionals_.label_penalty
+            also = f", label_penalty = {self.label_penalty_:.4g}"
+        else:
+            self.conditionals_ = fit_conditionals(frequency, labels, C=C, **shared)
+            also = ""
+        self.C_ = self.conditionals_.C
+        self._tell(f"C = {self.C_:.4g}{also}")
+
+    def _frequency(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Turn counts into shares of the neighbours; a row alone has none."""
+        return counts / max(self.k_, 1)
+
+    def _joint(self, X: Any) -> JointDistribution:
+        frequency = self._frequency(self._neighbour_counts(X))
+        n_threads = self._n_threads()
+        if self._with_features:
+            scores = self.conditionals_.scores(X, frequency, n_threads=n_threads)
+        else:
+            scores = self.conditionals_.scores(frequency, n_threads=n_threads)
+        return IndependentJoint(
+            scores, label_names=self._names(), row_ids=row_keys(X), n_threads=n_threads
+        )

@@ -1,0 +1,178 @@
+"""The nearest training rows, exactly and the same way every time.
+
+Candidates come from a fast search, scikit-learn's tree for few features and blocks of a matrix
+product for many; both round, and differently for different batches. So every row that rounding
+might have misplaced stays a candidate, and where there are more than k, distances summed from the
+differences decide, equal ones by the order of the training rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import KDTree
+from sklearn.utils.extmath import row_norms
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+# Query rows and training rows that may still be neighbours, pair by pair, sorted by query row.
+Pairs = tuple[Rows, Rows]
+Search = Callable[[Rows], Pairs]
+
+# Beyond so many features a tree visits nearly every leaf; scikit-learn draws the line here too.
+TREE_FEATURES = 15
+# Numbers that a block of work holds at a time: few enough for a core's cache (2 MB), but so many
+# rows that a product of matrices is one.
+_BLOCK = 2**18
+_FEWEST_ROWS = 8
+
+
+def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Rows:
+    """Return the k rows of `train` nearest to every row of X, in ascending order of rows, (n, k).
+
+    Distances are Euclidean; of equally distant rows the earlier ones are taken.
+
+    Parameters
+    ----------
+    train : (m, D) float64 array or CSR
+    X : (n, D) float64 array or CSR, or None
+        None asks for the neighbours of the training rows themselves, of which none is its own.
+    k : int
+        At most m, or m - 1 where X is None.
+    n_threads : int
+        Threads; the result does not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> train = np.array([[0.0], [1.0], [2.0], [9.0]])
+    >>> nearest_rows(train, np.array([[1.0]]), 2)
+    array([[0, 1]])
+    >>> nearest_rows(train, None, 1).ravel()
+    array([1, 0, 1, 2])
+    """
+    alone = X is None
+    if alone:
+        X = train
+    elif isinstance(train, np.ndarray) != isinstance(X, np.ndarray):
+        X = X.toarray() if isinstance(train, np.ndarray) else type(train)(X)
+    n_rows, n_train = X.shape[0], train.shape[0]
+    if k == 0:
+        return np.empty((n_rows, 0), dtype=np.intp)
+    low = isinstance(train, np.ndarray) and train.shape[1] <= TREE_FEATURES
+    search = (_tree_search if low else _product_search)(train, X, k, alone)
+    size = max(_FEWEST_ROWS, _BLOCK // n_train)
+    blocks = [np.arange(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
+
+    def nearest(rows: Rows) -> Rows:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _chosen(train, X, rows, search(rows), k)
+
+    if len(blocks) == 1:
+        return nearest(blocks[0])
+    # Blocks run side by side, and BLAS within each of them on one core.
+    with _blas().limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
+        return np.concatenate(list(pool.map(nearest, blocks)))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the BLAS in use; looking for it takes longer than a small search."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def count_labels(labels: NDArray[np.int8], neighbours: Rows) -> NDArray[np.int64]:
+    """Return how many of its neighbours carry each label, for every row, (n, L)."""
+    counts = np.zeros((len(neighbours), labels.shape[1]), dtype=np.int64)
+    for column in neighbours.T:
+        counts += labels[column]
+    return counts
+
+
+def _rounding(n_features: int) -> float:
+    """Bound the relative error of a sum of products, of a squared distance, and of their like."""
+    return 4.0 * (n_features + 4) * float(np.finfo(np.float64).eps)
+
+
+def _product_search(train: Any, X: Any, k: int, alone: bool) -> Search:
+    """Search all training rows by ``|t|² - 2 x·t``, which is the squared distance but for |x|²."""
+    lengths = row_norms(train, squared=True)
+    own_lengths = lengths if alone else row_norms(X, squared=True)
+    # Cancellation leaves errors of the size of the lengths, in either of two rows compared.
+    slack = 2.0 * _rounding(train.shape[1]) * (own_lengths + lengths.max())
+    transposed = train.T
+
+    def search(rows: Rows) -> Pairs:
+        product = (-2.0 * X[rows]) @ transposed
+        distance = product if isinstance(product, np.ndarray) else product.toarray()
+        distance += lengths
+        if alone:
+            distance[np.arange(len(rows)), rows] = np.inf
+        limit = np.partition(distance, k - 1, axis=1)[:, k - 1] + slack[rows]
+        # Written so that a NaN, left by overflow, stays a candidate.
+        candidate = ~(distance > limit[:, None])
+        if alone:
+            candidate[np.arange(len(rows)), rows] = False
+        # Positions in the flattened array are found several times faster than pairs.
+        query, found = np.divmod(np.flatnonzero(candidate), len(lengths))
+        return rows[query], found
+
+    return search
+
+
+def _tree_search(train: Floats, X: Floats, k: int, alone: bool) -> Search:
+    """Search by scikit-learn's k-d tree: the distance of the k-th, then all rows within it."""
+    tree = KDTree(train)
+    stretch = 1.0 + _rounding(train.shape[1])
+
+    def search(rows: Rows) -> Pairs:
+        distance, _ = tree.query(X[rows], k + alone)
+        within = tree.query_radius(X[rows], distance[:, -1] * stretch)
+        query = np.repeat(rows, [len(found) for found in within])
+        found = np.concatenate(within).astype(np.intp)
+        if alone:
+            query, found = query[query != found], found[query != found]
+        order = np.lexsort((found, query))
+        return query[order], found[order]
+
+    return search
+
+
+def _chosen(train: Any, X: Any, rows: Rows, pairs: Pairs, k: int) -> Rows:
+    """Return the k nearest of each row's candidates."""
+    query, found = pairs
+    n_candidates = np.bincount(query - rows[0], minlength=len(rows))
+    nearest = np.empty((len(rows), k), dtype=np.intp)
+    settled = n_candidates == k
+    nearest[settled] = found[settled[query - rows[0]]].reshape(-1, k)
+    if settled.all():
+        return nearest
+    open_pair = ~settled[query - rows[0]]
+    query, found = query[open_pair], found[open_pair]
+    order = np.lexsort((found, _squared_distances(X, query, train, found), query))
+    counts = n_candidates[~settled]
+    starts = np.cumsum(counts) - counts
+    nearest[~settled] = np.sort(found[order][starts[:, None] + np.arange(k)], axis=1)
+    return nearest
+
+
+def _squared_distances(X: Any, query: Rows, train: Any, found: Rows) -> Floats:
+    """Squared distance of every pair, summed from the differences feature by feature."""
+    distances = np.empty(len(query))
+    width = X.shape[1] if isinstance(X, np.ndarray) else 2 * max(1, train.nnz // train.shape[0])
+    size = max(1, _BLOCK // width)
+    for first in range(0, len(query), size):
+        part = slice(first, first + size)
+        difference = X[query[part]] - train[found[part]]
+        if isinstance(difference, np.ndarray):
+            distances[part] = np.square(difference, out=difference).sum(axis=1)
+        else:
+            difference.data **= 2
+            distances[part] = difference @ np.ones(X.shape[1])
+    return distances

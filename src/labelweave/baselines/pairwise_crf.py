@@ -1,0 +1,191 @@
+"""A conditional random field over labels: every pair of labels may be coupled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelweave.baselines._field_fit import Mask, fit_field, strongest_pairs
+from labelweave.decision import Decision
+from labelweave.inference import Inference
+from labelweave.joint import FieldJoint, JointDistribution
+from labelweave.joint._checks import check_count
+from labelweave.joint.enumeration import MAX_ENUMERATED
+from labelweave.logistic import fit_conditionals
+from labelweave.logistic.row_keys import row_keys
+from labelweave.models.base import MultiLabelClassifier
+
+# "auto" maximises the likelihood itself up to this many labels; a step then looks at 1024 vectors.
+AUTO_EXACT = 10
+# "auto" couples all pairs up to this many labels, and this many pairs a label beyond.
+AUTO_ALL_PAIRS = 30
+AUTO_PAIRS_A_LABEL = 4
+
+
+class PairwiseCRF(MultiLabelClassifier):
+    """P(y|x) ∝ exp(Σ_j y_j (w_j·x + b_j) + Σ_{i<j} V_ij y_i y_j): labels coupled in pairs (MLCRF).
+
+    Couplings have no direction and no order of the labels is needed. The log-odds of a label given
+    all others are linear in the features and those labels, so the pseudo-likelihood
+    Π_j P(y_j | x, other labels) is a set of logistic regressions that share couplings: V_ij is one
+    number in the regression of i and in that of j. The logistic engine fits them unshared and
+    chooses the penalties; from there Newton's method goes to the optimum of the shared problem,
+    which is convex, and for few labels on to that of the likelihood itself.
+
+    Parameters
+    ----------
+    C : float or "cv", default="cv"
+        Inverse penalty of the features, common to all labels; "cv" chooses it by cross-validated
+        log-likelihood of the labels, each given all others.
+    label_penalty : float or "cv", default="cv"
+        Penalty of the couplings relative to the features'.
+    likelihood : {"auto", "pseudo", "exact"}, default="auto"
+        What is maximised. "exact" enumerates all label vectors for its normaliser and takes at most
+        16 labels; "auto" is exact up to 10 labels.
+    edges : (L, L) array of bool, optional
+        Symmetric: which labels may be coupled; by default all pairs.
+    max_edges : int, "auto" or None, default="auto"
+        How many pairs to couple at most: those for which a score test finds the strongest
+        dependence given the features. "auto" is no limit up to 30 labels and 4 pairs a label
+        beyond; None is no limit.
+    inference : "auto" or strategy, default="auto"
+        How the most probable label vector is looked for; see `labelweave.inference`.
+    decision : {"subset", "hamming"} or callable, default="subset"
+        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+    n_jobs : int, optional
+        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds of "cv". None counts as 0: results are reproducible unless asked otherwise.
+    verbose : int, default=0
+        Above zero, `fit` tells what it chose.
+
+    Attributes
+    ----------
+    field_ : LinearConditionals
+        Weights, intercepts and the symmetric coupling.
+    edges_ : (L, L) bool array
+        The labels that were allowed to be coupled.
+    C_, label_penalty_ : float
+        The penalties used.
+
+    Examples
+    --------
+    >>> from labelweave.baselines import PairwiseCRF
+    >>> from labelweave.datasets import load_emotions
+    >>> data = load_emotions()
+    >>> model = PairwiseCRF(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
+    >>> model.predict(data.X[400:402])
+    array([[0, 0, 1, 1, 1, 0],
+           [0, 0, 0, 0, 0, 1]])
+    >>> model.predict_joint(data.X[400:402])
+    FieldJoint(n_rows=2, n_labels=6)
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float | str = "cv",
+        label_penalty: float | str = "cv",
+        likelihood: str = "auto",
+        edges: ArrayLike | None = None,
+        max_edges: int | str | None = "auto",
+        inference: str | Inference = "auto",
+        decision: str | Decision = "subset",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.label_penalty = label_penalty
+        self.likelihood = likelihood
+        self.edges = edges
+        self.max_edges = max_edges
+        self.inference = inference
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
+    ) -> None:
+        exact = self._is_exact()
+        penalties: dict[str, Any] = {
+            "C": self._penalty("C"),
+            "label_penalty": self._penalty("label_penalty"),
+        }
+        shared: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "seed": self._seed(),
+            "n_threads": self._n_threads(),
+        }
+        self.edges_ = self._allowed()
+        limit = self._limit()
+        if self.edges_.sum() // 2 > limit:
+            alone = fit_conditionals(X, labels, C=penalties["C"], **shared)
+            scores = alone.scores(X, n_threads=self._n_threads())
+            self.edges_ = strongest_pairs(scores, labels, sample_weight, self.edges_, limit)
+        start = fit_conditionals(X, labels, self.edges_, **penalties, **shared)
+        self.field_ = fit_field(X, labels, self.edges_, start, sample_weight, exact=exact)
+        self.C_, self.label_penalty_ = self.field_.C, self.field_.label_penalty
+        self._tell(
+            f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
+            f"{self.edges_.sum() // 2} pairs, {'exact' if exact else 'pseudo'}-likelihood"
+        )
+
+    def _joint(self, X: Any) -> JointDistribution:
+        return FieldJoint(
+            self.field_.scores(X, n_threads=self._n_threads()),
+            self.field_.coupling,
+            label_names=self._names(),
+            row_ids=row_keys(X),
+            n_threads=self._n_threads(),
+        )
+
+    def _is_exact(self) -> bool:
+        if self.likelihood not in ("auto", "pseudo", "exact"):
+            raise ValueError(
+                f"likelihood must be 'auto', 'pseudo' or 'exact'; got {self.likelihood!r}"
+            )
+        if self.likelihood == "exact" and self.n_labels_ > MAX_ENUMERATED:
+            raise ValueError(
+                f"likelihood='exact' enumerates all label vectors and takes at most "
+                f"{MAX_ENUMERATED} labels; y has {self.n_labels_}: use 'pseudo'"
+            )
+        return self.likelihood == "exact" or (
+            self.likelihood == "auto" and self.n_labels_ <= AUTO_EXACT
+        )
+
+    def _allowed(self) -> Mask:
+        """`edges` as an (L, L) mask, or that of all pairs."""
+        n_labels = self.n_labels_
+        if self.edges is None:
+            return ~np.eye(n_labels, dtype=np.bool_)
+        mask = np.asarray(self.edges)
+        if mask.shape != (n_labels, n_labels) or not np.isin(mask, (0, 1)).all():
+            raise ValueError(
+                f"edges must be a {n_labels} by {n_labels} matrix of 0/1, one row and one column "
+                f"per label; its shape is {mask.shape}"
+            )
+        mask = mask.astype(np.bool_)
+        if (mask != mask.T).any() or mask.diagonal().any():
+            raise ValueError(
+                "edges must be symmetric with an empty diagonal: a coupling has no direction, and "
+                "no label is coupled with itself; give (edges | edges.T) & ~np.eye(L, dtype=bool)"
+            )
+        return mask
+
+    def _limit(self) -> int:
+        if self.max_edges is None or (
+            self.max_edges == "auto" and self.n_labels_ <= AUTO_ALL_PAIRS
+        ):
+            return self.n_labels_**2
+        if self.max_edges == "auto":
+            return AUTO_PAIRS_A_LABEL * self.n_labels_
+        if isinstance(self.max_edges, str):
+            raise ValueError(
+                f"max_edges must be a whole number, 'auto' or None; got {self.max_edges!r}"
+            )
+        return check_count(self.max_edges, "max_edges", 0)

@@ -1,0 +1,308 @@
+"""Passive-aggressive learning: every row makes the least change that it asks for."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from labelweave._core import native
+from labelweave.baselines._held_out import HeldOut, best_held_out, mean_square
+from labelweave.baselines._scorers import Floats, LinearScorer
+from labelweave.baselines._window import Window
+from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
+from labelweave.baselines.thresholded_svm import train_svms
+from labelweave.decision import Labelling, TunedThresholds
+from labelweave.logistic.row_keys import presentation_order
+from labelweave.logistic.solver import native_matrix
+from labelweave.models.batch_labels import read_batch_labels
+
+# Labels are worked on eight at a time.
+_LANES = 8
+# Rows that the kernel learns between two looks at Ctrl-C.
+_UNINTERRUPTED = 64
+
+
+def _can_stream(model: PassiveAggressive) -> bool:
+    if model.tuned_with == "batch" and model._tunes():
+        raise AttributeError(
+            "tuned_with='batch' needs all rows at once: call fit, or set tuned_with='online'"
+        )
+    return True
+
+
+class PassiveAggressive(ThresholdClassifier):
+    """One passive-aggressive classifier per label (PA-I; Crammer et al., 2006), all in one pass.
+
+    Each row moves the weights of the labels it is not yet right about by a margin of 1: as little
+    as makes it right, and never further than C allows. Thresholds are tuned on held-out rows,
+    scored by the same learner (PA_OnlineCV) or by batch SVMs (PA_BatchCV). `partial_fit` learns
+    from a stream. It has no probabilities: `predict` and `decision_function` are what can be asked.
+
+    Parameters
+    ----------
+    C : float, "scale" or "cv", default="cv"
+        The longest step; "scale" is one over the mean square of a row, "cv" chooses from 0.1 to 10
+        times that by the macro F1 of held-out rows. A stream cannot look ahead: if it begins with
+        `partial_fit`, both count as 1, which suits rows of unit length.
+    labelling : {"scut", "cmn", "fixed"} or Labelling, default="scut"
+        "scut" tunes a threshold a label on held-out rows (see `ThresholdedSVM`), "cmn" gives each
+        label to the share of rows that had it in training, "fixed" cuts at 0.
+    tuned_with : {"online", "batch"}, default="online"
+        What scores the rows that thresholds are tuned on: this learner, or linear SVMs trained on
+        all rows but those held out.
+    n_folds : int, default=5
+        Parts of the training rows that are held out in turn.
+    window : int, default=2000
+        The last rows of a stream whose scores, as they were before the rows were learned from,
+        tune the thresholds after `partial_fit`.
+    fit_intercept : bool, default=True
+        Whether there is a feature that is always 1.
+    passes : int, default=1
+        How often `fit` goes through the rows.
+    tol : float, default=1e-4
+        Where the SVMs of "batch" stop.
+    shuffle : bool, default=True
+        Whether `fit` takes them in random order: one that depends on their content and
+        `random_state`, not on the order they come in.
+    n_jobs : int, optional
+        Threads that share the labels (processes for the SVMs of "batch"); -1 uses all cores.
+        Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of rows and the folds. None counts as 0.
+    verbose : int, default=0
+        Above zero, `fit` tells what it chose.
+
+    Attributes
+    ----------
+    coef_ : (L, D) array
+        Weights.
+    intercept_ : (L,) array
+        Before the thresholds are taken off.
+    thresholds_ : (L,) array
+        If the labelling tunes them.
+    C_, fbr_ : float
+        What was used and chosen.
+
+    Notes
+    -----
+    A row of weight k may move the weights k times as far: it is the row k times in a row.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import scale
+    >>> from labelweave.baselines import PassiveAggressive
+    >>> from labelweave.datasets import load_emotions
+    >>> data = load_emotions()
+    >>> X = scale(data.X)
+    >>> model = PassiveAggressive().fit(X[:400], data.Y[:400])
+    >>> model.predict(X[400:402])
+    array([[0, 1, 1, 1, 1, 0],
+           [0, 0, 1, 0, 0, 1]])
+
+    The same as a stream; batches of any size give the same model:
+
+    >>> stream = PassiveAggressive(C=0.001)
+    >>> for first in range(0, 400, 50):
+    ...     batch = slice(first, first + 50)
+    ...     stream = stream.partial_fit(X[batch], data.Y[batch])
+    >>> stream.thresholds_.shape
+    (6,)
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float | str = "cv",
+        labelling: str | Labelling = "scut",
+        tuned_with: str = "online",
+        n_folds: int = 5,
+        window: int = 2000,
+        fit_intercept: bool = True,
+        passes: int = 1,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.labelling = labelling
+        self.tuned_with = tuned_with
+        self.n_folds = n_folds
+        self.window = window
+        self.fit_intercept = fit_intercept
+        self.passes = passes
+        self.tol = tol
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights, (L, D)."""
+        return self._weights[:-1, : self.n_labels_].T
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercepts, (L,)."""
+        return self._weights[-1, : self.n_labels_]
+
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning, from rows in the order given; after `fit`, or from nothing.
+
+        Batches of any size give the same model as their rows one by one. Thresholds are then tuned
+        on the last rows of the stream, each scored before it was learned from. A call that fails
+        leaves the model as it was.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        y : (n, L) array, sparse matrix or data frame of 0/1
+            Or a one-dimensional array of two classes.
+        classes : (2,) array, optional
+            The classes of a one-dimensional y; needed if the first batch has only one of them.
+        sample_weight : (n,) array, optional
+        """
+        begins = not hasattr(self, "_is_fitted")
+        before = dict(vars(self))
+        try:
+            if begins:
+                self._forget()
+            self._check_parameters()
+            X = self._features(X, reset=begins)
+            known = None if begins else self._encoding
+            labels, encoding = read_batch_labels(y, X.shape[0], known, classes)
+            X, labels, weighted = self._weighted(X, labels, sample_weight)
+            weight = np.ones(len(labels)) if weighted is None else weighted
+            if begins:
+                self._begin(encoding, X.shape[1])
+            scores = self._present(X, labels, weight)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._tally(labels, weight)
+        if self._tunes():
+            self._window.add(scores, labels, weight, self.window)
+        self._streams = True
+        return self
+
+    def _begin(self, encoding: Any, n_features: int) -> None:
+        self._adopt(encoding)
+        self.C_ = 1.0 if isinstance(self.C, str) else float(self.C)
+        self._weights = self._no_weights(n_features, self.n_labels_)
+        self._tallies = np.zeros(self.n_labels_ + 1)
+        self._window = Window.empty(self.n_labels_)
+        self._is_fitted = True
+
+    def _present(self, X: Any, labels: NDArray[np.int8], weight: Floats) -> Floats:
+        """Learn from the rows in turn, and return their scores before they were learned from."""
+        # An interruption must not leave half a batch behind; it cannot come within a few rows.
+        weights = self._weights.copy() if len(labels) > _UNINTERRUPTED else self._weights
+        scores = np.empty(labels.shape)
+        order = np.arange(len(labels), dtype=np.int64)
+        self._run(X, labels, weight * self.C_, order, weights, scores)
+        self._weights = weights
+        return scores
+
+    def _tally(self, labels: NDArray[np.int8], weight: Floats) -> None:
+        self._tallies = self._tallies + np.append(weight @ labels, weight.sum())
+        self._rates = self._tallies[:-1] / self._tallies[-1]
+
+    def _rule(self) -> Labelling:
+        if not self._streams:
+            return super()._rule()
+        rule = self._labelling()
+        if not self._tunes() or not isinstance(rule, TunedThresholds):
+            return rule.informed(self._rates)
+        window = self._window
+        return tuned_rule(rule, window.scores, window.labels, window.weight)
+
+    def _tunes(self) -> bool:
+        rule = self._labelling()
+        return isinstance(rule, TunedThresholds) and rule.values is None
+
+    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        self._streams, self._window = False, Window.empty(self.n_labels_)
+        self._tallies = np.zeros(self.n_labels_ + 1)
+        self._tally(labels, weight)
+        super()._fit(X, labels, weight)
+
+    def _learn(self, X: Any, labels: NDArray[np.int8], weight: Floats) -> None:
+        self._weights = self._trained(X, labels, weight, self.C_)
+
+    def _scores(self, X: Any) -> Floats:
+        return self._linear(self._weights, self.n_labels_).scores(X, self._n_threads())
+
+    def _scorer(
+        self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False
+    ) -> LinearScorer:
+        del final
+        return self._linear(self._trained(X, labels, weight, C), labels.shape[1])
+
+    def _trained(self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float) -> Floats:
+        """Weights after the passes of `fit`, feature-major: (D + 1, L rounded up)."""
+        n, seeds = len(labels), range(self._drawn, self._drawn + self.passes)
+        orders = [
+            presentation_order(X, labels, seed) if self.shuffle else np.arange(n, dtype=np.int64)
+            for seed in seeds
+        ]
+        weights = self._no_weights(X.shape[1], labels.shape[1])
+        self._run(X, labels, weight * C, np.concatenate(orders), weights, None)
+        return weights
+
+    def _run(
+        self,
+        X: Any,
+        labels: NDArray[np.int8],
+        limits: Floats,
+        order: NDArray[np.int64],
+        weights: Floats,
+        scores: Floats | None,
+    ) -> None:
+        intercept, threads = bool(self.fit_intercept), self._n_threads()
+        native.passive_aggressive(
+            native_matrix(X), labels, limits, order, intercept, weights, scores, threads
+        )
+
+    @staticmethod
+    def _no_weights(n_features: int, n_labels: int) -> Floats:
+        return np.zeros((n_features + 1, -(-n_labels // _LANES) * _LANES))
+
+    @staticmethod
+    def _linear(weights: Floats, n_labels: int) -> LinearScorer:
+        coef = np.ascontiguousarray(weights[:-1, :n_labels].T)
+        return LinearScorer(coef, weights[-1, :n_labels].copy())
+
+    def _held_out(
+        self, X: Any, labels: NDArray[np.int8], weight: Floats, known: HeldOut | None
+    ) -> HeldOut | None:
+        if not self._tunes():
+            return None
+        if self.tuned_with == "batch":
+
+            def train(X: Any, labels: NDArray[np.int8], weight: Floats, C: float) -> LinearScorer:
+                common: Any = {"tol": self.tol, "seed": self._drawn, "n_jobs": self.n_jobs}
+                return train_svms(X, labels, weight, C, **common).scorer
+
+            return best_held_out(
+                lambda C: self._hold_out(train, X, labels, weight, C),
+                self._candidates(X, weight) if self.C == "cv" else [1 / mean_square(X, weight)],
+            )[1]
+        held_out = super()._held_out(X, labels, weight, known)
+        if held_out is not None:  # where a stream would go on from
+            self._window.add(held_out.scores, held_out.labels, held_out.weight, self.window)
+        return held_out
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.tuned_with not in ("online", "batch"):
+            raise ValueError(f"tuned_with must be 'online' or 'batch'; got {self.tuned_with!r}")
+        self._count("passes")
+        self._count("window")

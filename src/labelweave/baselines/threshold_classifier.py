@@ -1,0 +1,206 @@
+"""Scores of machines without probabilities, made labels by one threshold a label."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from labelweave.baselines._held_out import HeldOut, best_held_out, hold_out, mean_square
+from labelweave.baselines._scorers import Floats, Scorer
+from labelweave.decision import (
+    CardinalityMatching,
+    ExpectedF,
+    Fixed,
+    Labelling,
+    SampledF,
+    TunedThresholds,
+    tune_thresholds,
+)
+from labelweave.models.label_classifier import LabelClassifier
+
+# C times the mean square of a row: what "cv" chooses from. For rows of unit length C itself.
+C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+_LABELLINGS: dict[str, Labelling] = {
+    "scut": TunedThresholds(),
+    "cmn": CardinalityMatching(fallback=0.0),
+    "fixed": Fixed(0.0),
+}
+
+
+class ThresholdClassifier(LabelClassifier):
+    """Base of classifiers that give a label where its score is above the label's threshold.
+
+    A subclass implements ``_scorer``, which trains. Here C is chosen, rows are held out and
+    thresholds tuned on them.
+
+    A label that no row had in training is given to none, one that all had to all of them.
+    """
+
+    # Parameters every such classifier has.
+    C: float | str
+    labelling: str | Labelling
+    n_folds: int
+
+    @abstractmethod
+    def _scorer(
+        self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False
+    ) -> Scorer:
+        """Train; `final` is the machine the user gets, and complaints are for that one only."""
+
+    def _learn(self, X: Any, labels: NDArray[np.int8], weight: Floats) -> None:
+        """Train on all rows, with the penalty ``C_``."""
+        self._machine = self._scorer(X, labels, weight, self.C_, final=True)
+
+    def _scores(self, X: Any) -> Floats:
+        """Scores of validated rows, (n, L)."""
+        return self._machine.scores(X, self._n_threads())
+
+    def decision_function(self, X: Any) -> Floats:
+        """How far the score of each label is above its threshold, (n, L).
+
+        Positive where `predict` gives the label. A label that was constant in training has 1 or -1
+        throughout. For a one-dimensional y: one value for each row, (n,).
+        """
+        check_is_fitted(self)
+        scores = self._scores(self._features(X, reset=False))
+        margins = scores - _finite(self._rule().thresholds(scores), scores)
+        margins[:, self._rates == 0] = -1.0
+        margins[:, self._rates == 1] = 1.0
+        return margins[:, 0] if self._encoding.single else margins
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels whose scores are above their thresholds, (n, L) of 0/1."""
+        margins = self.decision_function(X).reshape(-1, self.n_labels_)
+        return self._encoding.decode((margins > 0).astype(np.int8))
+
+    @property
+    def thresholds_(self) -> Floats:
+        """The threshold of each label, (L,), if `labelling` tunes them on training rows."""
+        rule = self._rule()
+        if not isinstance(rule, TunedThresholds) or rule.values is None:
+            raise AttributeError("thresholds_ are chosen for each test set by this labelling")
+        return np.asarray(rule.values)
+
+    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+        self._drawn = self._seed()
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        self.C_, held_out = self._choose_C(X, labels, weight)
+        self._tell(f"C = {self.C_:.4g}")
+        self._learn(X, labels, weight)
+        self._informed = self._inform(self._held_out(X, labels, weight, held_out))
+
+    def _rule(self) -> Labelling:
+        rule: Labelling = self._informed
+        return rule
+
+    def _choose_C(
+        self, X: Any, labels: NDArray[np.int8], weight: Floats
+    ) -> tuple[float, HeldOut | None]:
+        """Return the penalty, and the held-out rows it was chosen by if it was."""
+        if self.C == "cv":
+            return best_held_out(
+                lambda C: self._hold_out(self._scorer, X, labels, weight, C),
+                self._candidates(X, weight),
+            )
+        if self.C == "scale":
+            return 1.0 / self._mean_square(X, weight), None
+        return float(self.C), None
+
+    def _candidates(self, X: Any, weight: Floats) -> Sequence[float]:
+        return [c / self._mean_square(X, weight) for c in C_GRID]
+
+    def _mean_square(self, X: Any, weight: Floats) -> float:
+        return mean_square(X, weight)
+
+    def _held_out(
+        self, X: Any, labels: NDArray[np.int8], weight: Floats, known: HeldOut | None
+    ) -> HeldOut | None:
+        """Held-out rows to tune thresholds on, if there is a need."""
+        rule = self._labelling()
+        if not isinstance(rule, TunedThresholds) or rule.values is not None:
+            return None
+        return known or self._hold_out(self._scorer, X, labels, weight, self.C_)
+
+    def _hold_out(
+        self, train: Any, X: Any, labels: NDArray[np.int8], weight: Floats, C: float
+    ) -> HeldOut | None:
+        return hold_out(
+            train,
+            X,
+            labels,
+            weight,
+            C,
+            folds=self.n_folds,
+            seed=self._drawn,
+            n_threads=self._n_threads(),
+        )
+
+    def _inform(self, held_out: HeldOut | None) -> Labelling:
+        rule = self._labelling()
+        if not isinstance(rule, TunedThresholds) or rule.values is not None:
+            return rule.informed(self._rates)
+        if held_out is None:  # rows that are all alike: nothing to tune on
+            return replace(rule, values=np.zeros(self.n_labels_))
+        if self.labelling == "scut":
+            self.fbr_ = held_out.judge()[0]
+            rule = replace(rule, fbr=self.fbr_)
+        return tuned_rule(rule, held_out.scores, held_out.labels, held_out.weight)
+
+    def _labelling(self) -> Labelling:
+        rule = self.labelling
+        if isinstance(rule, str) and rule in _LABELLINGS:
+            return _LABELLINGS[rule]
+        if isinstance(rule, SampledF | ExpectedF):
+            raise ValueError(
+                f"labelling {type(rule).__name__} needs probabilities, and {type(self).__name__} "
+                "has scores only: choose 'scut' or 'cmn'"
+            )
+        if not isinstance(rule, Labelling):
+            raise ValueError(
+                "labelling must be 'scut', 'cmn', 'fixed' or a rule such as TunedThresholds(); "
+                f"got {rule!r}"
+            )
+        return rule
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._labelling()
+        if self._count("n_folds") < 2:
+            raise ValueError("n_folds must be 2 or more: rows are held out from the others")
+        if not (isinstance(self.C, str) and self.C in ("scale", "cv")):
+            try:
+                self._penalty("C")
+            except ValueError:
+                raise ValueError(
+                    f"C must be a positive number, 'scale' or 'cv'; got {self.C!r}"
+                ) from None
+
+
+def tuned_rule(
+    rule: TunedThresholds, scores: Floats, labels: NDArray[np.int8], weight: Floats
+) -> TunedThresholds:
+    """Return the rule with thresholds tuned on these rows."""
+    tuned = tune_thresholds(
+        scores, labels, fbr=rule.fbr, fallback=rule.fallback, sample_weight=weight
+    )
+    return replace(rule, values=_finite(tuned, scores))
+
+
+def _finite(thresholds: Floats, scores: Floats) -> Floats:
+    """Put infinite thresholds so far outside the scores that they mean the same.
+
+    Differences to them stay numbers then, and keep the order of the scores.
+    """
+    if len(scores) == 0 or np.isfinite(thresholds).all():
+        return thresholds
+    low, high = scores.min(axis=0), scores.max(axis=0)
+    beyond = 1.0 + (high - low)
+    outside = np.where(thresholds > 0, high + beyond, low - beyond)
+    return np.where(np.isfinite(thresholds), thresholds, outside)

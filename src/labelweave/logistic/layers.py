@@ -1,0 +1,198 @@
+"""Conditionals given the features and estimates of the labels: the second layer of a stack."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from labelweave.logistic.conditionals import (
+    FINAL_TOLERANCE,
+    LinearConditionals,
+    linear_scores,
+    warn_unless_converged,
+)
+from labelweave.logistic.path import choose_penalties
+from labelweave.logistic.problem import (
+    Floats,
+    LogisticProblems,
+    as_features,
+    as_labels,
+    as_weights,
+)
+from labelweave.logistic.row_keys import assign_folds
+from labelweave.logistic.solver import Solutions, solve_problems
+
+# What is left of the first layer's error, the second layer magnifies.
+_TOLERANCE = FINAL_TOLERANCE / 100
+
+
+def fit_on_estimates(
+    X: Any,
+    estimates: Floats,
+    Y: ArrayLike,
+    *,
+    C: float | str = "cv",
+    label_penalty: float | str = "cv",
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> LinearConditionals:
+    """Fit P(y_j | x, estimates of all labels) for every label j by logistic regression.
+
+    Parameters
+    ----------
+    X : (n, D) array or sparse matrix
+    estimates : (n, L) array
+        What is held of each label, its own included: probabilities, guesses of 0/1, frequencies
+        among neighbours.
+    Y : (n, L) array of 0/1
+    C, label_penalty, sample_weight, seed, n_threads
+        As in `fit_conditionals`; `label_penalty` is that of the estimates.
+
+    Returns
+    -------
+    LinearConditionals
+        Ask it for ``scores(X, estimates)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.logistic import fit_on_estimates
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> Y = np.array([[0], [1], [0], [1]])
+    >>> guess = np.array([[0.0], [1.0], [0.0], [1.0]])
+    >>> model = fit_on_estimates(X, guess, Y, C=1.0, label_penalty=0.01)
+    >>> (model.scores(X, guess) > 0).T.astype(int)
+    array([[0, 1, 0, 1]])
+    """
+    problems = _one_per_label(X, Y, sample_weight)
+    problems = replace(problems, extras=sp.csr_array(estimates))
+    n_labels = problems.n_problems
+    chosen = choose_penalties(
+        problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
+    )
+    problems = replace(
+        problems,
+        C=np.full((n_labels, 1), chosen.C),
+        extra_penalty=np.full((n_labels, 1), chosen.label_penalty),
+    )
+    solutions = solve_problems(problems, tol=_TOLERANCE, n_threads=n_threads)
+    warn_unless_converged(solutions)
+    return LinearConditionals(
+        solutions.coef,
+        solutions.intercept,
+        solutions.extra_coef,
+        chosen.C,
+        chosen.label_penalty,
+    )
+
+
+def fit_cross_fitted(
+    X: Any,
+    Y: ArrayLike,
+    *,
+    C: float | str = "cv",
+    n_folds: int = 5,
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> tuple[LinearConditionals, Floats]:
+    """Fit P(y_j | x) for every label, and score each row by a fit that has not seen it.
+
+    Parameters
+    ----------
+    X : (n, D) array or sparse matrix
+    Y : (n, L) array of 0/1
+    C, sample_weight, seed, n_threads
+        As in `fit_conditionals`.
+    n_folds : int
+        Into how many parts the rows are dealt; 1 scores them by the fit to all of them. Equal rows
+        share a fold, so where all rows are equal there is but one.
+
+    Returns
+    -------
+    conditionals : LinearConditionals
+        Fitted to all rows.
+    scores : (n, L) array
+        Log-odds of every label for every row, out of fold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.logistic import fit_cross_fitted
+    >>> X = np.arange(20.0)[:, None]
+    >>> conditionals, scores = fit_cross_fitted(X, X > 9, C=1.0)
+    >>> bool((conditionals.scores(X) == scores).any())
+    False
+    """
+    problems = _one_per_label(X, Y, sample_weight)
+    chosen = choose_penalties(problems, C=C, label_penalty=1.0, seed=seed, n_threads=n_threads)
+    total = np.ones(len(problems.targets))
+    if problems.total_weight is not None:
+        total = problems.total_weight
+    fold: NDArray[np.intp] = np.zeros(len(total), dtype=np.intp)
+    if n_folds > 1:
+        fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
+    # A single fold would leave out all rows.
+    left_out = np.arange(n_folds) if n_folds > 1 else np.empty(0, dtype=np.intp)
+    solutions = _fit_folds(problems, fold, left_out, total, chosen.C, n_threads)
+    n_labels = problems.n_problems
+    *parts, whole = np.split(np.arange((len(left_out) + 1) * n_labels), len(left_out) + 1)
+    conditionals = LinearConditionals(
+        solutions.coef[whole],
+        solutions.intercept[whole],
+        np.zeros((n_labels, n_labels)),
+        chosen.C,
+        chosen.label_penalty,
+    )
+    scores = conditionals.scores(problems.X, n_threads=n_threads)
+    for number, part in zip(left_out, parts, strict=True):
+        rows = np.flatnonzero(fold == number)
+        coef, intercept = solutions.coef[part], solutions.intercept[part]
+        scores[rows] = linear_scores(problems.X[rows], coef, intercept, n_threads)
+    return conditionals, scores
+
+
+def _fit_folds(
+    problems: LogisticProblems,
+    fold: NDArray[np.intp],
+    left_out: NDArray[np.intp],
+    total: Floats,
+    C: float,
+    n_threads: int,
+) -> Solutions:
+    """Solve the problems with each fold left out in turn, and last with all rows."""
+    # A row left out has no weight, so the problems of all folds share X.
+    inside = fold[:, None] != left_out
+    n_fits = len(left_out) + 1
+    solutions = solve_problems(
+        replace(
+            problems,
+            target_of=np.tile(problems.target_of, n_fits),
+            C=np.full((n_fits * problems.n_problems, 1), C),
+            weights=np.column_stack([np.where(inside, total[:, None], 0.0), total]),
+            weight_of=np.repeat(np.arange(n_fits, dtype=np.int32), problems.n_problems),
+            total_weight=total,
+        ),
+        tol=_TOLERANCE,
+        n_threads=n_threads,
+    )
+    warn_unless_converged(solutions)
+    return solutions
+
+
+def _one_per_label(X: Any, Y: ArrayLike, sample_weight: ArrayLike | None) -> LogisticProblems:
+    labels, weights = as_labels(Y), as_weights(sample_weight)
+    n_labels = labels.shape[1]
+    return LogisticProblems(
+        X=as_features(X),
+        targets=labels,
+        target_of=np.arange(n_labels, dtype=np.int32),
+        C=np.ones((n_labels, 1)),
+        weights=None if weights is None else weights[:, None],
+        total_weight=weights,
+    )

@@ -1,0 +1,223 @@
+"""What all estimators share: scikit-learn's manners around `fit` and `predict`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from labelweave.models.labels import LabelEncoding, read_labels
+
+
+class _Absent:
+    """A method that is missing without probabilities: `hasattr` is False, and asking says why."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        raise AttributeError(
+            f"{owner.__name__} has no probabilities, hence no {self.name}: ask predict, or choose "
+            "an estimator that learns P(y|x), such as BinaryRelevance"
+        )
+
+
+class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base of all estimators, with or without probabilities.
+
+    A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. X arrives in ``_fit``
+    validated (float64 array or CSR), labels as an int8 array of 0/1. One that learns P(y|x) derives
+    from `MultiLabelClassifier`; one that does not has no ``predict_joint`` and no
+    ``predict_proba``, and says so to whoever asks.
+
+    Attributes set by `fit`
+    -----------------------
+    n_labels_ : int
+    label_names_in_ : (L,) array of str
+        The columns of y, when y is a data frame.
+    classes_ : (L, 2) array
+        The values of each label; the two classes when y is one-dimensional. Estimators with a
+        ``decision_function`` have the numbers of the labels here, (L,), as scikit-learn wants.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    An estimator that gives every row the most frequent label vector:
+
+    >>> import numpy as np
+    >>> from labelweave.models import LabelClassifier
+    >>> class MostFrequent(LabelClassifier):
+    ...     n_jobs, random_state, verbose = None, None, 0
+    ...     def _fit(self, X, labels, sample_weight):
+    ...         vectors, counts = np.unique(labels, axis=0, return_counts=True)
+    ...         self.vector_ = vectors[counts.argmax()]
+    ...     def predict(self, X):
+    ...         X = self._features(X, reset=False)
+    ...         return self._encoding.decode(np.tile(self.vector_, (X.shape[0], 1)))
+    >>> model = MostFrequent().fit([[0.0], [1.0], [2.0]], [[1, 0], [0, 1], [0, 1]])
+    >>> model.predict([[5.0]])
+    array([[0, 1]])
+    >>> model.predict_proba([[5.0]])
+    Traceback (most recent call last):
+    ...
+    AttributeError: MostFrequent has no probabilities, hence no predict_proba: ask predict, or ...
+    """
+
+    # Parameters every estimator has; declared here for the methods below.
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from features and labels.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        y : (n, L) array, sparse matrix or data frame of 0/1
+            The label matrix. A one-dimensional array of two classes counts as a single label.
+        sample_weight : (n,) array, optional
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        X = self._features(X, reset=True)
+        labels, encoding = read_labels(y, X.shape[0])
+        self._adopt(encoding)
+        X, labels, sample_weight = self._weighted(X, labels, sample_weight)
+        self._rates = np.average(labels, axis=0, weights=sample_weight)
+        self._check_parameters()
+        self._fit(X, labels, sample_weight)
+        self._is_fitted = True
+        return self
+
+    @abstractmethod
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels of the rows of X, (n, L) of 0/1."""
+
+    if not TYPE_CHECKING:  # so that a type checker knows them where they are defined only
+        predict_joint = _Absent()
+        predict_proba = _Absent()
+
+    @abstractmethod
+    def _fit(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
+    ) -> None:
+        """Learn from validated data."""
+
+    def _adopt(self, encoding: LabelEncoding) -> None:
+        """Take over what y said about the labels."""
+        self._encoding = encoding
+        self.classes_ = encoding.classes
+        self.n_labels_ = 1 if encoding.single else len(encoding.classes)
+        # Beside decision values, scikit-learn takes classes_ for the numbers of the labels.
+        if not encoding.single and hasattr(self, "decision_function"):
+            self.classes_ = np.arange(self.n_labels_)
+        if encoding.names is not None:
+            self.label_names_in_ = np.array(encoding.names, dtype=object)
+
+    @staticmethod
+    def _weighted(
+        X: Any, labels: NDArray[np.int8], sample_weight: Any
+    ) -> tuple[Any, NDArray[np.int8], NDArray[np.float64] | None]:
+        """Return the weights checked, and the rows that have any."""
+        if sample_weight is None:
+            return X, labels, None
+        if not np.asarray(sample_weight).any():
+            raise ValueError("sample_weight is zero for every row: nothing is left to learn")
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        # Not every learner ignores rows without weight; left out, they cannot disturb any.
+        kept = np.flatnonzero(weight)
+        if len(kept) < len(labels):
+            X, labels, weight = X[kept], labels[kept], weight[kept]
+        return X, labels, weight
+
+    def _check_parameters(self) -> None:
+        """Check what only `predict` uses too: it fails early, not after the work."""
+        self._n_threads()
+
+    def _features(self, X: Any, *, reset: bool) -> Any:
+        """X as a C-ordered float64 array, or as CSR with one sorted entry per non-zero."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
+        if isinstance(X, np.ndarray):
+            return X
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"X is not a valid sparse matrix: {error}") from error
+        if not X.has_canonical_format:  # equal rows must be equal to the last bit
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+
+    def _forget(self) -> None:
+        """Drop what an earlier `fit` learned: a failed or different fit leaves nothing of it."""
+        learned = [name for name in vars(self) if name.endswith("_")]
+        for name in [*learned, "_is_fitted"]:
+            self.__dict__.pop(name, None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether the last `fit` came to its end."""
+        return hasattr(self, "_is_fitted")
+
+    def _penalty(self, name: str) -> float | str:
+        """Return the penalty parameter `name`: a positive number, or "cv"."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "cv":
+            return value
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or not 0 < value < np.inf:
+            raise ValueError(f"{name} must be a positive number or 'cv'; got {value!r}")
+        return float(value)
+
+    def _count(self, name: str) -> int:
+        """Return the parameter `name`: a whole number of 1 or more."""
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be a positive whole number; got {value!r}")
+        return int(value)
+
+    def _tell(self, message: str) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: {message}")
+
+    def _n_threads(self) -> int:
+        if not isinstance(self.n_jobs, Integral | None) or self.n_jobs == 0:
+            raise ValueError(
+                f"n_jobs must be None, a number of threads or -1 (all cores); got {self.n_jobs!r}"
+            )
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _seed(self) -> int:
+        if self.random_state is None:  # reproducible unless asked otherwise
+            return 0
+        try:
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        except ValueError as error:
+            raise ValueError(
+                "random_state must be None, a whole number from 0 to 2^32 - 1 or a RandomState; "
+                f"got {self.random_state!r}"
+            ) from error
+
+    def _names(self) -> tuple[str, ...] | None:
+        encoding: LabelEncoding = self._encoding
+        return encoding.names
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what the estimator accepts."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,170 @@
+"""Linear SVMs against LinearSVC, thresholds against a plain search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import f1_score
+from sklearn.svm import LinearSVC
+
+from labelweave.baselines import ThresholdedSVM
+from labelweave.baselines._held_out import FBR_GRID, HeldOut
+from labelweave.decision import ExpectedF, TunedThresholds
+from labelweave.evaluation import make_methods
+from labelweave.logistic.row_keys import assign_folds
+from tests.contract.samples import sample
+
+X, Y = sample(n=90, n_features=6, n_labels=5)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("shape", ["tall", "wide"])
+def test_decision_values_are_those_of_linear_svc(form, shape):
+    rows, labels = (X, Y) if shape == "tall" else sample(n=30, n_features=90)
+    model = ThresholdedSVM(C=0.5, labelling="fixed").fit(form(rows), labels)
+    for label in range(labels.shape[1]):
+        peer = LinearSVC(C=0.5, random_state=0).fit(form(rows), labels[:, label])
+        values = model.decision_function(form(rows))[:, label]
+        np.testing.assert_allclose(values, peer.decision_function(form(rows)), atol=1e-12)
+
+
+def out_of_fold_scores(C, n_folds):
+    fold, n = assign_folds(X, np.ones(len(X)), n_folds, 0)
+    scores = np.empty(Y.shape)
+    for k in range(n):
+        for label in range(Y.shape[1]):
+            peer = LinearSVC(C=C, random_state=0).fit(X[fold != k], Y[fold != k, label])
+            scores[fold == k, label] = peer.decision_function(X[fold == k])
+    return scores, fold
+
+
+def best_f1(scores, truth):
+    """Return the best F1 of any threshold, by trying one between every two scores."""
+    levels = np.unique(scores)
+    cuts = np.concatenate([[-np.inf], (levels[1:] + levels[:-1]) / 2])
+    return max(f1_score(truth, scores > cut) for cut in cuts)
+
+
+def test_thresholds_have_the_best_f1_on_rows_left_out():
+    model = ThresholdedSVM(C=0.5, labelling=TunedThresholds(), n_folds=4).fit(X, Y)
+    scores, _ = out_of_fold_scores(0.5, 4)
+    for label in range(Y.shape[1]):
+        given = scores[:, label] > model.thresholds_[label]
+        reached = f1_score(Y[:, label], given)
+        assert reached == pytest.approx(best_f1(scores[:, label], Y[:, label]), abs=1e-12)
+    at_zero = ThresholdedSVM(C=0.5, labelling="fixed").fit(X, Y)
+    np.testing.assert_allclose(
+        model.decision_function(X), at_zero.decision_function(X) - model.thresholds_, atol=1e-12
+    )
+
+
+def test_labels_below_the_limit_have_their_highest_score():
+    """FBR.1, with a limit nobody reaches."""
+    model = ThresholdedSVM(C=0.5, labelling=TunedThresholds(fbr=1.1), n_folds=4).fit(X, Y)
+    scores, _ = out_of_fold_scores(0.5, 4)
+    np.testing.assert_allclose(model.thresholds_, scores.max(axis=0), atol=1e-12)
+
+
+def test_the_limit_is_judged_by_folds_not_tuned_on():
+    random = np.random.default_rng(0)
+    truth = (random.random((200, 6)) < 0.08).astype(np.int8)
+    held_out = HeldOut(
+        truth * random.normal(0.7, 1, truth.shape) + random.normal(size=truth.shape),
+        truth,
+        np.ones(200),
+        np.arange(200) % 4,
+    )
+    fbr, macro = held_out.judge()
+    results = []
+    for limit in FBR_GRID:
+        given = np.zeros_like(truth)
+        for k in range(4):
+            rest, here = held_out.fold != k, held_out.fold == k
+            rule = TunedThresholds(fbr=limit)
+            rule = rule.informed([], (held_out.scores[rest], truth[rest]))
+            given[here] = rule.label(held_out.scores[here])
+        results.append(f1_score(truth, given, average="macro"))
+    assert macro == pytest.approx(max(results))
+    assert fbr == FBR_GRID[int(np.argmax(results))]
+    assert len(set(results)) > 1, "the limit makes no difference here"
+
+
+def test_the_penalty_is_chosen_by_macro_f1_of_rows_left_out():
+    model = ThresholdedSVM(n_folds=3).fit(X, Y)
+    scale = 1 / (X**2).sum(axis=1).mean()
+    reached = {}
+    for factor in (0.1, 0.3, 1.0, 3.0, 10.0):
+        scores, fold = out_of_fold_scores(factor * scale, 3)
+        reached[factor] = HeldOut(scores, Y.astype(np.int8), np.ones(90), fold).judge()[1]
+    best = max(reached, key=reached.get)
+    assert pytest.approx(best * scale) == model.C_
+
+
+def test_tuning_helps_rare_labels():
+    random = np.random.default_rng(1)
+    rows = random.normal(size=(600, 8))
+    labels = (rows @ random.normal(size=(8, 4)) + random.normal(0, 2, (600, 4)) > 5).astype(int)
+    assert 0.01 < labels.mean() < 0.12
+    scores = {
+        name: f1_score(
+            labels[300:],
+            model.fit(rows[:300], labels[:300]).predict(rows[300:]),
+            average="macro",
+            zero_division=0.0,
+        )
+        for name, model in {
+            "tuned": ThresholdedSVM(C=0.1),
+            "zero": ThresholdedSVM(C=0.1, labelling="fixed"),
+        }.items()
+    }
+    assert scores["tuned"] > scores["zero"]
+
+
+def test_constant_labels_have_constant_values():
+    labels = Y.copy()
+    labels[:, 0], labels[:, 4] = 0, 1
+    model = ThresholdedSVM(C=0.5).fit(X, labels)
+    values = model.decision_function(10 * X)
+    np.testing.assert_array_equal(values[:, 0], -1.0)
+    np.testing.assert_array_equal(values[:, 4], 1.0)
+    np.testing.assert_array_equal(model.coef_[[0, 4]], 0.0)
+
+
+def test_infinite_thresholds_leave_finite_values_in_order():
+    """A useless score is best ignored where most rows have the label."""
+    labels = (np.arange(90) % 10 > 0).astype(int)[:, None]
+    model = ThresholdedSVM(C=0.5).fit(X, labels)
+    values, raw = model.decision_function(X)[:, 0], X @ model.coef_[0]
+    assert np.isfinite(values).all()
+    np.testing.assert_array_equal(np.argsort(values), np.argsort(raw))
+
+
+def test_no_convergence_is_told():
+    with pytest.warns(ConvergenceWarning, match="5 of 5 support vector machines did not converge"):
+        ThresholdedSVM(C=1.0, max_iter=1, tol=1e-12, labelling="fixed").fit(X, Y)
+
+
+def test_rules_that_need_probabilities_are_refused():
+    with pytest.raises(ValueError, match="ExpectedF needs probabilities"):
+        ThresholdedSVM(labelling=ExpectedF()).fit(X, Y)
+    with pytest.raises(ValueError, match="n_folds must be 2 or more"):
+        ThresholdedSVM(n_folds=1).fit(X, Y)
+
+
+def test_thresholds_of_a_test_set_belong_to_no_model():
+    model = ThresholdedSVM(C=0.5, labelling="cmn").fit(X, Y)
+    assert not hasattr(model, "thresholds_")
+    np.testing.assert_allclose(model.predict(X).mean(axis=0), Y.mean(axis=0), atol=1 / 90)
+
+
+def test_short_names():
+    made = make_methods("svm, lasvm(kernel='rbf'), pa-online, pa-batch")
+    assert [type(m).__name__ for m in made.values()] == [
+        "ThresholdedSVM",
+        "LaSVM",
+        "PassiveAggressive",
+        "PassiveAggressive",
+    ]
+    assert made["pa-batch"].tuned_with == "batch"
