@@ -25,6 +25,7 @@ from benchmarks.structure_peers import (
     TwoCores,
     best_setting,
     converged,
+    sharpened,
 )
 from benchmarks.table import README, markdown, replace_between
 from labelweave.datasets import load
@@ -92,6 +93,7 @@ def contest(problem: Problem, rounds: int) -> Contest:
     tuning = np.sort(rng.permutation(len(pairs))[:TUNING_SAMPLE])
     settings = best_setting(problem, pairs[tuning], exact[tuning])
     sampled = np.sort(rng.permutation(len(pairs))[:SAMPLE])
+    settings[0] = sharpened(problem, pairs[sampled], exact[sampled], settings[0])
     with TwoCores() as cores:
         cores.weights(problem, pairs[tuning[:4]], settings[0])
         timings = race(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,15 @@ def best_setting(problem: Problem, sample: Pairs, exact: Floats) -> list[Setting
             if found and seconds > 4 * min(other.seconds for other in found):
                 break
     return sorted(found, key=lambda setting: setting.seconds)
+
+
+def sharpened(problem: Problem, pairs: Pairs, exact: Floats, setting: Setting) -> Setting:
+    """Tighten a solver's tolerance until all of these pairs are accurate, not only a few."""
+    for tol in (tol for tol in GRID if tol <= setting.tol):
+        error = np.max(np.abs(fit_pairs(problem, pairs, setting.solver, tol) / exact - 1.0))
+        if error <= ACCURACY:
+            break
+    return replace(setting, tol=tol, error=float(error))
 
 
 class TwoCores:
