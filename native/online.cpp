@@ -1,12 +1,13 @@
 #include "online.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
-#include "meeting.hpp"
-#include "pace.hpp"
-#include "online_message.hpp"
+#include "exchange.hpp"
 #include "online_rows.hpp"
+#include "online_work.hpp"
+#include "pace.hpp"
 #include "parallel.hpp"
 
 namespace labelweave {
@@ -15,129 +16,8 @@ namespace {
 // Expectation propagation ends when the bias moves by less than this, in standard deviations and relatively.
 constexpr double kTolerance = 1e-3;
 constexpr int kMostRounds = 10;
-// A variance shrinks by no more than this in one step, float32's own resolution, and stays a normal number.
-constexpr float kSmallestFactor = 0x1p-23f;
-constexpr float kLeast = 1e-30f, kMost = 1e30f;
-// Weights touched between two looks for Ctrl-C; threads start anew each time.
-constexpr double kChunkWork = 5e6;
-
-// The state of a row while threads work on it, labels in lanes.
-struct Workspace {
-    explicit Workspace(const OnlineModel& model)
-        : n_lanes(2 * label_blocks(model)), mean(n_lanes), variance(n_lanes), sign(n_lanes), margin(n_lanes),
-          known(n_lanes), precision(n_lanes), weighted_mean(n_lanes), positives(n_lanes), observed(n_lanes),
-          bias(n_lanes), bias_variance(n_lanes), sums{LaneArray(n_lanes), LaneArray(n_lanes)}, pull(n_lanes),
-          certainty(n_lanes), float_pull(n_lanes * kLanes), float_certainty(n_lanes * kLanes) {}
-    std::size_t n_lanes;
-    LaneArray mean, variance, sign, margin, known;
-    LaneArray precision, weighted_mean;  // messages to the coupled bias
-    LaneArray positives, observed;
-    LaneArray bias, bias_variance;  // of the independent model
-    LaneArray sums[2];              // messages summed over a block of labels: even and odd turns
-    LaneArray pull, certainty;      // the answers, and their copies for the weights
-    std::vector<float> float_pull, float_certainty;
-};
-
-LABELWEAVE_INLINE double* numbers(LaneArray& lanes) { return reinterpret_cast<double*>(lanes.data()); }
-
-// What the labels [first, last) of a row are asked; counts them on the way.
-LABELWEAVE_KERNEL void read_labels(const OnlineSettings& settings, const std::int8_t* labels, std::size_t first,
-                                   std::size_t last, Workspace& work) {
-    double *sign = numbers(work.sign), *known = numbers(work.known), *margin = numbers(work.margin);
-    double *positives = numbers(work.positives), *observed = numbers(work.observed);
-    for (std::size_t c = first; c < last; ++c) {
-        const double relevant = labels[c] > 0 ? 1.0 : 0.0;
-        known[c] = labels[c] >= 0 ? 1.0 : 0.0;
-        sign[c] = 2.0 * relevant - 1.0;
-        margin[c] = settings.margin;
-        positives[c] += relevant;
-        observed[c] += known[c];
-    }
-    if (!settings.skew_margin) return;
-    for (std::size_t c = first; c < last; ++c)
-        if (labels[c] > 0)  // ln(e + 1/r): the rarer a label, the further its examples are to lie from the others
-            margin[c] *= std::log(2.718281828459045 + (observed[c] - positives[c]) / positives[c]);
-}
-
-LABELWEAVE_INLINE Question question(const Workspace& work, const OnlineSettings& settings, std::size_t i) {
-    const double noise = std::max(settings.noise * settings.noise, kSmallestVariance);
-    return {work.mean[i], work.variance[i] + noise, work.sign[i], work.margin[i], work.known[i]};
-}
-
-LABELWEAVE_INLINE Lanes bounded(const Lanes& x) {
-    const Lanes most = broadcast(kMost);
-    return select(x > most, most, select(x < -most, -most, x));
-}
-
-// How the weights of the labels [16 first, 16 last) move, in float32 and scaled as the row's features are.
-LABELWEAVE_KERNEL void round_answers(std::size_t first, std::size_t last, double scale, Workspace& work) {
-    for (std::size_t i = 2 * first; i < 2 * last; ++i) {
-        const Half pull = __builtin_convertvector(bounded(work.pull[i] * scale), Half);
-        const Half certainty = __builtin_convertvector(bounded(work.certainty[i] * (scale * scale)), Half);
-        std::memcpy(work.float_pull.data() + i * kLanes, &pull, sizeof pull);
-        std::memcpy(work.float_certainty.data() + i * kLanes, &certainty, sizeof certainty);
-    }
-}
-
-// Every label on its own, biases included: one truncation, in closed form.
-LABELWEAVE_KERNEL void answer_alone(const OnlineSettings& settings, std::size_t first, std::size_t last,
-                                    Workspace& work) {
-    for (std::size_t i = 2 * first; i < 2 * last; ++i) {
-        const Question ask = question(work, settings, i);
-        Lanes& variance = work.bias_variance[i];
-        if (settings.forgetting > 0.0) {
-            const double prior = settings.bias_variance;
-            variance = prior * variance / (variance + (1.0 - settings.forgetting) * (prior - variance));
-        }
-        const Answer told = answer(ask, work.bias[i], variance, settings.flip_probability);
-        work.bias[i] -= variance * told.pull;
-        const Lanes total = ask.variance + variance;
-        variance *= (ask.variance + variance * told.kept) / total;
-        work.pull[i] = told.pull;
-        work.certainty[i] = told.certainty;
-    }
-}
-
-struct Natural {
-    double precision, weighted_mean;
-};
-
-// One round of messages between the labels [16 first, 16 last) and the bias, all from the bias of the round before.
-LABELWEAVE_KERNEL void answer_together(const OnlineSettings& settings, const Natural& prior, const Natural& bias,
-                                       std::size_t first, std::size_t last, LaneArray& sums,
-                                       Workspace& work) {
-    for (std::size_t block = first; block < last; ++block) {
-        Lanes precision{}, weighted_mean{};
-        for (std::size_t i = 2 * block; i < 2 * block + 2; ++i) {
-            const Question ask = question(work, settings, i);
-            // The cavity: the bias without what this label told it. Others can only have added to the prior.
-            Lanes cavity = bias.precision - work.precision[i];
-            cavity = select(cavity < prior.precision, broadcast(prior.precision), cavity);
-            const Lanes variance = 1.0 / cavity;
-            const Lanes mean = (bias.weighted_mean - work.weighted_mean[i]) * variance;
-            const Answer told = answer(ask, mean, variance, settings.flip_probability);
-            const BiasMessage message = to_bias(ask, told, mean, variance);
-            work.precision[i] = message.precision;
-            work.weighted_mean[i] = message.weighted_mean;
-            precision += message.precision;
-            weighted_mean += message.weighted_mean;
-            work.pull[i] = told.pull;
-            work.certainty[i] = told.certainty;
-        }
-        sums[2 * block] = precision;
-        sums[2 * block + 1] = weighted_mean;
-    }
-}
-
-// The prior and all messages, always added in the same order.
-LABELWEAVE_KERNEL void add_messages(const Natural& prior, const LaneArray& sums, Natural& bias) {
-    Lanes precision{}, weighted_mean{};
-    for (std::size_t i = 0; i < sums.size(); i += 2) {
-        precision += sums[i];
-        weighted_mean += sums[i + 1];
-    }
-    bias = {prior.precision + sum(precision), prior.weighted_mean + sum(weighted_mean)};
-}
+// Weights touched between two looks for Ctrl-C; threads start anew each time, which takes as long as a few dozen rows.
+constexpr double kChunkWork = 2e7, kTrialWork = 2.5e6;
 
 bool settled(const Natural& before, const Natural& after) {
     const double moved = std::fabs(after.weighted_mean / after.precision - before.weighted_mean / before.precision);
@@ -145,30 +25,26 @@ bool settled(const Natural& before, const Natural& after) {
            moved <= kTolerance / std::sqrt(after.precision);
 }
 
-LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& rows, std::size_t row, float prior,
-                                  std::size_t first, std::size_t last, const Workspace& work) {
-    const Wide least = Wide{} + kLeast, most = Wide{} + kMost, smallest = Wide{} + kSmallestFactor;
-    for (std::size_t k = rows.start[row]; k < rows.start[row + 1]; ++k) {
-        float* of = model.weights + static_cast<std::size_t>(rows.feature[k]) * 2 * model.width;
-        const float x = rows.value[k];
-        const float keeping = rows.keeping.empty() ? 1.0f : rows.keeping[k];
-        for (std::size_t c = first * kBlock; c < last * kBlock; c += kBlock) {
-            Wide mean, variance, pull, certainty;
-            std::memcpy(&mean, of + c, sizeof mean);
-            std::memcpy(&variance, of + model.width + c, sizeof variance);
-            std::memcpy(&pull, work.float_pull.data() + c, sizeof pull);
-            std::memcpy(&certainty, work.float_certainty.data() + c, sizeof certainty);
-            if (keeping < 1.0f) variance = forgotten(variance, keeping, prior);
-            const Wide step = variance * x;
-            mean += step * pull;
-            mean = mean > most ? most : (mean < -most ? -most : mean);
-            Wide factor = 1.0f - step * x * certainty;
-            factor = factor < smallest ? smallest : factor;
-            variance *= factor;
-            variance = variance < least ? least : (variance > most ? most : variance);
-            std::memcpy(of + c, &mean, sizeof mean);
-            std::memcpy(of + model.width + c, &variance, sizeof variance);
-        }
+void load_labels(const OnlineModel& model, const OnlineSettings& settings, std::size_t begin, std::size_t end,
+                 Workspace& work) {
+    for (std::size_t i = 0; i < work.n_lanes; ++i) work.bias_variance[i] = broadcast(1.0);
+    for (std::size_t c = begin; c < end; ++c) {
+        numbers(work.positives)[c] = static_cast<double>(model.positives[c]);
+        numbers(work.observed)[c] = static_cast<double>(model.observed[c]);
+        if (settings.coupled) continue;
+        numbers(work.bias)[c] = model.bias_mean[c];
+        numbers(work.bias_variance)[c] = model.bias_variance[c];
+    }
+}
+
+void store_labels(const OnlineModel& model, const OnlineSettings& settings, std::size_t begin, std::size_t end,
+                  Workspace& work) {
+    for (std::size_t c = begin; c < end; ++c) {
+        model.positives[c] = static_cast<std::int64_t>(numbers(work.positives)[c]);
+        model.observed[c] = static_cast<std::int64_t>(numbers(work.observed)[c]);
+        if (settings.coupled) continue;
+        model.bias_mean[c] = numbers(work.bias)[c];
+        model.bias_variance[c] = numbers(work.bias_variance)[c];
     }
 }
 
@@ -177,25 +53,29 @@ struct Share {
     const OnlineModel& model;
     const OnlineSettings& settings;
     const PreparedRows& rows;
-    Workspace& work;
-    Meeting& meeting;
+    Exchange& exchange;
     std::size_t member, first, last;
-    std::size_t turn = 0;  // rounds so far, over all rows
+    std::uint64_t turn = 0;  // rounds so far, over all rows
+    std::vector<Natural> sums = std::vector<Natural>(last - first);
+    // All its own: a line that another core writes beside it would keep being fetched away.
+    Workspace work{model};
 
     void learn(const std::int8_t* labels) {
         const auto prior = static_cast<float>(settings.prior_variance);
-        const std::size_t end = std::min(last * kBlock, model.n_labels);
-        double mean = model.bias_mean[0], variance = model.bias_variance[0];
+        const std::size_t begin = first * kBlock, end = std::min(last * kBlock, model.n_labels);
+        load_labels(model, settings, begin, end, work);
+        double mean = 0.0, variance = 1.0;  // of the one bias that coupled labels share
+        if (settings.coupled) mean = model.bias_mean[0], variance = model.bias_variance[0];
         for (std::size_t row = 0; row < rows.size(); ++row) {
-            read_labels(settings, labels + row * model.n_labels, first * kBlock, end, work);
+            read_labels(settings, labels + row * model.n_labels, model.n_labels, first, last, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
             if (settings.coupled)
                 agree(mean, variance);
             else
                 answer_alone(settings, first, last, work);
-            round_answers(first, last, rows.scale[row], work);
             write_back(model, rows, row, prior, first, last, work);
         }
+        store_labels(model, settings, begin, end, work);
         if (settings.coupled && member == 0) {
             model.bias_mean[0] = mean;
             model.bias_variance[0] = variance;
@@ -213,86 +93,76 @@ struct Share {
         for (std::size_t i = 2 * first; i < 2 * last; ++i) work.precision[i] = work.weighted_mean[i] = Lanes{};
         Natural bias = prior;
         for (int round = 0; round < kMostRounds; ++round) {
-            // Others may still be reading the sums of the turn before, but no older ones.
-            LaneArray& sums = work.sums[turn++ % 2];
-            answer_together(settings, prior, bias, first, last, sums, work);
-            meeting.wait(member);
-            const Natural last_bias = bias;
-            add_messages(prior, sums, bias);
-            if (settled(last_bias, bias)) break;
+            exchange.get_ready(member, ++turn);
+            answer_together(settings, prior, bias, first, last, sums.data(), work);
+            exchange.tell(member, turn, sums.data());
+            const Natural before = bias;
+            bias = prior;
+            exchange.hear(turn, [&](const Natural& told) {  // always in the order of the labels
+                bias.precision += told.precision;
+                bias.weighted_mean += told.weighted_mean;
+            });
+            if (settled(before, bias)) break;
         }
         mean = bias.weighted_mean / bias.precision;
         variance = 1.0 / bias.precision;
     }
 };
 
-void load_labels(const OnlineModel& model, const OnlineSettings& settings, Workspace& work) {
-    for (std::size_t i = 0; i < work.n_lanes; ++i) work.bias_variance[i] = broadcast(1.0);
-    for (std::size_t c = 0; c < model.n_labels; ++c) {
-        numbers(work.positives)[c] = static_cast<double>(model.positives[c]);
-        numbers(work.observed)[c] = static_cast<double>(model.observed[c]);
-        if (settings.coupled) continue;
-        numbers(work.bias)[c] = model.bias_mean[c];
-        numbers(work.bias_variance)[c] = model.bias_variance[c];
-    }
-}
-
-void store_labels(const OnlineModel& model, const OnlineSettings& settings, Workspace& work) {
-    for (std::size_t c = 0; c < model.n_labels; ++c) {
-        model.positives[c] = static_cast<std::int64_t>(numbers(work.positives)[c]);
-        model.observed[c] = static_cast<std::int64_t>(numbers(work.observed)[c]);
-        if (settings.coupled) continue;
-        model.bias_mean[c] = numbers(work.bias)[c];
-        model.bias_variance[c] = numbers(work.bias_variance)[c];
-    }
-}
-
-std::size_t chunk_end(const OnlineModel& model, const OnlineRows& rows, std::size_t begin) {
+std::size_t chunk_end(const OnlineModel& model, const OnlineRows& rows, std::size_t begin, double most) {
     double work = 0.0;
     std::size_t end = begin;
-    for (; end < rows.n_rows && work < kChunkWork; ++end) {
+    for (; end < rows.n_rows && work < most; ++end) {
         const std::int64_t entries = rows.features.indptr[end + 1] - rows.features.indptr[end];
-        work += static_cast<double>(entries + 8) * static_cast<double>(model.width);
+        work += static_cast<double>(entries + 8) * static_cast<double>(label_blocks(model) * kBlock);
     }
     return end;
+}
+
+void learn_chunk(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows,
+                 const std::int8_t* labels, std::size_t n_members) {
+    const std::size_t n_blocks = label_blocks(model), n_panels = label_panels(model);
+    const auto first_block = [&](std::size_t member) {
+        return std::min(n_blocks, member * n_panels / n_members * kPanel);
+    };
+    std::vector<std::size_t> counts;
+    for (std::size_t m = 0; m < n_members; ++m) counts.push_back(first_block(m + 1) - first_block(m));
+    Exchange exchange(counts);
+    // Members wait for each other, so each needs a thread of its own: one task for each of them.
+    parallel_for(n_members, static_cast<int>(n_members), [&](std::size_t m) {
+        Share{model, settings, rows, exchange, m, first_block(m), first_block(m + 1)}.learn(labels);
+    });
 }
 
 }  // namespace
 
 void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                   const std::int8_t* labels, int n_threads, Interrupt& interrupt) {
-    const std::size_t n_blocks = label_blocks(model);
-    // Labels on their own never wait for each other; coupled ones do, several times a row.
-    Pace pace(std::min<std::size_t>(resolve_threads(n_threads), n_blocks), settings.coupled);
-    Workspace work(model);
-    load_labels(model, settings, work);
+                   const std::int8_t* labels, int n_threads, Pace& pace, Interrupt& interrupt) {
+    const std::size_t most = std::min<std::size_t>(resolve_threads(n_threads), label_panels(model));
+    PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
-        end = chunk_end(model, rows, begin);
-        const PreparedRows prepared = prepare(model, settings, rows, begin, end, Clock::learning);
-        const std::size_t n_members = pace.choose();
+        const std::size_t n_members = pace.choose(most);
+        end = chunk_end(model, rows, begin, pace.trying() ? kTrialWork : kChunkWork);
+        prepare(model, settings, rows, begin, end, Clock::learning, prepared);
         const auto start = std::chrono::steady_clock::now();
-        Meeting meeting(n_members);
-        // Members wait for each other, so each needs a thread of its own: one task for each of them.
-        parallel_for(n_members, static_cast<int>(n_members), [&](std::size_t member) {
-            const std::size_t first = member * n_blocks / n_members, last = (member + 1) * n_blocks / n_members;
-            Share{model, settings, prepared, work, meeting, member, first, last}.learn(labels +
-                                                                                         begin * model.n_labels);
-        });
+        learn_chunk(model, settings, prepared, labels + begin * model.n_labels, n_members);
         pace.record(std::chrono::steady_clock::now() - start, prepared.feature.size() + prepared.size());
-        store_labels(model, settings, work);
         model.n_rows += static_cast<std::int64_t>(end - begin);
         interrupt.check();
     }
 }
 
 void online_touch(const OnlineModel& model, const OnlineRows& rows) {
+    PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
-        end = chunk_end(model, rows, begin);
-        const PreparedRows prepared = prepare(model, {}, rows, begin, end, Clock::predicting);
-        for (std::size_t k = 0; k < prepared.feature.size(); ++k) {
-            float* of = model.weights + static_cast<std::size_t>(prepared.feature[k]) * 2 * model.width;
-            for (std::size_t c = 0; c < 2 * model.width; ++c) of[c] = -of[c];
-        }
+        end = chunk_end(model, rows, begin, kChunkWork);
+        prepare(model, {}, rows, begin, end, Clock::predicting, prepared);
+        for (std::size_t row = 0; row < prepared.size(); ++row)
+            for (const Panel& panel : model.panels)
+                for (std::size_t k = prepared.start[row]; k < prepared.start[row + 1]; ++k) {
+                    float* of = panel.of(prepared.feature[k]);
+                    for (std::size_t c = 0; c < 2 * panel.width; ++c) of[c] = -of[c];
+                }
     }
 }
 

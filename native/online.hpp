@@ -1,19 +1,25 @@
 // Bayesian online learning of linear labels (BOMC): one Gaussian per weight, updated row by row.
 //
-// Weights lie feature-major in float32: a feature's row holds the means of all labels, then their variances, each
-// padded to `width` labels. Learning from a row reads and writes the rows of its non-zero features: that memory
-// traffic is the cost, the arithmetic hides behind it. Sums over features are kept in double.
+// Weights lie feature-major in float32, in panels of 64 labels: a feature's row of a panel holds the means of these
+// labels, then their variances. Learning from a row reads and writes the rows of its non-zero features: that memory
+// traffic is the cost, the arithmetic hides behind it. Sums over features are kept in double. Threads share the panels;
+// they work on the same features at the same time, and if their labels lay side by side, each core's prefetcher would
+// keep taking away lines that the other writes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "design.hpp"
 #include "interrupt.hpp"
+#include "pace.hpp"
 
 namespace labelweave {
 
 constexpr std::size_t kBlock = 16;  // labels that are always worked on together: one cache line of floats
+constexpr std::size_t kPanel = 4;   // blocks whose weights lie together
 
 struct OnlineSettings {
     bool coupled = true;  // one bias for all labels, or one for each
@@ -23,10 +29,18 @@ struct OnlineSettings {
     double forgetting = 0.0;        // share of the evidence that is lost with every row
 };
 
+// The weights of up to kPanel blocks: n_features x 2 x width, of which the first labels are in use.
+struct Panel {
+    float* weights = nullptr;
+    std::size_t width = 0;
+
+    float* of(std::int32_t feature) const { return weights + static_cast<std::size_t>(feature) * 2 * width; }
+};
+
 struct OnlineModel {
-    float* weights = nullptr;           // n_features x 2 x width
+    std::vector<Panel> panels;
     std::int64_t* current = nullptr;    // n_features: the row count up to which a feature has forgotten
-    std::size_t n_features = 0, n_labels = 0, width = 0;  // width: a multiple of kBlock, room for labels to come
+    std::size_t n_features = 0, n_labels = 0;
     double* bias_mean = nullptr;        // one, or n_labels
     double* bias_variance = nullptr;
     std::int64_t* positives = nullptr;  // n_labels: rows that had the label
@@ -35,6 +49,16 @@ struct OnlineModel {
 };
 
 inline std::size_t label_blocks(const OnlineModel& model) { return (model.n_labels + kBlock - 1) / kBlock; }
+inline std::size_t label_panels(const OnlineModel& model) { return (label_blocks(model) + kPanel - 1) / kPanel; }
+
+// Call visit(panel, begin, end) for the panels that the blocks [first, last) lie in: `begin` to `end` of their blocks.
+template <class Visit>
+LABELWEAVE_INLINE void visit_panels(const OnlineModel& model, std::size_t first, std::size_t last, Visit&& visit) {
+    for (std::size_t block = first, end; block < last; block = end) {
+        end = std::min(last, (block / kPanel + 1) * kPanel);
+        visit(model.panels[block / kPanel], block, end);
+    }
+}
 
 // Features of many rows, every column named once in a row.
 struct OnlineRows {
@@ -43,10 +67,11 @@ struct OnlineRows {
 };
 
 // Learn from all rows in turn; labels are n_rows x n_labels of 0, 1 or -1 (unknown). Threads share the labels, and
-// the result is the same bits for any number of them and any division into calls. After an interruption the model is
-// that of the first `n_rows` rows, which `model` counts.
+// the result is the same bits for any number of them and any division into calls. `pace` remembers from call to call
+// whether threads were worth it. After an interruption the model is that of the first `n_rows` rows, which `model`
+// counts.
 void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                   const std::int8_t* labels, int n_threads, Interrupt& interrupt);
+                   const std::int8_t* labels, int n_threads, Pace& pace, Interrupt& interrupt);
 
 // Mean and variance of every label's score <w, x>, n_rows x n_labels each, without the bias.
 void online_moments(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, double* mean,

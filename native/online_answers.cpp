@@ -50,15 +50,16 @@ LABELWEAVE_INLINE Lanes drawn_weights(const float* mean, const float* variance, 
 LABELWEAVE_KERNEL void sampled_scores(const OnlineModel& model, const PreparedRows& rows, const Columns& columns,
                                       double prior, std::uint64_t seed, std::uint32_t sample, std::size_t label,
                                       Lanes* scores) {
+    const Panel& panel = model.panels[label / (kPanel * kBlock)];
     std::int64_t drawn = -1;
     Lanes weights{};
     for (std::size_t k = 0; k < columns.entry.size(); ++k) {
         const std::size_t entry = columns.entry[k];
         const std::int32_t feature = rows.feature[entry];
         if (feature != drawn) {
-            const float* of = model.weights + static_cast<std::size_t>(feature) * 2 * model.width + label;
+            const float* of = panel.of(feature) + label % (kPanel * kBlock);
             const double keeping = rows.keeping.empty() ? 1.0 : rows.keeping[entry];
-            weights = drawn_weights(of, of + model.width, keeping, prior,
+            weights = drawn_weights(of, of + panel.width, keeping, prior,
                                     normal_lanes(seed, static_cast<std::uint64_t>(feature), sample,
                                                  static_cast<std::uint32_t>(label)));
             drawn = feature;
@@ -79,7 +80,8 @@ void online_moments(const OnlineModel& model, const OnlineSettings& settings, co
     const auto prior = static_cast<float>(settings.prior_variance);
     parallel_rows(rows.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         interrupt.check();
-        const PreparedRows prepared = prepare(model, settings, rows, begin, end, Clock::predicting);
+        PreparedRows prepared;
+        prepare(model, settings, rows, begin, end, Clock::predicting, prepared);
         LaneArray m(2 * n_blocks), v(2 * n_blocks);
         for (std::size_t row = begin; row < end; ++row) {
             gather_moments(model, prepared, row - begin, prior, 0, n_blocks, m.data(), v.data());
@@ -95,7 +97,8 @@ void online_samples(const OnlineModel& model, const OnlineSettings& settings, co
     const std::size_t n_groups = (model.n_labels + kLanes - 1) / kLanes;
     for (std::size_t begin = 0; begin < rows.n_rows; begin += kSampledRows) {
         const std::size_t end = std::min(rows.n_rows, begin + kSampledRows);
-        const PreparedRows prepared = prepare(model, settings, rows, begin, end, Clock::predicting);
+        PreparedRows prepared;
+        prepare(model, settings, rows, begin, end, Clock::predicting, prepared);
         const Columns columns(prepared);
         parallel_for(n_samples * n_groups, n_threads, [&](std::size_t task) {
             interrupt.check();

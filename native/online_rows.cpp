@@ -16,14 +16,6 @@ double scale_of(double largest) {
     return std::ldexp(1.0, std::clamp(std::ilogb(largest), -kLargestExponent, kLargestExponent));
 }
 
-// Entries that are stored but zero change nothing, and are left out.
-template <class Visit>
-void visit_nonzeros(const OnlineRows& rows, std::size_t row, Visit&& visit) {
-    const Csr& x = rows.features;
-    for (std::int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k)
-        if (x.values[k] != 0.0) visit(x.indices[k], x.values[k]);
-}
-
 LABELWEAVE_INLINE void add_to_doubles(Wide& sums, Lanes* to) {
     Half half[2];
     std::memcpy(half, &sums, sizeof half);
@@ -34,19 +26,19 @@ LABELWEAVE_INLINE void add_to_doubles(Wide& sums, Lanes* to) {
 
 // Sums over the row's features for N blocks of labels, all in registers.
 template <int N, bool Forgetting>
-LABELWEAVE_INLINE void gather_blocks(const float* weights, std::size_t width, const PreparedRows& rows,
-                                     std::size_t row, float prior, Lanes* mean, Lanes* variance) {
+LABELWEAVE_INLINE void gather_blocks(const Panel& panel, std::size_t begin, const PreparedRows& rows, std::size_t row,
+                                     float prior, Lanes* mean, Lanes* variance) {
     Wide m[N] = {}, v[N] = {};
     const std::size_t end = rows.start[row + 1];
     for (std::size_t k = rows.start[row]; k < end;) {
         const std::size_t stop = std::min(end, k + kFloatTerms);
         for (; k < stop; ++k) {
-            const float* of = weights + static_cast<std::size_t>(rows.feature[k]) * 2 * width;
+            const float* of = panel.of(rows.feature[k]) + begin;
             const float x = rows.value[k], square = x * x;
             for (int b = 0; b < N; ++b) {
                 Wide mu, sigma;
                 std::memcpy(&mu, of + b * kBlock, sizeof mu);
-                std::memcpy(&sigma, of + width + b * kBlock, sizeof sigma);
+                std::memcpy(&sigma, of + panel.width + b * kBlock, sizeof sigma);
                 if (Forgetting) sigma = forgotten(sigma, rows.keeping[k], prior);
                 m[b] += mu * x;
                 v[b] += sigma * square;
@@ -60,18 +52,14 @@ LABELWEAVE_INLINE void gather_blocks(const float* weights, std::size_t width, co
 }
 
 template <bool Forgetting>
-LABELWEAVE_INLINE void gather_some(std::size_t n_blocks, const float* weights, std::size_t width,
-                                   const PreparedRows& rows, std::size_t row, float prior, Lanes* mean,
-                                   Lanes* variance) {
+LABELWEAVE_INLINE void gather_some(std::size_t n_blocks, const Panel& panel, std::size_t begin, const PreparedRows& rows,
+                                   std::size_t row, float prior, Lanes* mean, Lanes* variance) {
+    static_assert(kPanel == 4);
     switch (n_blocks) {
-        case 1: return gather_blocks<1, Forgetting>(weights, width, rows, row, prior, mean, variance);
-        case 2: return gather_blocks<2, Forgetting>(weights, width, rows, row, prior, mean, variance);
-        case 3: return gather_blocks<3, Forgetting>(weights, width, rows, row, prior, mean, variance);
-        case 4: return gather_blocks<4, Forgetting>(weights, width, rows, row, prior, mean, variance);
-        case 5: return gather_blocks<5, Forgetting>(weights, width, rows, row, prior, mean, variance);
-        case 6: return gather_blocks<6, Forgetting>(weights, width, rows, row, prior, mean, variance);
-        case 7: return gather_blocks<7, Forgetting>(weights, width, rows, row, prior, mean, variance);
-        default: return gather_blocks<8, Forgetting>(weights, width, rows, row, prior, mean, variance);
+        case 1: return gather_blocks<1, Forgetting>(panel, begin, rows, row, prior, mean, variance);
+        case 2: return gather_blocks<2, Forgetting>(panel, begin, rows, row, prior, mean, variance);
+        case 3: return gather_blocks<3, Forgetting>(panel, begin, rows, row, prior, mean, variance);
+        default: return gather_blocks<4, Forgetting>(panel, begin, rows, row, prior, mean, variance);
     }
 }
 
@@ -81,16 +69,14 @@ LABELWEAVE_KERNEL void gather_moments(const OnlineModel& model, const PreparedRo
                                       float prior, std::size_t first, std::size_t last, Lanes* mean,
                                       Lanes* variance) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) mean[i] = variance[i] = Lanes{};
-    for (std::size_t block = first; block < last; block += 8) {
-        const std::size_t n_blocks = std::min<std::size_t>(8, last - block);
-        const float* weights = model.weights + block * kBlock;
+    visit_panels(model, first, last, [&](const Panel& panel, std::size_t block, std::size_t end) {
+        const std::size_t begin = block % kPanel * kBlock;
+        Lanes *m = mean + 2 * block, *v = variance + 2 * block;
         if (rows.keeping.empty())
-            gather_some<false>(n_blocks, weights, model.width, rows, row, prior, mean + 2 * block,
-                               variance + 2 * block);
+            gather_some<false>(end - block, panel, begin, rows, row, prior, m, v);
         else
-            gather_some<true>(n_blocks, weights, model.width, rows, row, prior, mean + 2 * block,
-                              variance + 2 * block);
-    }
+            gather_some<true>(end - block, panel, begin, rows, row, prior, m, v);
+    });
     const double scale = rows.scale[row];
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
         mean[i] *= scale;
@@ -98,28 +84,42 @@ LABELWEAVE_KERNEL void gather_moments(const OnlineModel& model, const PreparedRo
     }
 }
 
-PreparedRows prepare(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                     std::size_t begin, std::size_t end, Clock clock) {
-    PreparedRows prepared;
+void prepare(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, std::size_t begin,
+             std::size_t end, Clock clock, PreparedRows& prepared) {
+    const Csr& x = rows.features;
+    const auto most = static_cast<std::size_t>(x.indptr[end] - x.indptr[begin]);
+    prepared.start.assign(1, 0);
+    prepared.scale.clear();
+    prepared.feature.resize(most);
+    prepared.value.resize(most);
+    prepared.keeping.resize(settings.forgetting > 0.0 ? most : 0);
     const double rate = std::log1p(-settings.forgetting);
     std::int64_t now = model.n_rows;
+    std::size_t n = 0;
     for (std::size_t row = begin; row < end; ++row) {
         double largest = 0.0;
-        visit_nonzeros(rows, row, [&](std::int32_t, double x) { largest = std::max(largest, std::fabs(x)); });
-        const double scale = scale_of(largest);
+        for (std::int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k)
+            largest = std::max(largest, std::fabs(x.values[k]));
+        const double scale = scale_of(largest), inverse = 1.0 / scale;  // both exact: powers of two
         if (clock == Clock::learning) ++now;
-        visit_nonzeros(rows, row, [&](std::int32_t feature, double x) {
-            prepared.feature.push_back(feature);
-            prepared.value.push_back(static_cast<float>(std::clamp(x / scale, -2.0, 2.0)));
-            if (settings.forgetting == 0.0) return;
-            const auto elapsed = static_cast<double>(now - model.current[feature]);
-            prepared.keeping.push_back(static_cast<float>(std::exp(elapsed * rate)));
-            if (clock == Clock::learning) model.current[feature] = now;
-        });
-        prepared.start.push_back(prepared.feature.size());
+        for (std::int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
+            const std::int32_t feature = x.indices[k];
+            prepared.feature[n] = feature;
+            prepared.value[n] = static_cast<float>(std::clamp(x.values[k] * inverse, -2.0, 2.0));
+            if (x.values[k] == 0.0) continue;  // an entry that is stored but zero changes nothing
+            if (settings.forgetting > 0.0) {
+                const auto elapsed = static_cast<double>(now - model.current[feature]);
+                prepared.keeping[n] = static_cast<float>(std::exp(elapsed * rate));
+                if (clock == Clock::learning) model.current[feature] = now;
+            }
+            ++n;
+        }
+        prepared.start.push_back(n);
         prepared.scale.push_back(scale);
     }
-    return prepared;
+    prepared.feature.resize(n);
+    prepared.value.resize(n);
+    prepared.keeping.resize(settings.forgetting > 0.0 ? n : 0);
 }
 
 }  // namespace labelweave

@@ -30,8 +30,9 @@ enum class Clock {
     predicting,  // all rows are seen from the model's present
 };
 
-PreparedRows prepare(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                     std::size_t begin, std::size_t end, Clock clock);
+// The rows [begin, end), in place of those that `prepared` held before.
+void prepare(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, std::size_t begin,
+             std::size_t end, Clock clock, PreparedRows& prepared);
 
 // The variances of one feature after some of their evidence is lost: evidence is precision beyond the prior's, so
 // 1/variance - 1/prior becomes `keeping` times what it was.

@@ -10,15 +10,18 @@ namespace labelweave {
 // used; the other is tried again now and then, since other programs come and go.
 class Pace {
   public:
-    Pace(std::size_t n_threads, bool doubtful) : n_threads_(n_threads), doubtful_(doubtful && n_threads > 1) {}
-
-    // The number of threads for the next chunk.
-    std::size_t choose() {
-        if (!doubtful_) return n_threads_;
+    // The number of threads for the next chunk, which is to be a small one if `trying`.
+    std::size_t choose(std::size_t n_threads) {
+        if (n_threads != n_threads_) *this = Pace();
+        n_threads_ = n_threads;
         together_ = cost_[1] <= cost_[0];
-        if (++n_chunks_ % kTrial == 2) together_ = !together_;
-        return together_ ? n_threads_ : 1;
+        const std::size_t turn = ++n_chunks_ % kTrial;
+        if (turn == 2) together_ = !together_;
+        trying_ = n_threads > 1 && (turn == 2 || n_chunks_ == 1);
+        return together_ ? n_threads : 1;
     }
+
+    bool trying() const { return trying_; }
 
     // What the chunk took.
     void record(std::chrono::steady_clock::duration time, std::size_t work) {
@@ -29,8 +32,8 @@ class Pace {
 
   private:
     static constexpr std::size_t kTrial = 16;
-    std::size_t n_threads_, n_chunks_ = 0;
-    bool doubtful_, together_ = true;
+    std::size_t n_threads_ = 1, n_chunks_ = 0;
+    bool together_ = true, trying_ = false;
     double cost_[2] = {0.0, 0.0};  // seconds a unit of work alone and together; 0: not tried yet
 };
 

@@ -1,6 +1,9 @@
 #include "online.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
+#include <vector>
 
 #include "arrays.hpp"
 #include "truncation_moments.hpp"
@@ -9,30 +12,38 @@ namespace labelweave::bind {
 namespace {
 
 using Counts = Out<std::int64_t, 1>;
+using Weights = std::vector<Out<float, 3>>;
 
 // The arrays of a model, kept alive and checked against each other once; the kernels write into them.
 struct BoundModel {
-    Out<float, 3> weights;
+    Weights weights;
     Counts current;
     Out<double, 1> bias_mean, bias_variance;
     Counts positives, observed;
     OnlineSettings settings;
     OnlineModel model;
 
-    BoundModel(Out<float, 3> weights_, Counts current_, Out<double, 1> bias_mean_, Out<double, 1> bias_variance_,
+    BoundModel(Weights weights_, Counts current_, Out<double, 1> bias_mean_, Out<double, 1> bias_variance_,
                Counts positives_, Counts observed_, std::int64_t n_rows, const OnlineSettings& settings_)
-        : weights(weights_), current(current_), bias_mean(bias_mean_), bias_variance(bias_variance_),
+        : weights(std::move(weights_)), current(current_), bias_mean(bias_mean_), bias_variance(bias_variance_),
           positives(positives_), observed(observed_), settings(settings_) {
         const std::size_t n_labels = positives.shape(0), n_biases = settings.coupled ? 1 : n_labels;
-        require(weights.shape(1) == 2 && weights.shape(2) % kBlock == 0 && weights.shape(2) >= n_labels,
-                "weights must be features x 2 x a multiple of 16 labels, at least as many as positives has");
         require(n_labels > 0, "there must be a label");
-        require(current.shape(0) == weights.shape(0), "current needs one entry for each feature");
         require(observed.shape(0) == n_labels, "observed needs one entry for each label");
         require(bias_mean.shape(0) == n_biases && bias_variance.shape(0) == n_biases,
                 "bias_mean and bias_variance need one entry, or one for each label if labels are not coupled");
-        model = {weights.data(),   current.data(),       weights.shape(0),  n_labels,       weights.shape(2),
-                 bias_mean.data(), bias_variance.data(), positives.data(), observed.data(), n_rows};
+        model = {{}, current.data(), current.shape(0), n_labels, bias_mean.data(), bias_variance.data(),
+                 positives.data(), observed.data(), n_rows};
+        require(weights.size() == label_panels(model), "weights need one panel for every 64 labels");
+        for (const auto& panel : weights) add_panel(panel);
+    }
+
+    void add_panel(const Out<float, 3>& panel) {
+        const std::size_t before = model.panels.size() * kPanel * kBlock, width = panel.shape(2);
+        require(panel.shape(0) == model.n_features && panel.shape(1) == 2 && width % kBlock == 0 &&
+                    width >= std::min(model.n_labels - before, kPanel * kBlock),
+                "a panel of weights must be features x 2 x its labels, a multiple of 16");
+        model.panels.push_back({panel.data(), width});
     }
 };
 
@@ -63,12 +74,12 @@ void without_gil(Work&& work) {
 }
 
 void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
-            In<std::int8_t, 2> labels, int n_threads) {
+            In<std::int8_t, 2> labels, Pace& pace, int n_threads) {
     const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
     require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels,
             "labels must be rows x labels");
     without_gil([&](Interrupt& interrupt) {
-        online_update(bound.model, bound.settings, rows, labels.data(), n_threads, interrupt);
+        online_update(bound.model, bound.settings, rows, labels.data(), n_threads, pace, interrupt);
     });
 }
 
@@ -115,8 +126,9 @@ void bind_settings(nb::module_& m) {
 
 void bind_online(nb::module_& m) {
     bind_settings(m);
+    nb::class_<Pace>(m, "OnlinePace", "What was found out about whether threads are worth it.").def(nb::init<>());
     nb::class_<BoundModel>(m, "OnlineModel", "The arrays of an online model, for the kernels to work on.")
-        .def(nb::init<Out<float, 3>, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts, std::int64_t,
+        .def(nb::init<Weights, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts, std::int64_t,
                       const OnlineSettings&>(),
              nb::arg("weights").noconvert(), nb::arg("current").noconvert(), nb::arg("bias_mean").noconvert(),
              nb::arg("bias_variance").noconvert(), nb::arg("positives").noconvert(), nb::arg("observed").noconvert(),
@@ -124,7 +136,7 @@ void bind_online(nb::module_& m) {
         .def_prop_ro("n_rows", [](const BoundModel& bound) { return bound.model.n_rows; },
                      "Rows learned from so far.")
         .def("update", &update, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("labels"),
-             nb::arg("n_threads") = 1, "Learn from rows in turn; labels are 0, 1 or -1 (unknown).")
+             nb::arg("pace"), nb::arg("n_threads") = 1, "Learn from rows in turn; labels are 0, 1 or -1 (unknown).")
         .def("moments", &moments, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"),
              nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("n_threads") = 1,
              "Mean and variance of every label's score, without the bias.")

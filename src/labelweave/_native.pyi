@@ -62,16 +62,21 @@ class OnlineSettings:
 
     def __init__(self, *, coupled: bool, skew_margin: bool, margin: float, noise: float, prior_variance: float, bias_variance: float, flip_probability: float, forgetting: float) -> None: ...
 
+class OnlinePace:
+    """What was found out about whether threads are worth it."""
+
+    def __init__(self) -> None: ...
+
 class OnlineModel:
     """The arrays of an online model, for the kernels to work on."""
 
-    def __init__(self, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], current: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], bias_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], bias_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], positives: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], observed: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_rows: int, settings: OnlineSettings) -> None: ...
+    def __init__(self, weights: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')]], current: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], bias_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], bias_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], positives: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], observed: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_rows: int, settings: OnlineSettings) -> None: ...
 
     @property
     def n_rows(self) -> int:
         """Rows learned from so far."""
 
-    def update(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int = 1) -> None:
+    def update(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], pace: OnlinePace, n_threads: int = 1) -> None:
         """Learn from rows in turn; labels are 0, 1 or -1 (unknown)."""
 
     def moments(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:

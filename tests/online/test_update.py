@@ -170,7 +170,7 @@ def test_growing_is_amortised():
     allocations = set()
     for size in range(1, 3000):
         state.grow(n_features=size)
-        allocations.add(state._weights.ctypes.data)
+        allocations.add(state.to_arrays()[0]["panel_0"].ctypes.data)
     assert len(allocations) < 30
     with pytest.raises(ValueError, match="a state can only grow"):
         state.grow(n_features=5)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 @dataclass(frozen=True)

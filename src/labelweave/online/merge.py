@@ -53,15 +53,14 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
     start.grow(max(n_features, start.n_features), max(n_labels, start.n_labels))
     known = [_grown(state, start) for state in states]
     merged = start.copy()
-    for first in range(0, start.n_features, _TILE):
-        tile = slice(first, first + _TILE)
-        mean, variance = _combined(
-            [(state.mean[tile], state.variance[tile]) for state in known],
-            (start.mean[tile], start.variance[tile]),
-            settings.prior_variance,
-        )
-        merged._weights[tile, 0, : start.n_labels][: len(mean)] = mean
-        merged._weights[tile, 1, : start.n_labels][: len(mean)] = variance
+    for number, panel in enumerate(merged._panels.views()):
+        for first in range(0, start.n_features, _TILE):
+            tile = slice(first, first + _TILE)
+            panel[tile, 0], panel[tile, 1] = _combined(
+                [state.panel_moments(number, tile) for state in known],
+                start.panel_moments(number, tile),
+                settings.prior_variance,
+            )
     merged._bias_mean, merged._bias_variance = _combined(
         [(state._bias_mean, state._bias_variance) for state in known],
         (start._bias_mean, start._bias_variance),

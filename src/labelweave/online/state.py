@@ -11,12 +11,11 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.special import ndtr
 
 from labelweave._core import native
+from labelweave.online.panels import PANEL, WeightPanels, Weights
 from labelweave.online.settings import OnlineSettings
 
 Floats = NDArray[np.float64]
 CsrArrays = tuple[NDArray[np.int64], NDArray[np.int32], Floats]
-# Labels are worked on sixteen at a time: a cache line of float32.
-_BLOCK = 16
 # Entries of a dense X that are turned into CSR at a time.
 _DENSE_ENTRIES = 1 << 22
 _TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
@@ -25,8 +24,7 @@ _TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
 class OnlineState:
     """The posterior of a Bayesian online learner, updated row by row.
 
-    Every weight has a mean and a variance, kept feature-major in float32: what one feature means
-    to all labels lies together. Learning from a row changes the weights of its non-zero features
+    Every weight has a mean and a variance, kept feature-major in float32 (`WeightPanels`). Learning from a row changes the weights of its non-zero features
     only. A batch gives the same bits as its rows one by one, for any number of threads.
 
     Parameters
@@ -70,7 +68,8 @@ class OnlineState:
         n_biases = 1 if self.settings.coupled else 0
         self._bias_mean = np.zeros(n_biases)
         self._bias_variance = np.full(n_biases, float(self.settings.bias_variance))
-        self._weights = self._prior_weights(0, 0)
+        self._panels = WeightPanels(float(self.settings.prior_variance))
+        self._pace = native.OnlinePace()
         # Up to which row each feature has forgotten.
         self._current = np.zeros(0, dtype=np.int64)
         self.grow(n_features, n_labels)
@@ -87,8 +86,12 @@ class OnlineState:
                 f"a state can only grow: it has {self.n_features} features and {self.n_labels} "
                 f"labels; got n_features={wanted}, n_labels={labels}"
             )
-        if wanted > len(self._weights) or labels > self._weights.shape[2]:
-            self._reallocate(wanted, labels)
+        self._panels.grow(wanted, labels)
+        if wanted > len(self._current):
+            room = max(wanted, len(self._current) * 3 // 2)
+            self._current = np.append(
+                self._current, np.zeros(room - len(self._current), dtype=np.int64)
+            )
         self.n_features = wanted
         added = labels - self.n_labels
         if added:
@@ -100,45 +103,43 @@ class OnlineState:
                 self._bias_variance = np.append(self._bias_variance, prior)
             self.n_labels = labels
 
-    def _reallocate(self, n_features: int, n_labels: int) -> None:
-        rows, _, width = self._weights.shape
-        if n_features > rows > 0:
-            n_features = max(n_features, rows + rows // 2)
-        if n_labels > width > 0:
-            n_labels = max(n_labels, width + width // 2)
-        # The first allocation is exact: who knows the sizes pays for no more.
-        bigger = self._prior_weights(max(n_features, rows), max(n_labels, width))
-        bigger[:rows, :, :width] = self._weights
-        self._weights = bigger
-        self._current = np.append(
-            self._current, np.zeros(len(bigger) - len(self._current), dtype=np.int64)
-        )
+    @property
+    def mean(self) -> Weights:
+        """Means of the weights, (D, L): a copy."""
+        return self._weights(0)
 
-    def _prior_weights(self, n_features: int, n_labels: int) -> NDArray[np.float32]:
-        """Weights (D, 2, labels rounded up) at the prior, on whole cache lines."""
-        width = -(-n_labels // _BLOCK) * _BLOCK
-        memory = np.empty(n_features * 2 * width + _BLOCK, dtype=np.float32)
-        skipped = -(memory.ctypes.data // memory.itemsize) % _BLOCK
-        weights = memory[skipped : skipped + n_features * 2 * width].reshape(n_features, 2, width)
-        weights[:, 0] = 0.0
-        weights[:, 1] = self.settings.prior_variance
+    @property
+    def variance(self) -> Weights:
+        """Variances of the weights, (D, L), as of the last row: a copy."""
+        return self._weights(1)
+
+    def _weights(self, moment: int) -> Weights:
+        weights = np.empty((self.n_features, self.n_labels), dtype=np.float32)
+        for number in range(self.n_panels):
+            labels = slice(number * PANEL, (number + 1) * PANEL)
+            weights[:, labels] = self.panel_moments(number)[moment]
         return weights
 
     @property
-    def mean(self) -> NDArray[np.float32]:
-        """Means of the weights, (D, L)."""
-        return _read_only(self._weights[: self.n_features, 0, : self.n_labels])
+    def n_panels(self) -> int:
+        """How many parts the labels are kept in, 64 of them in each but the last."""
+        return len(self._panels.views())
 
-    @property
-    def variance(self) -> NDArray[np.float32]:
-        """Variances of the weights, (D, L), as of the last row."""
-        variance = self._weights[: self.n_features, 1, : self.n_labels]
+    def panel_moments(self, number: int, rows: slice = slice(None)) -> tuple[Weights, Weights]:
+        """Return mean and variance of the weights of one panel and some features."""
+        panel = self._panels.views()[number][rows]
+        mean, variance = panel[:, 0], panel[:, 1]
         if self.settings.forgetting:
-            elapsed = self.n_rows - self._current[: self.n_features, None]
+            elapsed = self.n_rows - self._current[: self.n_features][rows, None]
             keeping = np.exp(elapsed * np.log1p(-self.settings.forgetting)).astype(np.float32)
             prior = np.float32(self.settings.prior_variance)
             variance = prior * variance / (variance + keeping * (prior - variance))
-        return _read_only(variance)
+        return mean, variance
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the weights take."""
+        return self._panels.nbytes
 
     @property
     def bias_mean(self) -> Floats:
@@ -168,7 +169,7 @@ class OnlineState:
         for begin, end, rows in self._batches(X):
             bound = self._bound()
             try:
-                bound.update(*rows, labels[begin:end], n_threads)
+                bound.update(*rows, labels[begin:end], self._pace, n_threads)
             finally:  # after Ctrl-C the state is that of the rows it counts
                 self.n_rows = bound.n_rows
 
@@ -203,26 +204,30 @@ class OnlineState:
         return above.view(np.bool_)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, bool | float]]:
-        """Return everything as arrays and plain settings, for a checkpoint."""
-        stored = self._weights[: self.n_features, :, : self.n_labels]
+        """Return everything as arrays and plain settings, for a checkpoint.
+
+        Nothing is copied: the arrays change when learning goes on.
+        """
         arrays: dict[str, NDArray[Any]] = {
-            "mean": np.array(stored[:, 0]),
-            "variance": np.array(stored[:, 1]),
-            "current": self._current[: self.n_features].copy(),
-            "bias_mean": self._bias_mean.copy(),
-            "bias_variance": self._bias_variance.copy(),
-            "positives": self.positives.copy(),
-            "observed": self.observed.copy(),
+            f"panel_{number}": panel for number, panel in enumerate(self._panels.views())
+        }
+        arrays |= {
+            "current": self._current[: self.n_features],
+            "bias_mean": self._bias_mean,
+            "bias_variance": self._bias_variance,
+            "positives": self.positives,
+            "observed": self.observed,
             "n_rows": np.array(self.n_rows),
         }
         return arrays, self.settings.as_dict()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
-        """Return the state that `to_arrays` described."""
-        state = cls(*arrays["mean"].shape, settings=OnlineSettings(**settings))
-        state._weights[:, 0, : state.n_labels] = arrays["mean"]
-        state._weights[:, 1, : state.n_labels] = arrays["variance"]
+        """Return the state that `to_arrays` described, as a copy."""
+        sizes = len(arrays["current"]), len(arrays["positives"])
+        state = cls(*sizes, settings=OnlineSettings(**settings))
+        for number, panel in enumerate(state._panels.views()):
+            panel[:] = arrays[f"panel_{number}"]
         for name in ("current", "bias_mean", "bias_variance"):
             getattr(state, f"_{name}")[:] = arrays[name]
         state.positives[:] = arrays["positives"]
@@ -243,7 +248,7 @@ class OnlineState:
 
     def _bound(self) -> native.OnlineModel:
         return native.OnlineModel(
-            self._weights[: self.n_features],
+            self._panels.bound(),
             self._current[: self.n_features],
             self._bias_mean,
             self._bias_variance,

@@ -1,0 +1,161 @@
+#include "online_work.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "online_message.hpp"
+
+namespace labelweave {
+namespace {
+
+// A variance shrinks by no more than this in one step, float32's own resolution, and stays a normal number.
+constexpr float kSmallestFactor = 0x1p-23f;
+constexpr float kLeast = 1e-30f, kMost = 1e30f;
+
+// Eight labels as they are given.
+typedef std::int8_t Bytes __attribute__((vector_size(8)));
+
+// One for each of eight labels: 0, 1 or -1; those beyond the end count as unknown.
+LABELWEAVE_INLINE Lanes eight_labels(const std::int8_t* labels, std::size_t n_labels, std::size_t i) {
+    Bytes bytes = Bytes{} - 1;
+    if ((i + 1) * kLanes <= n_labels)
+        std::memcpy(&bytes, labels + i * kLanes, sizeof bytes);
+    else if (i * kLanes < n_labels)
+        std::memcpy(&bytes, labels + i * kLanes, n_labels - i * kLanes);
+    return __builtin_convertvector(bytes, Lanes);
+}
+
+// ln(e + 1/r) for the row's labels: the rarer a label, the further its examples are to lie from the others.
+void widen_margins(const std::int8_t* labels, std::size_t begin, std::size_t end, Workspace& work) {
+    double *margin = numbers(work.margin), *positives = numbers(work.positives), *observed = numbers(work.observed);
+    for (std::size_t c = begin; c < end; ++c) {
+        std::uint64_t eight = 1;
+        if (c + sizeof eight <= end) std::memcpy(&eight, labels + c, sizeof eight);
+        if (eight == 0)  // as in most places: a row has few labels
+            c += sizeof eight - 1;
+        else if (labels[c] > 0)
+            margin[c] *= std::log(2.718281828459045 + (observed[c] - positives[c]) / positives[c]);
+    }
+}
+
+LABELWEAVE_INLINE Question question(const Workspace& work, const OnlineSettings& settings, std::size_t i) {
+    const double noise = std::max(settings.noise * settings.noise, kSmallestVariance);
+    return {work.mean[i], work.variance[i] + noise, work.sign[i], work.margin[i], work.known[i]};
+}
+
+LABELWEAVE_INLINE Lanes bounded(const Lanes& x) {
+    const Lanes most = broadcast(kMost);
+    return select(x > most, most, select(x < -most, -most, x));
+}
+
+// How the weights of the labels [16 first, 16 last) move, in float32 and scaled as the row's features are.
+LABELWEAVE_KERNEL void round_answers(std::size_t first, std::size_t last, double scale, Workspace& work) {
+    for (std::size_t i = 2 * first; i < 2 * last; ++i) {
+        const Half pull = __builtin_convertvector(bounded(work.pull[i] * scale), Half);
+        const Half certainty = __builtin_convertvector(bounded(work.certainty[i] * (scale * scale)), Half);
+        std::memcpy(work.float_pull.data() + i * kLanes, &pull, sizeof pull);
+        std::memcpy(work.float_certainty.data() + i * kLanes, &certainty, sizeof certainty);
+    }
+}
+
+// The sum of eight numbers, by halves.
+LABELWEAVE_INLINE double folded(const Lanes& lanes) {
+    double x[kLanes];
+    store(x, lanes);
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+}  // namespace
+
+LABELWEAVE_KERNEL void read_labels(const OnlineSettings& settings, const std::int8_t* labels, std::size_t n_labels,
+                                   std::size_t first, std::size_t last, Workspace& work) {
+    const Lanes none{}, one = none + 1.0;
+    for (std::size_t i = 2 * first; i < 2 * last; ++i) {
+        const Lanes given = eight_labels(labels, n_labels, i);
+        const Lanes relevant = select(given > 0.0, one, none), known = select(given < 0.0, none, one);
+        work.sign[i] = 2.0 * relevant - 1.0;
+        work.known[i] = known;
+        work.margin[i] = broadcast(settings.margin);
+        work.positives[i] += relevant;
+        work.observed[i] += known;
+    }
+    if (settings.skew_margin) widen_margins(labels, first * kBlock, std::min(last * kBlock, n_labels), work);
+}
+
+LABELWEAVE_KERNEL void answer_alone(const OnlineSettings& settings, std::size_t first, std::size_t last,
+                                    Workspace& work) {
+    for (std::size_t i = 2 * first; i < 2 * last; ++i) {
+        const Question ask = question(work, settings, i);
+        Lanes& variance = work.bias_variance[i];
+        if (settings.forgetting > 0.0) {
+            const double prior = settings.bias_variance;
+            variance = prior * variance / (variance + (1.0 - settings.forgetting) * (prior - variance));
+        }
+        const Answer told = answer(ask, work.bias[i], variance, settings.flip_probability);
+        work.bias[i] -= variance * told.pull;
+        const Lanes total = ask.variance + variance;
+        variance *= (ask.variance + variance * told.kept) / total;
+        work.pull[i] = told.pull;
+        work.certainty[i] = told.certainty;
+    }
+}
+
+LABELWEAVE_KERNEL void answer_together(const OnlineSettings& settings, const Natural& prior, const Natural& bias,
+                                       std::size_t first, std::size_t last, Natural* sums,
+                                       Workspace& work) {
+    for (std::size_t block = first; block < last; ++block) {
+        Lanes precision{}, weighted_mean{};
+        for (std::size_t i = 2 * block; i < 2 * block + 2; ++i) {
+            const Question ask = question(work, settings, i);
+            // The cavity: the bias without what this label told it. Others can only have added to the prior.
+            Lanes cavity = bias.precision - work.precision[i];
+            cavity = select(cavity < prior.precision, broadcast(prior.precision), cavity);
+            const Lanes variance = 1.0 / cavity;
+            const Lanes mean = (bias.weighted_mean - work.weighted_mean[i]) * variance;
+            const Answer told = answer(ask, mean, variance, settings.flip_probability);
+            const BiasMessage message = to_bias(ask, told, mean, variance);
+            work.precision[i] = message.precision;
+            work.weighted_mean[i] = message.weighted_mean;
+            precision += message.precision;
+            weighted_mean += message.weighted_mean;
+            work.pull[i] = told.pull;
+            work.certainty[i] = told.certainty;
+        }
+        sums[block - first] = {folded(precision), folded(weighted_mean)};
+    }
+}
+
+LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& rows, std::size_t row, float prior,
+                                  std::size_t first, std::size_t last, Workspace& work) {
+    round_answers(first, last, rows.scale[row], work);
+    const Wide least = Wide{} + kLeast, most = Wide{} + kMost, smallest = Wide{} + kSmallestFactor;
+    visit_panels(model, first, last, [&](const Panel& panel, std::size_t block, std::size_t end) {
+        const std::size_t before = block / kPanel * kPanel * kBlock;  // labels of other panels
+        const float *pulls = work.float_pull.data() + before, *certainties = work.float_certainty.data() + before;
+        for (std::size_t k = rows.start[row]; k < rows.start[row + 1]; ++k) {
+            float* of = panel.of(rows.feature[k]);
+            const float x = rows.value[k];
+            const float keeping = rows.keeping.empty() ? 1.0f : rows.keeping[k];
+            for (std::size_t c = block * kBlock - before; c < end * kBlock - before; c += kBlock) {
+                Wide mean, variance, pull, certainty;
+                std::memcpy(&mean, of + c, sizeof mean);
+                std::memcpy(&variance, of + panel.width + c, sizeof variance);
+                std::memcpy(&pull, pulls + c, sizeof pull);
+                std::memcpy(&certainty, certainties + c, sizeof certainty);
+                if (keeping < 1.0f) variance = forgotten(variance, keeping, prior);
+                const Wide step = variance * x;
+                mean += step * pull;
+                mean = mean > most ? most : (mean < -most ? -most : mean);
+                Wide factor = 1.0f - step * x * certainty;
+                factor = factor < smallest ? smallest : factor;
+                variance *= factor;
+                variance = variance < least ? least : (variance > most ? most : variance);
+                std::memcpy(of + c, &mean, sizeof mean);
+                std::memcpy(of + panel.width + c, &variance, sizeof variance);
+            }
+        }
+    });
+}
+
+}  // namespace labelweave

@@ -1,0 +1,85 @@
+"""Where the posterior of the weights lies in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = NDArray[np.float32]
+# Labels are worked on sixteen at a time: a cache line of float32.
+_BLOCK = 16
+# Labels of a panel: threads share the panels.
+PANEL = 64
+
+
+class WeightPanels:
+    """Mean and variance of every weight, float32, in panels of up to 64 labels.
+
+    A panel is a feature-major array (D, 2, labels): what one feature means to its labels lies
+    together, on whole cache lines. New labels fill the last panel and then begin another, so that
+    only one panel at a time is ever copied. Room for features is taken in growing steps, and costs
+    no memory before it is used.
+
+    Parameters
+    ----------
+    prior_variance : float
+        What new weights start from, with mean 0.
+
+    Examples
+    --------
+    >>> panels = WeightPanels(0.25)
+    >>> panels.grow(3, 100)
+    >>> [panel.shape for panel in panels.views()]
+    [(3, 2, 64), (3, 2, 36)]
+    """
+
+    def __init__(self, prior_variance: float) -> None:
+        self.prior_variance = prior_variance
+        self.n_features = self.n_labels = 0
+        self._panels: list[Weights] = []
+
+    def grow(self, n_features: int, n_labels: int) -> None:
+        """Make room for more features or labels, which start from the prior."""
+        room = len(self._panels[0]) if self._panels else 0
+        if n_features > room:
+            # The first allocation is exact: who knows the sizes pays for no more.
+            room = max(n_features, room + room // 2)
+        for number in range(-(-n_labels // PANEL)):
+            self._grow_panel(number, room, n_features, min(PANEL, n_labels - number * PANEL))
+        self.n_features, self.n_labels = n_features, n_labels
+
+    def _grow_panel(self, number: int, room: int, n_features: int, n_labels: int) -> None:
+        known = self._panels[number] if number < len(self._panels) else _aligned(0, 0)
+        n_known, width = (self.n_features if len(known) else 0), known.shape[2]
+        if len(known) < room or width < n_labels:
+            panel = _aligned(room, max(width, -(-n_labels // _BLOCK) * _BLOCK))
+            panel[:n_known, 0, width:] = 0.0
+            panel[:n_known, 1, width:] = self.prior_variance
+            panel[:n_known, :, :width] = known[:n_known]
+            self._panels[number : number + 1] = [panel]
+        panel = self._panels[number]
+        panel[n_known:n_features, 0] = 0.0
+        panel[n_known:n_features, 1] = self.prior_variance
+
+    def bound(self) -> list[Weights]:
+        """Return the panels as kernels take them: with room for labels to come."""
+        return [panel[: self.n_features] for panel in self._panels]
+
+    def views(self) -> list[Weights]:
+        """Return the panels (D, 2, labels) themselves."""
+        return [
+            panel[: self.n_features, :, : self.n_labels - number * PANEL]
+            for number, panel in enumerate(self._panels)
+        ]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the weights in use."""
+        return sum(panel.nbytes for panel in self.bound())
+
+
+def _aligned(n_features: int, width: int) -> Weights:
+    """Memory for a panel, on whole cache lines and not yet touched."""
+    memory = np.empty(n_features * 2 * width + _BLOCK, dtype=np.float32)
+    skipped = -(memory.ctypes.data // memory.itemsize) % _BLOCK
+    return memory[skipped : skipped + n_features * 2 * width].reshape(n_features, 2, width)
