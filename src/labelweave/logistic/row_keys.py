@@ -12,7 +12,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Rows of a dense X that are worked on at a time, so that no copies of all of X are made.
 _BLOCK = 256
 # Rows that are converted to float64 at a time.
-_COPIED = 4096
+_COPIED = 1024
 
 
 def row_keys(X: Any) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import Floats, OnlineState
 
 # Rows that `fit` puts in order at a time: no shuffled copy of all of X is made.
-_BATCH = 4096
+_BATCH = 2048
 # Components of the joint distribution of coupled labels.
 _NODES = 16
 
