@@ -2,7 +2,8 @@
 
 One run, interleaved: documents a second on rcv1 (80 %, one pass) against Vowpal Wabbit and
 scikit-learn, the time of merely reading and writing the same weights, growth with rows and labels,
-imdb from the file to the predictions, peak memory. README.md is rewritten.
+imdb from the file to the predictions, learning from a stream of text, peak memory. README.md is
+rewritten.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,11 @@ from sklearn.linear_model import SGDClassifier
 
 from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, timed
+from benchmarks.online_stream import streaming
 from benchmarks.table import README, _megabytes, _seconds, markdown, replace_between
 from labelweave.datasets import load
 from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState
+from labelweave.online.classifier import _BATCH
 
 ROUNDS = 5
 BEGIN = "<!-- written by python -m benchmarks.online: begin -->"
@@ -171,22 +175,25 @@ def speed_table(contestants: list[Contestant], timings: dict[str, Timing]) -> st
 
 
 def growth(stream: Stream) -> str:
-    """Return the table of how time grows with rows and with labels."""
+    """Return the table of how time grows with rows and with labels, and what threads make of it."""
 
     def row(name: str, size: int, part: Stream) -> list[str]:
-        seconds = []
+        seconds: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(ROUNDS):
-            state = fresh(part)
-            seconds.append(timed(lambda s=state, p=part: s.update(p.X, p.Y))[0])
-        median = float(np.median(seconds))
-        return [name, str(size), _seconds(median), f"{1e6 * median / len(part.Y):.1f} µs"]
+            for threads in seconds:
+                state = fresh(part)
+                run = partial(state.update, part.X, part.Y, threads)
+                seconds[threads].append(timed(run)[0])
+        one, two = (float(np.median(times)) for times in seconds.values())
+        each = f"{1e6 * one / len(part.Y):.1f} µs", f"{1e6 * two / len(part.Y):.1f} µs"
+        return [name, f"{size:,}", _seconds(one), *each, f"**{one / two:.2f}×**"]
 
-    rows = [["growing", "size", "time", "a row"]]
+    rows = [["growing", "size", "time", "a row", "with 2 threads", "faster by"]]
     rows += [row("rows", n, Stream(stream.X[:n], stream.Y[:n])) for n in (2500, 5000, 10000, 20000)]
-    wide = np.tile(stream.Y[:5000], 4)
+    wide = np.tile(stream.Y[:5000], 10)
     rows += [
         row("labels", L, Stream(stream.X[:5000], np.ascontiguousarray(wide[:, :L])))
-        for L in (25, 50, 101, 202, 404)
+        for L in (25, 50, 101, 202, 404, 1010)
     ]
     return markdown(rows)
 
@@ -217,10 +224,12 @@ def _fit(X: Any, Y: Labels) -> BayesianOnlineClassifier:
 
 def memory(stream: Stream) -> str:
     used = peak_memory(_fit, stream.X, stream.Y)
-    model = fresh(stream)._weights.nbytes
+    model, batch = fresh(stream).nbytes, 12 * stream.X[:_BATCH].nnz + _BATCH * stream.Y.shape[1]
     return (
         f"Peak memory of `fit` beyond its data: {_megabytes(used)}; the model itself (mean and "
-        f"variance of {stream.X.shape[1]:,} × {stream.Y.shape[1]} weights) is {_megabytes(model)}."
+        f"variance of {stream.X.shape[1]:,} × {stream.Y.shape[1]} weights) is {_megabytes(model)}, "
+        f"a batch of {_BATCH:,} rows {_megabytes(batch)}, the order of rows "
+        f"{_megabytes(8 * len(stream.Y))}."
     )
 
 
@@ -234,7 +243,7 @@ def main() -> None:
         parts = [f"Measured on {machine()}.", speed_table(contestants, timings)]
         if not peers:
             parts.append("Vowpal Wabbit was not installed (`pip install vowpalwabbit`).")
-        parts += [growth(stream), films(), memory(stream)]
+        parts += [growth(stream), films(), memory(stream), streaming(stream.X, stream.Y)]
     replace_between(README, BEGIN, END, parts)
     print("\n\n".join(parts))
 

@@ -8,12 +8,14 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 _LAYOUT = 2
+# Bytes that are written at a time.
+_PIECE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,10 @@ class Checkpoint:
         facts = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
         unfinished = path.with_name(path.name + ".part")
         with unfinished.open("wb") as file:
-            np.savez(file, allow_pickle=False, __facts__=facts, **self.arrays)
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                for name, array in {"__facts__": facts, **self.arrays}.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                        _write(entry, array)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
@@ -67,6 +72,20 @@ class Checkpoint:
             return cls(written["facts"], arrays)
         except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} is no checkpoint that can be read: {error}") from error
+
+
+def _write(entry: IO[bytes], array: NDArray[Any]) -> None:
+    """Write an array as `numpy.savez` would, but without a copy of more than a small part."""
+    header = {
+        "descr": np.lib.format.dtype_to_descr(array.dtype),
+        "fortran_order": False,
+        "shape": array.shape,
+    }
+    np.lib.format.write_array_header_1_0(entry, header)
+    rows = array.reshape(1) if array.ndim == 0 else array
+    step = max(1, _PIECE * len(rows) // max(1, rows.nbytes))
+    for first in range(0, len(rows), step):
+        entry.write(rows[first : first + step].tobytes())
 
 
 def _flush_folder(folder: Path) -> None:
