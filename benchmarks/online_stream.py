@@ -81,6 +81,6 @@ def streaming(X: Any, Y: Any) -> str:
     batch = BATCH_LINES * (12 * X.nnz / len(Y) + Y.shape[1])
     return (
         f"{markdown(rows)}\nPeak memory beyond that of the interpreter: the model takes "
-        f"{_megabytes(model)}, a batch of {BATCH_LINES:,} rows {_megabytes(round(batch))} once it is "
-        f"read, and as much again as text. A checkpoint every {CHECKPOINT_EVERY:,} rows."
+        f"{_megabytes(model)}, a batch of {BATCH_LINES:,} rows {_megabytes(round(batch))} once "
+        f"it is read, and as much again as text. A checkpoint every {CHECKPOINT_EVERY:,} rows."
     )

@@ -24,8 +24,9 @@ _TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
 class OnlineState:
     """The posterior of a Bayesian online learner, updated row by row.
 
-    Every weight has a mean and a variance, kept feature-major in float32 (`WeightPanels`). Learning from a row changes the weights of its non-zero features
-    only. A batch gives the same bits as its rows one by one, for any number of threads.
+    Every weight has a mean and a variance, kept feature-major in float32 (`WeightPanels`). Learning
+    from a row changes the weights of its non-zero features only. A batch gives the same bits as its
+    rows one by one, for any number of threads.
 
     Parameters
     ----------
