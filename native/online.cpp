@@ -119,18 +119,32 @@ std::size_t chunk_end(const OnlineModel& model, const OnlineRows& rows, std::siz
     return end;
 }
 
+// The first block of each member's share, and the end of the last one's: whole panels, as evenly as these allow.
+std::vector<std::size_t> share_panels(const OnlineModel& model, std::size_t n_members) {
+    const std::size_t n_blocks = label_blocks(model);
+    std::vector<std::size_t> edges{0};
+    for (std::size_t m = 1; m < n_members; ++m) {
+        std::size_t edge = n_blocks;
+        const auto distance = [&](std::size_t block) {
+            return std::fabs(static_cast<double>(block * n_members) - static_cast<double>(m * n_blocks));
+        };
+        for (const Panel& panel : model.panels)
+            if (distance(panel.first) < distance(edge)) edge = panel.first;
+        edges.push_back(std::max(edge, edges.back()));
+    }
+    edges.push_back(n_blocks);
+    return edges;
+}
+
 void learn_chunk(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows,
                  const std::int8_t* labels, std::size_t n_members) {
-    const std::size_t n_blocks = label_blocks(model), n_panels = label_panels(model);
-    const auto first_block = [&](std::size_t member) {
-        return std::min(n_blocks, member * n_panels / n_members * kPanel);
-    };
+    const std::vector<std::size_t> edges = share_panels(model, n_members);
     std::vector<std::size_t> counts;
-    for (std::size_t m = 0; m < n_members; ++m) counts.push_back(first_block(m + 1) - first_block(m));
+    for (std::size_t m = 0; m < n_members; ++m) counts.push_back(edges[m + 1] - edges[m]);
     Exchange exchange(counts);
     // Members wait for each other, so each needs a thread of its own: one task for each of them.
     parallel_for(n_members, static_cast<int>(n_members), [&](std::size_t m) {
-        Share{model, settings, rows, exchange, m, first_block(m), first_block(m + 1)}.learn(labels);
+        Share{model, settings, rows, exchange, m, edges[m], edges[m + 1]}.learn(labels);
     });
 }
 
@@ -138,7 +152,7 @@ void learn_chunk(const OnlineModel& model, const OnlineSettings& settings, const
 
 void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
                    const std::int8_t* labels, int n_threads, Pace& pace, Interrupt& interrupt) {
-    const std::size_t most = std::min<std::size_t>(resolve_threads(n_threads), label_panels(model));
+    const std::size_t most = std::min<std::size_t>(resolve_threads(n_threads), model.panels.size());
     PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
         const std::size_t n_members = pace.choose(most);

@@ -1,6 +1,6 @@
 // Bayesian online learning of linear labels (BOMC): one Gaussian per weight, updated row by row.
 //
-// Weights lie feature-major in float32, in panels of 64 labels: a feature's row of a panel holds the means of these
+// Weights lie feature-major in float32, in panels of 64 to 256 labels: a feature's row of a panel holds the means of these
 // labels, then their variances. Learning from a row reads and writes the rows of its non-zero features: that memory
 // traffic is the cost, the arithmetic hides behind it. Sums over features are kept in double. Threads share the panels;
 // they work on the same features at the same time, and if their labels lay side by side, each core's prefetcher would
@@ -19,7 +19,6 @@
 namespace labelweave {
 
 constexpr std::size_t kBlock = 16;  // labels that are always worked on together: one cache line of floats
-constexpr std::size_t kPanel = 4;   // blocks whose weights lie together
 
 struct OnlineSettings {
     bool coupled = true;  // one bias for all labels, or one for each
@@ -29,10 +28,10 @@ struct OnlineSettings {
     double forgetting = 0.0;        // share of the evidence that is lost with every row
 };
 
-// The weights of up to kPanel blocks: n_features x 2 x width, of which the first labels are in use.
+// The weights of the blocks [first, last): n_features x 2 x width.
 struct Panel {
     float* weights = nullptr;
-    std::size_t width = 0;
+    std::size_t width = 0, first = 0, last = 0;
 
     float* of(std::int32_t feature) const { return weights + static_cast<std::size_t>(feature) * 2 * width; }
 };
@@ -49,14 +48,13 @@ struct OnlineModel {
 };
 
 inline std::size_t label_blocks(const OnlineModel& model) { return (model.n_labels + kBlock - 1) / kBlock; }
-inline std::size_t label_panels(const OnlineModel& model) { return (label_blocks(model) + kPanel - 1) / kPanel; }
 
 // Call visit(panel, begin, end) for the panels that the blocks [first, last) lie in: `begin` to `end` of their blocks.
 template <class Visit>
 LABELWEAVE_INLINE void visit_panels(const OnlineModel& model, std::size_t first, std::size_t last, Visit&& visit) {
-    for (std::size_t block = first, end; block < last; block = end) {
-        end = std::min(last, (block / kPanel + 1) * kPanel);
-        visit(model.panels[block / kPanel], block, end);
+    for (const Panel& panel : model.panels) {
+        const std::size_t begin = std::max(first, panel.first), end = std::min(last, panel.last);
+        if (begin < end) visit(panel, begin, end);
     }
 }
 

@@ -50,14 +50,15 @@ LABELWEAVE_INLINE Lanes drawn_weights(const float* mean, const float* variance, 
 LABELWEAVE_KERNEL void sampled_scores(const OnlineModel& model, const PreparedRows& rows, const Columns& columns,
                                       double prior, std::uint64_t seed, std::uint32_t sample, std::size_t label,
                                       Lanes* scores) {
-    const Panel& panel = model.panels[label / (kPanel * kBlock)];
+    const Panel& panel = *std::find_if(model.panels.begin(), model.panels.end(),
+                                       [&](const Panel& each) { return label < each.last * kBlock; });
     std::int64_t drawn = -1;
     Lanes weights{};
     for (std::size_t k = 0; k < columns.entry.size(); ++k) {
         const std::size_t entry = columns.entry[k];
         const std::int32_t feature = rows.feature[entry];
         if (feature != drawn) {
-            const float* of = panel.of(feature) + label % (kPanel * kBlock);
+            const float* of = panel.of(feature) + label - panel.first * kBlock;
             const double keeping = rows.keeping.empty() ? 1.0 : rows.keeping[entry];
             weights = drawn_weights(of, of + panel.width, keeping, prior,
                                     normal_lanes(seed, static_cast<std::uint64_t>(feature), sample,

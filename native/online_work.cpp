@@ -131,7 +131,7 @@ LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& 
     round_answers(first, last, rows.scale[row], work);
     const Wide least = Wide{} + kLeast, most = Wide{} + kMost, smallest = Wide{} + kSmallestFactor;
     visit_panels(model, first, last, [&](const Panel& panel, std::size_t block, std::size_t end) {
-        const std::size_t before = block / kPanel * kPanel * kBlock;  // labels of other panels
+        const std::size_t before = panel.first * kBlock;  // labels of other panels
         const float *pulls = work.float_pull.data() + before, *certainties = work.float_certainty.data() + before;
         for (std::size_t k = rows.start[row]; k < rows.start[row + 1]; ++k) {
             float* of = panel.of(rows.feature[k]);

@@ -34,16 +34,18 @@ struct BoundModel {
                 "bias_mean and bias_variance need one entry, or one for each label if labels are not coupled");
         model = {{}, current.data(), current.shape(0), n_labels, bias_mean.data(), bias_variance.data(),
                  positives.data(), observed.data(), n_rows};
-        require(weights.size() == label_panels(model), "weights need one panel for every 64 labels");
         for (const auto& panel : weights) add_panel(panel);
+        require(!model.panels.empty() && model.panels.back().last == label_blocks(model),
+                "weights must have room for all labels that positives counts");
     }
 
     void add_panel(const Out<float, 3>& panel) {
-        const std::size_t before = model.panels.size() * kPanel * kBlock, width = panel.shape(2);
-        require(panel.shape(0) == model.n_features && panel.shape(1) == 2 && width % kBlock == 0 &&
-                    width >= std::min(model.n_labels - before, kPanel * kBlock),
-                "a panel of weights must be features x 2 x its labels, a multiple of 16");
-        model.panels.push_back({panel.data(), width});
+        const std::size_t first = model.panels.empty() ? 0 : model.panels.back().last, width = panel.shape(2);
+        require(panel.shape(0) == model.n_features && panel.shape(1) == 2 && width % kBlock == 0,
+                "a panel of weights must be features x 2 x a multiple of 16 labels");
+        const std::size_t last = std::min(first + width / kBlock, label_blocks(model));
+        require(first < last, "every panel of weights must have labels that positives counts");
+        model.panels.push_back({panel.data(), width, first, last});
     }
 };
 

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 Weights = NDArray[np.float32]
 # Labels are worked on sixteen at a time: a cache line of float32.
 _BLOCK = 16
-# Labels of a panel: threads share the panels.
-PANEL = 64
+# Labels of the first panels, then of all others. Threads share the panels, so there should be several;
+# but what lies together is read faster together, so they should not be narrow where there is a choice.
+_FIRST_PANELS, _PANEL = (64, 64, 128), 256
 
 
 class WeightPanels:
-    """Mean and variance of every weight, float32, in panels of up to 64 labels.
+    """Mean and variance of every weight, float32, in panels of 64, 64, 128, 256, 256, ... labels.
 
     A panel is a feature-major array (D, 2, labels): what one feature means to its labels lies
     together, on whole cache lines. New labels fill the last panel and then begin another, so that
@@ -44,8 +45,8 @@ class WeightPanels:
         if n_features > room:
             # The first allocation is exact: who knows the sizes pays for no more.
             room = max(n_features, room + room // 2)
-        for number in range(-(-n_labels // PANEL)):
-            self._grow_panel(number, room, n_features, min(PANEL, n_labels - number * PANEL))
+        for number, labels in enumerate(panel_slices(n_labels)):
+            self._grow_panel(number, room, n_features, labels.stop - labels.start)
         self.n_features, self.n_labels = n_features, n_labels
 
     def _grow_panel(self, number: int, room: int, n_features: int, n_labels: int) -> None:
@@ -68,14 +69,31 @@ class WeightPanels:
     def views(self) -> list[Weights]:
         """Return the panels (D, 2, labels) themselves."""
         return [
-            panel[: self.n_features, :, : self.n_labels - number * PANEL]
-            for number, panel in enumerate(self._panels)
+            panel[: self.n_features, :, : labels.stop - labels.start]
+            for panel, labels in zip(self._panels, panel_slices(self.n_labels), strict=True)
         ]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the weights in use."""
         return sum(panel.nbytes for panel in self.bound())
+
+
+def panel_slices(n_labels: int) -> list[slice]:
+    """Return which labels each panel holds.
+
+    Examples
+    --------
+    >>> panel_slices(300)
+    [slice(0, 64, None), slice(64, 128, None), slice(128, 256, None), slice(256, 300, None)]
+    """
+    slices: list[slice] = []
+    first = 0
+    while first < n_labels:
+        size = _FIRST_PANELS[len(slices)] if len(slices) < len(_FIRST_PANELS) else _PANEL
+        slices.append(slice(first, min(first + size, n_labels)))
+        first += size
+    return slices
 
 
 def _aligned(n_features: int, width: int) -> Weights:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.special import ndtr
 
 from labelweave._core import native
-from labelweave.online.panels import PANEL, WeightPanels, Weights
+from labelweave.online.panels import WeightPanels, Weights, panel_slices
 from labelweave.online.settings import OnlineSettings
 
 Floats = NDArray[np.float64]
@@ -116,15 +116,9 @@ class OnlineState:
 
     def _weights(self, moment: int) -> Weights:
         weights = np.empty((self.n_features, self.n_labels), dtype=np.float32)
-        for number in range(self.n_panels):
-            labels = slice(number * PANEL, (number + 1) * PANEL)
+        for number, labels in enumerate(panel_slices(self.n_labels)):
             weights[:, labels] = self.panel_moments(number)[moment]
         return weights
-
-    @property
-    def n_panels(self) -> int:
-        """How many parts the labels are kept in, 64 of them in each but the last."""
-        return len(self._panels.views())
 
     def panel_moments(self, number: int, rows: slice = slice(None)) -> tuple[Weights, Weights]:
         """Return mean and variance of the weights of one panel and some features."""
