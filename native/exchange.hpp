@@ -19,7 +19,7 @@ struct Natural {
 // there: between two cores a turn costs the way of one line, where a barrier before reading would cost three.
 class Exchange {
   public:
-    // Member m has counts[m] numbers to tell.
+    // Member m has counts[m] numbers to tell, at least one: by telling it also says that it has heard the turn before.
     explicit Exchange(const std::vector<std::size_t>& counts) : counts_(counts) {
         for (const std::size_t count : counts) {
             first_.push_back(n_lines_);

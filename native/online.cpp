@@ -119,7 +119,8 @@ std::size_t chunk_end(const OnlineModel& model, const OnlineRows& rows, std::siz
     return end;
 }
 
-// The first block of each member's share, and the end of the last one's: whole panels, as evenly as these allow.
+// The first block of each member's share, and the end of the last one's: whole panels, as evenly as these allow, and
+// none of them empty. Shares that met within a panel would be as slow as one thread.
 std::vector<std::size_t> share_panels(const OnlineModel& model, std::size_t n_members) {
     const std::size_t n_blocks = label_blocks(model);
     std::vector<std::size_t> edges{0};
@@ -133,12 +134,15 @@ std::vector<std::size_t> share_panels(const OnlineModel& model, std::size_t n_me
         edges.push_back(std::max(edge, edges.back()));
     }
     edges.push_back(n_blocks);
+    // A member without labels would tell nothing, and nobody would wait until it has heard the others.
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     return edges;
 }
 
 void learn_chunk(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows,
-                 const std::int8_t* labels, std::size_t n_members) {
-    const std::vector<std::size_t> edges = share_panels(model, n_members);
+                 const std::int8_t* labels, std::size_t n_threads) {
+    const std::vector<std::size_t> edges = share_panels(model, n_threads);
+    const std::size_t n_members = edges.size() - 1;
     std::vector<std::size_t> counts;
     for (std::size_t m = 0; m < n_members; ++m) counts.push_back(edges[m + 1] - edges[m]);
     Exchange exchange(counts);
@@ -155,11 +159,11 @@ void online_update(OnlineModel& model, const OnlineSettings& settings, const Onl
     const std::size_t most = std::min<std::size_t>(resolve_threads(n_threads), model.panels.size());
     PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
-        const std::size_t n_members = pace.choose(most);
+        const std::size_t n_used = pace.choose(most);
         end = chunk_end(model, rows, begin, pace.trying() ? kTrialWork : kChunkWork);
         prepare(model, settings, rows, begin, end, Clock::learning, prepared);
         const auto start = std::chrono::steady_clock::now();
-        learn_chunk(model, settings, prepared, labels + begin * model.n_labels, n_members);
+        learn_chunk(model, settings, prepared, labels + begin * model.n_labels, n_used);
         pace.record(std::chrono::steady_clock::now() - start, prepared.feature.size() + prepared.size());
         model.n_rows += static_cast<std::int64_t>(end - begin);
         interrupt.check();

@@ -1,6 +1,6 @@
 // Bayesian online learning of linear labels (BOMC): one Gaussian per weight, updated row by row.
 //
-// Weights lie feature-major in float32, in panels of 64 to 256 labels: a feature's row of a panel holds the means of these
+// Weights lie feature-major in float32, in panels of 64 labels and more: a feature's row of a panel holds the means of these
 // labels, then their variances. Learning from a row reads and writes the rows of its non-zero features: that memory
 // traffic is the cost, the arithmetic hides behind it. Sums over features are kept in double. Threads share the panels;
 // they work on the same features at the same time, and if their labels lay side by side, each core's prefetcher would

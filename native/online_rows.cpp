@@ -10,6 +10,8 @@ namespace {
 constexpr int kLargestExponent = 400;
 // So many products are summed in float32 before they are added to a double: their rounding stays at one unit.
 constexpr std::size_t kFloatTerms = 8;
+// Features between the one that is summed and the one that is fetched.
+constexpr std::size_t kAhead = 4;
 
 double scale_of(double largest) {
     if (largest == 0.0) return 1.0;
@@ -35,6 +37,11 @@ LABELWEAVE_INLINE void gather_blocks(const Panel& panel, std::size_t begin, cons
         for (; k < stop; ++k) {
             const float* of = panel.of(rows.feature[k]) + begin;
             const float x = rows.value[k], square = x * x;
+            const float* soon = panel.of(rows.feature[std::min(k + kAhead, end - 1)]) + begin;
+            for (int b = 0; b < N; ++b) {
+                __builtin_prefetch(soon + b * kBlock);
+                __builtin_prefetch(soon + panel.width + b * kBlock);
+            }
             for (int b = 0; b < N; ++b) {
                 Wide mu, sigma;
                 std::memcpy(&mu, of + b * kBlock, sizeof mu);
