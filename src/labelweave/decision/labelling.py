@@ -38,12 +38,12 @@ class Labelling(ABC):
     Examples
     --------
     >>> from labelweave.decision import CardinalityMatching, Labelling
-    >>> rule: Labelling = CardinalityMatching(rates=[0.5, 0.25])
+    >>> rule: Labelling = CardinalityMatching(rates=[0.5, 0.5])
     >>> scores = [[0.9, 0.1], [0.8, 0.4], [0.3, 0.3], [0.2, 0.2]]
     >>> rule.thresholds(scores)
-    array([0.55, 0.35])
+    array([0.55, 0.25])
     >>> rule.label(scores).tolist()
-    [[1, 0], [1, 1], [0, 0], [0, 0]]
+    [[1, 0], [1, 1], [0, 1], [0, 0]]
     """
 
     #: Whether `informed` needs scores of rows the model was not trained on.
