@@ -25,8 +25,10 @@ from labelweave.baselines._box_qp import Floats
 from labelweave.baselines._label_search import descend
 
 # Stop when the planes promise less than this share of the objective.
-TOLERANCE = 1e-3
+TOLERANCE = 5e-3
 MAX_PLANES = 60
+# A step is found to this share of the objective.
+ROUNDING = 1e-6
 # A step is taken when it brings at least this share of what the planes promised.
 SUFFICIENT = 0.1
 
@@ -101,6 +103,7 @@ class _Bundle:
     stiffness: float = 1.0
     constants: list[float] = field(default_factory=list)
     gradients: list[Floats] = field(default_factory=list)
+    shares: Floats = field(default_factory=lambda: np.zeros(0))
 
     def add(self, Q: Floats, constant: float, gradient: Floats) -> float:
         """Add the plane that touches the risk at Q; return the risk there."""
@@ -126,19 +129,22 @@ class _Bundle:
             return -float(np.trace(Q) / 2 + share @ planes + proximal), -planes
 
         n = len(constants)
+        # The planes of the last step as they were shared, the new one beside them.
+        begin = np.append(0.9 * self.shares, np.full(n - len(self.shares), 0.1))
         found = minimize(
             negative_dual,
-            np.full(n, 1 / n),
+            begin / begin.sum(),
             jac=True,
             method="SLSQP",
             bounds=[(0.0, 1.0)] * n,
             constraints=LinearConstraint(np.ones((1, n)), 1.0, 1.0),
-            options={"maxiter": 200, "ftol": 1e-10},
+            options={"maxiter": 200, "ftol": ROUNDING * self.objective(self.centre, self.risk)},
         )
         # Planes without a share do not carry the minimum; without them the next step is cheaper.
         kept = np.flatnonzero(found.x > 1e-8)
         self.constants = [self.constants[k] for k in kept]
         self.gradients = [self.gradients[k] for k in kept]
+        self.shares = found.x[kept]
         Q = self._at(np.tensordot(found.x, gradients, 1))
         highest = float((constants + np.tensordot(gradients, Q, 2)).max())
         return Q, self.objective(Q, highest)

@@ -52,7 +52,7 @@ class MaxMarginOutputCoding(LabelClassifier):
     - Ours: everything else. The margin counts wrong labels and distances are squared; the penalty
       is the trace of Q; the margin is asked for predictions of rows that the regressions did not
       learn from (five folds), so that codes that only look predictable get no weight; a proximal
-      term steadies the cutting planes, which stop at a gap of a thousandth or 60 planes.
+      term steadies the cutting planes, which stop at a gap of five thousandths or 60 planes.
     - Ours, too, and where it matters: violated constraints are looked for among label vectors by
       flips of one and two labels, not in the box; when decoding, the distance along each code is
       measured in standard deviations of its prediction on held-out rows, so that distances and the
