@@ -62,6 +62,16 @@ def test_no_label_vector_within_two_flips_is_better(L, seed):
         np.testing.assert_array_equal(descend(Q, linear[row : row + 1], start[row : row + 1])[0], y)
 
 
+@pytest.mark.parametrize("scale_of", [1e-200, 1e-9, 1.0, 1e9, 1e200])
+def test_ties_and_numbers_of_any_size_end_the_search(scale_of):
+    """Flips that cost nothing but rounding must not be made: others would undo them for ever."""
+    Q = scale_of * np.ones((6, 6))
+    linear = scale_of * np.repeat([[0.5], [2.5], [0.1 * 3], [1 / 3]], 6, axis=1)
+    found = descend(Q, linear, np.zeros((4, 6)))
+    expected = np.clip(np.round(linear[:, 0] / scale_of - 1e-3), 0, 6)
+    np.testing.assert_array_equal(found.sum(axis=1), expected)
+
+
 def test_the_cost_of_a_flip():
     rng = np.random.default_rng(3)
     Q, linear = nearest_metric(rng.normal(size=(4, 4))), rng.normal(size=(1, 4))

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from labelweave.baselines._box_qp import Floats
 
-# A flip must bring more than rounding does.
+# A flip must bring more than rounding does, or two flips might undo each other for ever: this share
+# of the largest numbers that costs are made of.
 _ROUNDING = 1e-12
 # Numbers that are worked on at a time when pairs are looked at.
 _BLOCK = 1 << 21
@@ -33,10 +34,11 @@ def descend(Q: Floats, linear: Floats, start: Floats) -> Floats:
     """
     labels = start.copy()
     rows = np.arange(len(labels))
+    least = _ROUNDING * (np.abs(Q).sum(axis=1).max() + np.abs(linear).max(axis=1))
     while len(rows):
         y, slope = labels[rows], _slope(Q, linear[rows], labels[rows])
-        _single_flips(Q, y, slope)
-        better = _pair_flips(Q, y, slope)
+        _single_flips(Q, y, slope, least[rows])
+        better = _pair_flips(Q, y, slope, least[rows])
         labels[rows] = y
         rows = rows[better]
     return labels
@@ -53,18 +55,18 @@ def _costs(diagonal: Floats, y: Floats, slope: Floats) -> Floats:
     return np.asarray(2 * (1 - 2 * y) * slope + diagonal)
 
 
-def _single_flips(Q: Floats, y: Floats, slope: Floats) -> None:
+def _single_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> None:
     """Make the best single flip of each row, in place, until there is none."""
     rows, diagonal = np.arange(len(y)), np.diag(Q)
     while len(rows):
         costs = _costs(diagonal, y[rows], slope[rows])
         best = costs.argmin(axis=1)
-        better = costs[np.arange(len(rows)), best] < -_ROUNDING
+        better = costs[np.arange(len(rows)), best] < -least[rows]
         rows = rows[better]
         _flip(Q, y, slope, rows, best[better])
 
 
-def _pair_flips(Q: Floats, y: Floats, slope: Floats) -> NDArray[np.bool_]:
+def _pair_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> NDArray[np.bool_]:
     """Make the best flip of two labels, in place; return the rows that have one."""
     first, second = np.triu_indices(len(Q), 1)
     flipped = np.zeros(len(y), dtype=bool)
@@ -76,7 +78,7 @@ def _pair_flips(Q: Floats, y: Floats, slope: Floats) -> NDArray[np.bool_]:
         pairs += costs[:, first]
         pairs += costs[:, second]
         best = pairs.argmin(axis=1)
-        better = pairs[np.arange(len(best)), best] < -_ROUNDING
+        better = pairs[np.arange(len(best)), best] < -least[block]
         rows = begin + np.flatnonzero(better)
         flipped[rows] = True
         for ends in (first, second):
