@@ -175,4 +175,5 @@ def cut_between(descending: Floats, n_above: int) -> float:
 def possible_cuts(descending: Floats) -> npt.NDArray[np.int64]:
     """Return how many scores can be above a threshold: equal scores are so together, or not."""
     steps = 1 + np.flatnonzero(descending[1:] < descending[:-1])
-    return np.unique(np.concatenate([[0], steps, [len(descending)]])).astype(np.int64)
+    ends = [len(descending)] if len(descending) else []
+    return np.concatenate([[0], steps, ends]).astype(np.int64)

@@ -201,14 +201,22 @@ def tune_thresholds(
     tuned = np.full(values.shape[1], np.inf)
     for label, (s, y) in enumerate(zip(values.T, truth.T, strict=True)):
         order = np.argsort(-s, kind="stable")
-        cuts = possible_cuts(s[order])
-        f1 = _f1_of_cuts(y[order], weight[order], cuts)
-        best = int(np.argmax(f1))
-        if f1[best] >= fbr:
-            tuned[label] = cut_between(s[order], int(cuts[best]))
+        threshold, f1 = best_cut(s[order], y[order], weight[order])
+        if f1 >= fbr:
+            tuned[label] = threshold
         elif fallback == "highest" and len(s):
             tuned[label] = s.max()
     return tuned
+
+
+def best_cut(
+    descending: Floats, truth: npt.NDArray[np.integer], weight: Floats
+) -> tuple[float, float]:
+    """Return the threshold of the best F1, and that F1; the scores are sorted."""
+    cuts = possible_cuts(descending)
+    f1 = _f1_of_cuts(truth, weight, cuts)
+    best = int(np.argmax(f1))
+    return cut_between(descending, int(cuts[best])), float(f1[best])
 
 
 def _f1_of_cuts(
