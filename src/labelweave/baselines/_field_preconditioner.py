@@ -18,8 +18,9 @@ Floats = NDArray[np.float64]
 
 # Numbers in the blocks of all labels; 2^24 of them take 128 MB.
 _MOST_CELLS = 2**24
-# Share of a diagonal added to it: a block is then positive definite in spite of rounding.
-_JITTER = 1e-12
+# Share of a diagonal added to it: a block is then positive definite in spite of rounding, which for
+# sums in single precision is coarse.
+_JITTER = 1e-6
 
 
 class BlockInverse:
@@ -62,12 +63,17 @@ class BlockInverse:
 def _inverse_blocks(X: Floats, curvature: Floats, penalty: float) -> Floats:
     """Invert [X, 1]' diag(curvature) [X, 1] + penalty for every label, (L, D + 1, D + 1)."""
     n_rows, n_features = X.shape
-    columns = np.column_stack([X, np.ones(n_rows)])
-    ridge = np.append(np.full(n_features, penalty), 0.0)
+    # Columns of length one, so that single precision holds them: good enough to steer by.
+    length = np.sqrt(_positive(np.einsum("nd,nd->d", X, X)))
+    columns = np.column_stack([X / length, np.ones(n_rows)]).astype(np.float32)
+    scale = np.append(1 / length, 1.0)
+    ridge = np.append(penalty / length**2, 0.0)
     blocks = np.empty((curvature.shape[1], n_features + 1, n_features + 1))
     for block, weight in zip(blocks, curvature.T, strict=True):
-        weighted = np.sqrt(np.maximum(weight, 0.0))[:, None] * columns
-        block[:] = _inverse(weighted.T @ weighted + np.diag(ridge))
+        weighted = np.sqrt(np.maximum(weight, 0.0)).astype(np.float32)[:, None] * columns
+        gram = (weighted.T @ weighted).astype(np.float64)
+        gram.flat[:: n_features + 2] += ridge
+        block[:] = scale[:, None] * _inverse(gram) * scale
     return blocks
 
 

@@ -27,7 +27,7 @@ MAX_PRODUCTS = 500
 _FORCING = 0.09
 _QUADRATIC = 10.0
 # After a step that gains a smaller share of the value, the curvature is much the same.
-_STALE = 1e-2
+_STALE = 0.1
 
 
 def minimise(objective: FieldObjective, start: Floats) -> Floats:
