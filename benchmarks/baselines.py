@@ -73,7 +73,7 @@ class System:
         Makes a fresh estimator for a given `n_jobs`.
     theirs
         Each makes one for a number of processes, by a name of its own; the fastest counts. They are
-        only asked for where `needs` is installed. None where nobody else has the method.
+        only asked for where `needs` is installed. Empty where nobody else has the method.
     peer
         The name of theirs in the table.
     needs
