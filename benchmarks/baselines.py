@@ -72,8 +72,8 @@ class System:
     ours
         Makes a fresh estimator for a given `n_jobs`.
     theirs
-        Each makes one for a number of processes, by a name of its own; the fastest counts. They are
-        only asked for where `needs` is installed. Empty where nobody else has the method.
+        Makes one for a number of processes, where `needs` is installed. None where nobody else has
+        the method.
     peer
         The name of theirs in the table.
     needs
@@ -81,12 +81,12 @@ class System:
     data_sets
         The sets to run on.
     ways
-        How theirs may use two cores, as numbers of processes and of threads for BLAS; either may
-        cost more than it brings, and the fastest way counts.
+        How theirs may use two cores, as numbers of processes and of threads; either may cost more
+        than it brings, and the fastest way counts.
     """
 
     ours: Callable[..., Any]
-    theirs: Mapping[str, Callable[[int], Any]]
+    theirs: Callable[[int], Any] | None
     peer: str
     needs: str = "sklearn"
     data_sets: tuple[str, ...] = ("scene", "yeast")
@@ -99,17 +99,13 @@ def _multilearn(name: str, *arguments: Any) -> Any:
     return getattr(multilearn, name)(*arguments)
 
 
-def _with_logistic(make: Callable[[Any, int], Any]) -> dict[str, Callable[[int], Any]]:
-    """One contestant for each solver of scikit-learn's that is fast on dense features."""
-
-    def maker(solver: str) -> Callable[[int], Any]:
-        return lambda n_jobs: make(LogisticRegression(max_iter=1000, solver=solver), n_jobs)
-
-    return {solver: maker(solver) for solver in ("lbfgs", "newton-cholesky")}
+def _logistic() -> LogisticRegression:
+    """Return scikit-learn's with its default solver; 'newton-cholesky' takes about as long here."""
+    return LogisticRegression(max_iter=1000)
 
 
-def _machines(machine: Any, **options: Any) -> dict[str, Callable[[int], Any]]:
-    return {"": lambda n_jobs: ThresholdedMachines(machine, n_jobs=n_jobs, **options)}
+def _machines(machine: Any, **options: Any) -> Callable[[int], Any]:
+    return lambda n_jobs: ThresholdedMachines(machine, n_jobs=n_jobs, **options)
 
 
 def _lasvm(passes: int) -> System:
@@ -123,42 +119,47 @@ _NG: dict[str, Any] = {"peer": "scikit-multilearn-ng", "needs": "skmultilearn"}
 _PENALTIES: dict[str, Any] = {"C": 1.0, "label_penalty": 1.0}
 _PA = partial(PassiveAggressive, shuffle=False)
 SYSTEMS: Mapping[str, System] = {
-    "mlknn": System(MLkNN, {"": lambda _: _multilearn("mlknn")}, **_NG),
+    "mlknn": System(MLkNN, lambda _: _multilearn("mlknn"), **_NG),
     "iblr(features=True)": System(
         partial(InstanceBasedLogistic, features=True, **_PENALTIES),
-        _with_logistic(lambda classifier, _: _multilearn("FreshNeighbours", classifier)),
+        lambda _: _multilearn("FreshNeighbours", _logistic()),
         **_NG,
     ),
     "chf(n_folds=1)": System(
         partial(StackedRelevance, n_folds=1, **_PENALTIES),
-        _with_logistic(lambda classifier, _: _multilearn("Stacked", classifier)),
+        lambda _: _multilearn("Stacked", _logistic()),
         **_NG,
     ),
     "chf": System(
         partial(StackedRelevance, **_PENALTIES),
-        _with_logistic(lambda classifier, n: CrossFittedStack(classifier, n_jobs=n)),
+        lambda n_jobs: CrossFittedStack(_logistic(), n_jobs=n_jobs),
         "scikit-learn by hand",
         ways=((1, 1), (1, 2), (2, 1)),
     ),
     "mlcrf": System(
         partial(PairwiseCRF, **_PENALTIES),
-        {"": lambda _: PlainField()},
+        lambda _: PlainField(),
         "enumeration, SciPy's L-BFGS",
         data_sets=("scene", "image", "yeast"),
     ),
-    "svm": System(ThresholdedSVM, _machines(linear_svm), "LinearSVC by hand", ways=_PROCESSES),
+    "svm(C=scale)": System(
+        partial(ThresholdedSVM, C="scale"),
+        _machines(linear_svm, grid=(1.0,)),
+        "LinearSVC by hand",
+        ways=_PROCESSES,
+    ),
     "lasvm(labelling=fixed)": _lasvm(passes=1),
     "lasvm(labelling=fixed,passes=5)": _lasvm(passes=5),
     "pa-online(shuffle=False)": System(
         _PA, _machines(PassiveAggressiveRows), "SGDClassifier by hand", ways=_PROCESSES
     ),
-    "pa-batch(shuffle=False)": System(
-        partial(_PA, tuned_with="batch"),
-        _machines(PassiveAggressiveRows, tuned_with=linear_svm),
+    "pa-batch(C=scale,shuffle=False)": System(
+        partial(_PA, C="scale", tuned_with="batch"),
+        _machines(PassiveAggressiveRows, tuned_with=linear_svm, grid=(1.0,)),
         "SGDClassifier and LinearSVC by hand",
         ways=_PROCESSES,
     ),
-    "mmoc": System(MaxMarginOutputCoding, {}, "–"),
+    "mmoc": System(MaxMarginOutputCoding, None, "–"),
 }
 
 
@@ -193,7 +194,7 @@ def _dense(array: Any) -> Any:
 
 @contextmanager
 def cores(n_cores: int, n_blas: int = 1) -> Iterator[None]:
-    """Leave everybody so many cores, and BLAS so many threads."""
+    """Leave OpenMP so many cores, and BLAS so many threads."""
     with (
         threadpool_limits(n_cores, user_api="openmp"),
         threadpool_limits(n_blas, user_api="blas"),
@@ -202,7 +203,7 @@ def cores(n_cores: int, n_blas: int = 1) -> Iterator[None]:
 
 
 def within(n_cores: int, n_blas: int, runner: Callable[[], Any]) -> Callable[[], Any]:
-    """Return the runner, confined to so many cores."""
+    """Return the runner, confined to so many cores and threads of BLAS."""
 
     def run() -> Any:
         with cores(n_cores, n_blas):
@@ -214,18 +215,17 @@ def within(n_cores: int, n_blas: int, runner: Callable[[], Any]) -> Callable[[],
 def run_both(system: System, data: Split, n_cores: int) -> tuple[Timing, Timing | None]:
     """Race ours with all of theirs on so many cores; return ours and the fastest of theirs."""
     ours = within(n_cores, 1, partial(fit_predict, partial(system.ours, n_jobs=n_cores), data))
-    if not system.theirs:
+    if system.theirs is None:
         timing = Timing()
         for _ in range(ROUNDS):
             seconds, timing.result = timed(ours)
             timing.seconds.append(seconds)
         return timing, None
     theirs = {
-        f"{name}, {n_processes}, {n_blas}": within(
-            n_cores, n_blas, partial(fit_predict, partial(make, n_processes), data)
+        f"{n_processes} processes, {n_threads} threads": within(
+            n_threads, n_threads, partial(fit_predict, partial(system.theirs, n_processes), data)
         )
-        for name, make in system.theirs.items()
-        for n_processes, n_blas in (system.ways if n_cores == 2 else ((1, 1),))
+        for n_processes, n_threads in (system.ways if n_cores == 2 else ((1, 1),))
     }
     timings = race(ours, theirs, ROUNDS)
     return timings["ours"], min((timings[name] for name in theirs), key=lambda t: t.median)
