@@ -46,7 +46,7 @@ def test_ties_go_to_the_earlier_row(data, k, form, alone):
 
 @pytest.mark.parametrize("n_features", [1, 3, 15, 16, 60])
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("scale", [1e-25, 1e-8, 1.0, 1e8, 1e14, 1e40])
 def test_distinct_distances(n_features, form, scale):
     train = scale * random.normal(size=(70, n_features))
     X = scale * random.normal(size=(20, n_features))
@@ -62,6 +62,15 @@ def test_rows_far_from_the_origin(n_features):
     """|x|² + |t|² - 2 x·t has no correct digit here; the differences have all of them."""
     train = 1e8 + random.normal(size=(50, n_features))
     np.testing.assert_array_equal(nearest_rows(train, None, 5), expected(train, None, 5))
+
+
+@pytest.mark.parametrize("n_features", [4, 30])
+def test_groups_far_from_each_other(n_features):
+    """Single precision tells the groups apart, but not the rows within them."""
+    train = random.normal(size=(60, n_features)) + 1e6 * np.repeat([-1.0, 0.0, 2.0], 20)[:, None]
+    X = train[::7] + 0.1 * random.normal(size=train[::7].shape)
+    for asked in (None, X):
+        np.testing.assert_array_equal(nearest_rows(train, asked, 5), expected(train, asked, 5))
 
 
 @pytest.mark.parametrize("n_features", [4, 30])

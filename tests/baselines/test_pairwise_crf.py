@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from labelweave.baselines import PairwiseCRF
+from labelweave.baselines import PairwiseCRF, _field_objectives
 from labelweave.baselines._field_fit import strongest_pairs
 from labelweave.baselines._field_objectives import ExactLikelihood, FieldData, PseudoLikelihood
 from labelweave.joint import FieldJoint
@@ -68,6 +68,65 @@ def test_value_gradient_and_hessian(kind, sparse):
     np.testing.assert_allclose(
         objective.hessian_product(direction), (ahead - behind) / (2 * step), atol=1e-5
     )
+
+
+def hessian(objective, theta):
+    objective.value_and_gradient(theta)
+    return np.array([objective.hessian_product(e) for e in np.eye(len(theta))])
+
+
+@pytest.mark.parametrize("kind", [PseudoLikelihood, ExactLikelihood])
+def test_the_preconditioner_inverts_the_blocks_of_labels_and_couplings(kind):
+    field = data()
+    objective = kind(field)
+    n_labels, n_features, n_edges = field.shape
+    theta = np.random.default_rng(2).normal(size=n_labels * (n_features + 1) + n_edges)
+    whole = hessian(objective, theta)
+    # Weights of label j, then all intercepts, then all couplings: who shares a block.
+    labels = np.arange(n_labels)
+    owner = np.concatenate([np.repeat(labels, n_features), labels, np.full(n_edges, n_labels)])
+    blocks = np.where(owner[:, None] == owner, whole, 0.0)
+    precondition = objective.preconditioner()
+    for vector in np.random.default_rng(3).normal(size=(5, len(theta))):
+        np.testing.assert_allclose(precondition(blocks @ vector), vector, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [PseudoLikelihood, ExactLikelihood])
+def test_for_sparse_features_it_inverts_their_diagonal(kind):
+    field = data(sparse=True)
+    objective = kind(field)
+    n_labels, n_features, n_edges = field.shape
+    theta = np.random.default_rng(2).normal(size=n_labels * (n_features + 1) + n_edges)
+    diagonal = hessian(objective, theta).diagonal()[:-n_edges]
+    precondition = objective.preconditioner()
+    inverse = precondition(np.ones(len(theta)))[:-n_edges]
+    np.testing.assert_allclose(inverse, 1 / diagonal, rtol=1e-9)
+
+
+def test_many_couplings_are_preconditioned_one_by_one(monkeypatch):
+    X, Y = sample(n=60)
+    options = {"C": 0.5, "label_penalty": 0.2, "likelihood": "pseudo"}
+    together = PairwiseCRF(**options).fit(X, Y).field_
+    monkeypatch.setattr(_field_objectives, "_MOST_EDGES", 2)
+    one_by_one = PairwiseCRF(**options).fit(X, Y).field_
+    np.testing.assert_allclose(one_by_one.coupling, together.coupling, atol=1e-7)
+
+
+def test_probabilities_are_kept_or_found_anew(monkeypatch):
+    field = data(n=30)
+    theta = np.random.default_rng(4).normal(size=4 * 4 + len(field.edges))
+    kept = hessian(ExactLikelihood(field), theta)
+    monkeypatch.setattr(_field_objectives, "_KEPT_CELLS", 0)
+    np.testing.assert_allclose(hessian(ExactLikelihood(field), theta), kept, rtol=1e-12, atol=1e-12)
+
+
+def test_duplicated_and_constant_features_do_not_harm():
+    X, Y = sample(n=60)
+    plain = PairwiseCRF(C=1.0, label_penalty=0.5).fit(X, Y)
+    # A column twice, each divided by the root of two, is that column once.
+    twice = np.column_stack([X / np.sqrt(2), X / np.sqrt(2), np.zeros(60)])
+    doubled = PairwiseCRF(C=1.0, label_penalty=0.5).fit(twice, Y)
+    np.testing.assert_allclose(doubled.field_.coupling, plain.field_.coupling, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
-from labelweave.baselines import ThresholdedSVM
+from labelweave.baselines import ThresholdedSVM, _merged_rows
 from labelweave.baselines._held_out import FBR_GRID, HeldOut
+from labelweave.baselines._merged_rows import merge_equal_rows
 from labelweave.decision import ExpectedF, TunedThresholds
 from labelweave.evaluation import make_methods
 from labelweave.logistic.row_keys import assign_folds
@@ -23,11 +25,13 @@ X, Y = sample(n=90, n_features=6, n_labels=5)
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 def test_decision_values_are_those_of_linear_svc(form, shape):
     rows, labels = (X, Y) if shape == "tall" else sample(n=30, n_features=90)
-    model = ThresholdedSVM(C=0.5, labelling="fixed").fit(form(rows), labels)
+    # The rows come to liblinear in an order of their own: both are taken to the optimum.
+    tight = {"C": 0.5, "tol": 1e-10, "max_iter": 100_000}
+    model = ThresholdedSVM(labelling="fixed", **tight).fit(form(rows), labels)
     for label in range(labels.shape[1]):
-        peer = LinearSVC(C=0.5, random_state=0).fit(form(rows), labels[:, label])
+        peer = LinearSVC(random_state=0, **tight).fit(form(rows), labels[:, label])
         values = model.decision_function(form(rows))[:, label]
-        np.testing.assert_allclose(values, peer.decision_function(form(rows)), atol=1e-12)
+        np.testing.assert_allclose(values, peer.decision_function(form(rows)), atol=1e-7)
 
 
 def out_of_fold_scores(C, n_folds):
@@ -76,7 +80,7 @@ def test_the_limit_is_judged_by_folds_not_tuned_on():
         np.ones(200),
         np.arange(200) % 4,
     )
-    fbr, macro = held_out.judge()
+    fbr, macro = held_out.verdict
     results = []
     for limit in FBR_GRID:
         given = np.zeros_like(truth)
@@ -97,7 +101,7 @@ def test_the_penalty_is_chosen_by_macro_f1_of_rows_left_out():
     reached = {}
     for factor in (0.1, 0.3, 1.0, 3.0, 10.0):
         scores, fold = out_of_fold_scores(factor * scale, 3)
-        reached[factor] = HeldOut(scores, Y.astype(np.int8), np.ones(90), fold).judge()[1]
+        reached[factor] = HeldOut(scores, Y.astype(np.int8), np.ones(90), fold).verdict[1]
     best = max(reached, key=reached.get)
     assert pytest.approx(best * scale) == model.C_
 
@@ -168,3 +172,38 @@ def test_short_names():
         "PassiveAggressive",
     ]
     assert made["pa-batch"].tuned_with == "batch"
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_equal_rows_are_one_row_of_their_weights(form):
+    """To the last bit, though liblinear stops long before the optimum."""
+    rng = np.random.default_rng(2)
+    weight = rng.integers(1, 4, len(X))
+    repeated = np.repeat(np.arange(len(X)), weight)
+    rng.shuffle(repeated)
+    model = ThresholdedSVM(tol=0.1)
+    weighted = clone(model).fit(form(X), Y, sample_weight=weight)
+    plain = clone(model).fit(form(X[repeated]), Y[repeated])
+    np.testing.assert_array_equal(plain.coef_, weighted.coef_)
+    np.testing.assert_array_equal(plain.thresholds_, weighted.thresholds_)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_only_rows_with_equal_features_and_labels_are_merged(form):
+    rows = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    labels = np.array([[1], [1], [0], [1]], dtype=np.int8)
+    merged, kept, weight = merge_equal_rows(form(rows), labels, np.array([0.5, 2.0, 4.0, 8.0]))
+    merged = merged.toarray() if sp.issparse(merged) else merged
+    found = {
+        (*row, *label): w
+        for row, label, w in zip(merged.tolist(), kept.tolist(), weight, strict=True)
+    }
+    assert found == {(0.0, 1.0, 1): 8.5, (1.0, 0.0, 1): 2.0, (0.0, 1.0, 0): 4.0}
+
+
+def test_rows_of_the_same_key_are_compared(monkeypatch):
+    """A key is a hash: rows that share one by chance stay two rows."""
+    monkeypatch.setattr(_merged_rows, "row_keys", lambda rows: np.zeros(rows.shape[0], np.int64))
+    rows, labels = np.array([[1.0], [2.0], [2.0]]), np.ones((3, 1), dtype=np.int8)
+    for form in (np.asarray, sp.csr_array):
+        assert merge_equal_rows(form(rows), labels, np.ones(3))[2].tolist() == [1.0, 2.0]

@@ -79,6 +79,32 @@ def test_sparse_data_has_no_feature_names(run, tmp_path):
     assert "there are 2 features, the model needs 3" in result.stderr
 
 
+def test_sparse_text_need_not_show_all_features_and_labels(run, tmp_path):
+    data, path, part = tmp_path / "data.svm", tmp_path / "model.skops", tmp_path / "part.svm"
+    lines = ["0,2 1:0.5 3:1", "1 2:2", "0,1 1:1 2:1", "2 3:4"]
+    data.write_text("\n".join(lines) + "\n")
+    brute = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=1, algorithm='brute')"
+    assert run("fit", data, "-m", brute, "--model", path).exit_code == 0
+
+    part.write_text(lines[1] + "\n")
+    predicted = run("predict", path, part)
+    assert predicted.exit_code == 0, predicted.stderr
+    assert predicted.stdout.splitlines() == ["0,1,2", "0,1,0"]
+    measured = run("evaluate", path, part, "--metrics", "exact_match")
+    assert measured.exit_code == 0, measured.stderr
+    assert "1.0000" in measured.stdout
+
+    part.write_text(lines[3] + " 4:0.1 6:0.1\n")
+    predicted = run("predict", path, part)
+    assert predicted.stdout.splitlines() == ["0,1,2", "0,0,1"]
+    assert "FILE: 3 features that the model has not seen are left out" in predicted.stderr
+
+    part.write_text("7 1:1\n")
+    result = run("evaluate", path, part)
+    assert result.exit_code == 2
+    assert "are not those of MODEL" in result.stderr
+
+
 def test_evaluate(run, table, model, tmp_path):
     pipeline, frame = by_hand(table)
     predicted = pipeline.predict(frame[list("abcde")])

@@ -80,6 +80,22 @@ def test_where_the_frequency_says_nothing_the_score_decides():
     assert silent.label([[0.9, 0.9], [0.2, 0.2]]).tolist() == [[0, 1], [0, 1]]
 
 
+@given(rate=st.floats(0.01, 0.99), least=st.floats(0, 20))
+def test_frequencies_are_matched_from_the_least_number_of_rows_on(rate, least):
+    scores = np.random.default_rng(0).uniform(size=(30, 1))
+    labels = CardinalityMatching(rates=[rate], least_rows=least).label(scores)
+    if min(rate, 1 - rate) * 30 < least:
+        np.testing.assert_array_equal(labels, scores > 0.5)
+    else:
+        assert abs(labels.sum() - rate * 30) <= 0.5
+
+
+@pytest.mark.parametrize("least", [-1, np.nan])
+def test_a_bad_least_number_of_rows(least):
+    with pytest.raises(ValueError, match="least_rows must be 0 or more"):
+        CardinalityMatching(least_rows=least)
+
+
 @pytest.mark.parametrize(
     ("rates", "message"),
     [

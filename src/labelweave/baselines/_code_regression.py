@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
 from labelweave.baselines._box_qp import Floats
-from labelweave.logistic.row_keys import assign_folds
 
 #: Penalties to choose from.
 RIDGE_GRID = tuple(10.0 ** np.arange(-1, 5.1, 0.5))
-N_FOLDS = 5
 
 
 def fit_ridge(X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
@@ -21,28 +20,27 @@ def fit_ridge(X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
 
 
 def unseen_answers(
-    X: Any, Y: Floats, weight: Floats, penalty: float | str, seed: int
+    X: Any, Y: Floats, weight: Floats, penalty: float | str, fold: NDArray[np.intp]
 ) -> tuple[Floats, float]:
     """Return each row's predicted labels, learned without its fold, and the penalty used.
 
     Parameters
     ----------
     X, Y, weight
-        Rows to learn from; equal rows go to the same fold.
+        Rows to learn from.
     penalty : float or "cv"
         "cv" takes the penalty whose answers have the smallest squared error.
-    seed : int
-        Of the folds.
+    fold : (n,) array of int
+        If there is one fold only, there is nothing to leave out, and nothing is.
     """
-    fold, n_folds = assign_folds(X, weight, N_FOLDS, seed)
     candidates = RIDGE_GRID if penalty == "cv" else (float(penalty),)
-    if n_folds < 2:  # all rows are alike: there is nothing to leave out
+    if not fold.any():
         middle = candidates[len(candidates) // 2]
         return _predict(fit_ridge(X, Y, weight, middle), X, Y), middle
     best, best_error, chosen = Y, np.inf, candidates[0]
     for candidate in candidates:
         answers = np.empty_like(Y)
-        for k in range(n_folds):
+        for k in np.unique(fold):
             rest, here = fold != k, fold == k
             model = fit_ridge(X[rest], Y[rest], weight[rest], candidate)
             answers[here] = _predict(model, X[here], Y)

@@ -61,9 +61,8 @@ def fit_field(
         i, j = varies[data.edges].T
         mean = (start.coupling[i, j] + start.coupling[j, i]) / 2
         parameters = data.pack(weights[varies], intercept[varies], mean)
-        parameters = minimise(PseudoLikelihood(data), parameters)
-        if exact:
-            parameters = minimise(ExactLikelihood(data), parameters)
+        objective = ExactLikelihood(data) if exact else PseudoLikelihood(data)
+        parameters = minimise(objective, parameters)
         weights[varies], intercept[varies], values = data.unpack(parameters)
         coupling[np.ix_(varies, varies)] = data.matrix(values)
     return LinearConditionals(weights, intercept, coupling, start.C, start.label_penalty)

@@ -8,16 +8,23 @@ and gradient, and the product of its Hessian with a vector.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
+from labelweave.baselines._field_preconditioner import BlockInverse
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
 Floats = NDArray[np.float64]
+
+# Up to so many edges, the preconditioner knows how they go together.
+_MOST_EDGES = 512
+# Probabilities of label vectors that are kept between products with a Hessian; 64 MB.
+_KEPT_CELLS = 2**23
 
 
 @dataclass(frozen=True)
@@ -92,13 +99,14 @@ class FieldObjective(ABC):
         by_edge = by_edge + self.coupling_penalty * v
         return self.data.pack(by_weight, by_score.sum(axis=0), by_edge)
 
-    def diagonal(self) -> Floats:
-        """About the diagonal of the Hessian, to precondition with."""
-        X = self.data.X
-        squared = X.multiply(X).tocsr() if hasattr(X, "multiply") else X**2
-        curvature, by_edge = self._curvature()
-        by_weight = np.asarray(squared.T @ curvature).T + 1 / self.data.C
-        return self.data.pack(by_weight, curvature.sum(axis=0), by_edge + self.coupling_penalty)
+    def preconditioner(self) -> BlockInverse:
+        """About the inverse of the Hessian where `value_and_gradient` was asked last."""
+        by_edge = self._edge_curvature()
+        if by_edge.ndim == 2:
+            by_edge = by_edge + self.coupling_penalty * np.eye(len(by_edge))
+        else:
+            by_edge = by_edge + self.coupling_penalty
+        return BlockInverse(self.data.X, self._score_curvature(), by_edge, 1 / self.data.C)
 
     @abstractmethod
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
@@ -109,8 +117,12 @@ class FieldObjective(ABC):
         """Change of these derivatives along a direction of scores and edges."""
 
     @abstractmethod
-    def _curvature(self) -> tuple[Floats, Floats]:
-        """Second derivatives by each score (n, L) and by each edge (E,)."""
+    def _score_curvature(self) -> Floats:
+        """Second derivatives by each score, (n, L)."""
+
+    @abstractmethod
+    def _edge_curvature(self) -> Floats:
+        """Second derivatives by pairs of edges, (E, E), or only by each edge, (E,)."""
 
 
 class PseudoLikelihood(FieldObjective):
@@ -132,8 +144,20 @@ class PseudoLikelihood(FieldObjective):
         change = self._variance * (scores + self.data.Y @ self.data.matrix(v))
         return change, self._of_edges(change)
 
-    def _curvature(self) -> tuple[Floats, Floats]:
-        return self._variance, self._of_edges(self._variance)
+    def _score_curvature(self) -> Floats:
+        return self._variance
+
+    def _edge_curvature(self) -> Floats:
+        edges, Y = self.data.edges, self.data.Y
+        if len(edges) > _MOST_EDGES:
+            return self._of_edges(self._variance)
+        curvature = np.zeros((len(edges), len(edges)))
+        for label, variance in enumerate(self._variance.T):
+            # The score of a label moves by y_k with the coupling of its edge to label k.
+            touching = np.flatnonzero((edges == label).any(axis=1))
+            others = Y[:, edges[touching].sum(axis=1) - label]
+            curvature[np.ix_(touching, touching)] += (variance[:, None] * others).T @ others
+        return curvature
 
     def _of_edges(self, by_score: Floats) -> Floats:
         """Σ_n (y_j r_i + y_i r_j) of every edge (i, j)."""
@@ -152,39 +176,62 @@ class ExactLikelihood(FieldObjective):
         # Every vector as the statistics whose weighted sum is its energy: labels, then edges.
         self.statistics = np.concatenate([vectors, vectors[:, i] * vectors[:, j]], axis=1)
         self.seen = np.concatenate([data.Y, data.Y[:, i] * data.Y[:, j]], axis=1)
+        self._blocks = row_blocks(len(data.Y), len(vectors))
+        self._keeps = len(data.Y) * len(vectors) <= _KEPT_CELLS
 
     def _natural(self, scores: Floats, v: Floats) -> Floats:
         return np.concatenate([scores, np.broadcast_to(v, (len(scores), len(v)))], axis=1)
-
-    def _probabilities(self, block: slice) -> Floats:
-        energy = self._parameters[block] @ self.statistics.T
-        return np.asarray(np.exp(energy - self._log_z[block, None]))
 
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
         self._parameters = self._natural(scores, v)
         self._log_z = np.empty(len(scores))
         self._moments = np.empty_like(self._parameters)
-        for block in row_blocks(len(scores), len(self.statistics)):
+        self._kept: list[Floats] = []
+        self._mass = np.zeros(len(self.statistics))
+        for block in self._blocks:
             energy = self._parameters[block] @ self.statistics.T
-            self._log_z[block] = logsumexp(energy, axis=1)
-            self._moments[block] = np.exp(energy - self._log_z[block, None]) @ self.statistics
+            highest = energy.max(axis=1, keepdims=True)
+            probability = np.exp(energy - highest)
+            total = probability.sum(axis=1, keepdims=True)
+            probability /= total
+            self._log_z[block] = (highest + np.log(total))[:, 0]
+            self._moments[block] = probability @ self.statistics
+            self._mass += self.data.weight[block] @ probability
+            if self._keeps:
+                self._kept.append(probability)
         weight = self.data.weight
         energy_seen = (self._parameters * self.seen).sum(axis=1)
         loss = float((weight * (self._log_z - energy_seen)).sum())
         return loss, *self._split(weight[:, None] * (self._moments - self.seen))
 
+    def _probabilities(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield the probabilities of all label vectors, block by block of the rows."""
+        if self._keeps:
+            yield from zip(self._blocks, self._kept, strict=True)
+            return
+        for block in self._blocks:
+            energy = self._parameters[block] @ self.statistics.T
+            yield block, np.exp(energy - self._log_z[block, None])
+
     def _along(self, scores: Floats, v: Floats) -> tuple[Floats, Floats]:
         direction = self._natural(scores, v)
         change = np.empty_like(direction)
-        for block in row_blocks(len(scores), len(self.statistics)):
-            probability = self._probabilities(block)
+        for block, probability in self._probabilities():
             energy = direction[block] @ self.statistics.T
-            energy -= (probability * energy).sum(axis=1, keepdims=True)
-            change[block] = (probability * energy) @ self.statistics
+            energy -= np.einsum("ns,ns->n", probability, energy)[:, None]
+            energy *= probability
+            change[block] = energy @ self.statistics
         return self._split(self.data.weight[:, None] * change)
 
-    def _curvature(self) -> tuple[Floats, Floats]:
-        return self._split(self.data.weight[:, None] * self._moments * (1 - self._moments))
+    def _score_curvature(self) -> Floats:
+        moments = self._moments[:, : self.data.shape[0]]
+        return np.asarray(self.data.weight[:, None] * moments * (1 - moments))
+
+    def _edge_curvature(self) -> Floats:
+        n_labels = self.data.shape[0]
+        pairs, means = self.statistics[:, n_labels:], self._moments[:, n_labels:]
+        expected = (self._mass[:, None] * pairs).T @ pairs
+        return np.asarray(expected - (self.data.weight[:, None] * means).T @ means)
 
     def _split(self, by_statistic: Floats) -> tuple[Floats, Floats]:
         n_labels = self.data.shape[0]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelweave.baselines._scorers import Floats, Scorer
-from labelweave.decision import apply_thresholds, tune_thresholds
+from labelweave.decision.thresholds import best_cut
 from labelweave.logistic.row_keys import assign_folds
 
 #: From features, labels, weights of rows and C to scores of labels.
 Train = Callable[[Any, NDArray[np.int8], Floats, float], Scorer]
 
 # The values of the FBR rule that Lewis et al. (2004) try.
-FBR_GRID = tuple(round(0.1 * k, 1) for k in range(9))
+FBR_GRID = np.round(0.1 * np.arange(9), 1)
 
 
 @dataclass(frozen=True)
@@ -37,30 +38,43 @@ class HeldOut:
     weight: Floats
     fold: NDArray[np.intp]
 
-    def judge(self) -> tuple[float, float]:
-        """Return the best value of the FBR rule and the macro F1 it comes to.
+    @cached_property
+    def verdict(self) -> tuple[float, float]:
+        """The best value of the FBR rule and the macro F1 it comes to.
 
         Thresholds are nested in the folds: those that label a fold are tuned on the scores of the
         other folds.
         """
-        given = np.zeros((len(FBR_GRID), *self.labels.shape), dtype=np.int8)
-        for fold in np.unique(self.fold):
-            rest, here = self.fold != fold, self.fold == fold
-            scores, labels, weight = self.scores[rest], self.labels[rest], self.weight[rest]
-            tuned = tune_thresholds(scores, labels, sample_weight=weight)
-            f1 = label_f1(labels, apply_thresholds(scores, tuned), weight)
-            for k, fbr in enumerate(FBR_GRID):
-                cut = np.where(f1 >= fbr, tuned, scores.max(axis=0))
-                given[k][here] = apply_thresholds(self.scores[here], cut)
-        macro = [float(label_f1(self.labels, labels, self.weight).mean()) for labels in given]
+        per_label = [
+            _macro_terms(scores, labels, self.weight, self.fold)
+            for scores, labels in zip(
+                np.ascontiguousarray(self.scores.T),
+                np.ascontiguousarray(self.labels.T),
+                strict=True,
+            )
+        ]
+        macro = np.mean(per_label, axis=0)
         best = int(np.argmax(macro))
-        return FBR_GRID[best], macro[best]
+        return float(FBR_GRID[best]), float(macro[best])
 
 
-def label_f1(truth: NDArray[np.int8], given: NDArray[np.int8], weight: Floats) -> Floats:
-    """F1 of each label, (L,); 1 where neither truth nor labels have any."""
-    found = weight @ (truth & given)
-    both = weight @ truth + weight @ given
+def _macro_terms(
+    scores: Floats, labels: NDArray[np.int8], weight: Floats, fold: NDArray[np.intp]
+) -> Floats:
+    """F1 of one label for every value of the FBR rule; 1 where neither truth nor answer has any."""
+    order = np.argsort(-scores)  # once for all folds; thresholds do not part equal scores
+    s, y, w, of = scores[order], labels[order], weight[order], fold[order]
+    falling, positive = -s, w * y
+    found, given = np.zeros(len(FBR_GRID)), np.zeros(len(FBR_GRID))
+    for k in range(int(fold.max()) + 1):
+        rest = np.flatnonzero(of != k)
+        tuned, f1 = best_cut(s[rest], y[rest], w[rest])
+        highest = s[rest[0]]
+        for cut, chosen in ((tuned, f1 >= FBR_GRID), (highest, f1 < FBR_GRID)):
+            above = np.flatnonzero(of[: np.searchsorted(falling, -cut)] == k)
+            found[chosen] += positive[above].sum()
+            given[chosen] += w[above].sum()
+    both = positive.sum() + given
     return np.asarray(np.where(both == 0, 1.0, 2.0 * found / np.where(both == 0, 1.0, both)))
 
 
@@ -98,7 +112,7 @@ def best_held_out(
     highest = -1.0
     for C in candidates:
         held_out = held_out_for(C)
-        macro = 0.0 if held_out is None else held_out.judge()[1]
+        macro = 0.0 if held_out is None else held_out.verdict[1]
         if chosen is None or macro > highest:
             chosen, highest = (C, held_out), macro
     if chosen is None:

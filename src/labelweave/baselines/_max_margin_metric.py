@@ -6,23 +6,29 @@ codes are distances between label vectors in the metric Q = VVᵀ. Q minimises t
     ½ tr Q + w · mean_i max_y [Δ(y_i, y) + ‖y_i − ŷ_i‖²_Q − ‖y − ŷ_i‖²_Q],   Q ⪰ 0
 
 (Δ counts the labels that differ): every wrong vector should be farther away than the true one, the
-farther the more of it is wrong. The maximum is taken over the whole box [0, 1]^L, where it is a
-quadratic programme. Each maximum is a plane below the risk; a bundle of planes and a proximal term
-give the next Q (a cutting-plane method that does not swing about as the plain one does).
+farther the more of it is wrong. The maximum is over vectors of 0 and 1. (Over the box [0, 1]^L it
+is easier to find, but the vectors near ŷ_i, which are no label vectors, would then violate every
+margin, and the metric would be spent on them.) Each maximum is a plane below the risk; a bundle of
+planes and a proximal term give the next Q (a cutting-plane method that does not swing about as the
+plain one does). The planes do not depend on w: along a path of weights they are kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
-from labelweave.baselines._box_qp import Floats, solve_boxes
+from labelweave.baselines._box_qp import Floats
+from labelweave.baselines._label_search import descend
 
 # Stop when the planes promise less than this share of the objective.
-TOLERANCE = 1e-3
+TOLERANCE = 5e-3
 MAX_PLANES = 60
+# A step is found to this share of the objective.
+ROUNDING = 1e-6
 # A step is taken when it brings at least this share of what the planes promised.
 SUFFICIENT = 0.1
 
@@ -44,11 +50,11 @@ class MarginRisk:
     predicted: Floats
     weight: Floats
 
-    def violators(self, Q: Floats, start: Floats | None = None) -> Floats:
-        """Return the vectors of the box that violate the margin most, (n, L)."""
-        # Any vector gives a plane below the risk: these need not be exact to many digits.
-        linear = self.predicted @ Q + (1 - 2 * self.labels) / 2
-        return solve_boxes(Q, linear, start, tolerance=1e-4, max_sweeps=40)
+    def violators(self, Q: Floats) -> Floats:
+        """Return label vectors that violate the margin as no neighbour does, (n, L)."""
+        # Any vector gives a plane below the risk: it need not be the worst of all. From the truth
+        # the search ends at one that violates the margin, or at the truth.
+        return descend(Q, self.predicted @ Q + (1 - 2 * self.labels) / 2, self.labels)
 
     def plane(self, worst: Floats) -> tuple[float, Floats]:
         """Return (a, G) with risk(Q) ≥ a + ⟨G, Q⟩ for all Q, an equality where they are worst."""
@@ -58,42 +64,55 @@ class MarginRisk:
         return constant, (weighted * true).T @ true - (weighted * wrong).T @ wrong
 
 
-def learn_metric(risk: MarginRisk, margin_weight: float) -> Floats:
-    """Return the metric of the smallest objective, (L, L) positive semidefinite."""
-    bundle = _Bundle(margin_weight, np.eye(risk.labels.shape[1]))
-    worst = risk.violators(bundle.centre)
-    value = bundle.add(bundle.centre, *risk.plane(worst))
-    # At first the metric moves by about one unit.
-    bundle.stiffness = max(float(np.linalg.norm(bundle.slope(bundle.gradients[0]))), 1e-12)
+def learn_metrics(risk: MarginRisk, margin_weights: Sequence[float]) -> Iterator[Floats]:
+    """Give the metric of the smallest objective for one weight after another, (L, L) each."""
+    bundle = _Bundle(np.eye(risk.labels.shape[1]))
+    bundle.risk = bundle.add(bundle.centre, *risk.plane(risk.violators(bundle.centre)))
+    for margin_weight in margin_weights:
+        bundle.margin_weight = margin_weight
+        # At first the metric moves by about one unit.
+        slope = bundle.slope(bundle.gradients[-1])
+        bundle.stiffness = max(float(np.linalg.norm(slope)), 1e-12)
+        _minimise(bundle, risk)
+        yield bundle.centre
+
+
+def _minimise(bundle: _Bundle, risk: MarginRisk) -> None:
+    """Move the centre of the bundle to the minimum."""
     for _ in range(MAX_PLANES):
+        value = bundle.objective(bundle.centre, bundle.risk)
         candidate, promised = bundle.step()
         if value - promised <= TOLERANCE * max(value, 1e-12):
             break
-        worst = risk.violators(candidate, worst)
-        reached = bundle.add(candidate, *risk.plane(worst))
-        if value - reached >= SUFFICIENT * (value - promised):
-            bundle.centre, value = candidate, reached
+        reached = bundle.add(candidate, *risk.plane(risk.violators(candidate)))
+        gain = value - bundle.objective(candidate, reached)
+        if gain >= SUFFICIENT * (value - promised):
+            bundle.centre, bundle.risk = candidate, reached
             bundle.stiffness /= 2
         else:
             bundle.stiffness *= 1.3
-    return bundle.centre
 
 
 @dataclass
 class _Bundle:
     """Planes below the risk, and the metric that the next one starts from."""
 
-    margin_weight: float
     centre: Floats
+    risk: float = 0.0
+    margin_weight: float = 0.0
     stiffness: float = 1.0
     constants: list[float] = field(default_factory=list)
     gradients: list[Floats] = field(default_factory=list)
+    shares: Floats = field(default_factory=lambda: np.zeros(0))
 
     def add(self, Q: Floats, constant: float, gradient: Floats) -> float:
-        """Add the plane that touches the risk at Q; return the objective there."""
+        """Add the plane that touches the risk at Q; return the risk there."""
         self.constants.append(constant)
         self.gradients.append(gradient)
-        return float(np.trace(Q) / 2 + self.margin_weight * (constant + (gradient * Q).sum()))
+        return float(constant + (gradient * Q).sum())
+
+    def objective(self, Q: Floats, risk: float) -> float:
+        return float(np.trace(Q) / 2 + self.margin_weight * risk)
 
     def slope(self, gradient: Floats) -> Floats:
         return np.asarray(np.eye(len(gradient)) / 2 + self.margin_weight * gradient)
@@ -110,22 +129,25 @@ class _Bundle:
             return -float(np.trace(Q) / 2 + share @ planes + proximal), -planes
 
         n = len(constants)
+        # The planes of the last step as they were shared, the new one beside them.
+        begin = np.append(0.9 * self.shares, np.full(n - len(self.shares), 0.1))
         found = minimize(
             negative_dual,
-            np.full(n, 1 / n),
+            begin / begin.sum(),
             jac=True,
             method="SLSQP",
             bounds=[(0.0, 1.0)] * n,
             constraints=LinearConstraint(np.ones((1, n)), 1.0, 1.0),
-            options={"maxiter": 200, "ftol": 1e-10},
+            options={"maxiter": 200, "ftol": ROUNDING * self.objective(self.centre, self.risk)},
         )
         # Planes without a share do not carry the minimum; without them the next step is cheaper.
         kept = np.flatnonzero(found.x > 1e-8)
         self.constants = [self.constants[k] for k in kept]
         self.gradients = [self.gradients[k] for k in kept]
+        self.shares = found.x[kept]
         Q = self._at(np.tensordot(found.x, gradients, 1))
         highest = float((constants + np.tensordot(gradients, Q, 2)).max())
-        return Q, float(np.trace(Q) / 2 + self.margin_weight * highest)
+        return Q, self.objective(Q, highest)
 
     def _at(self, gradient: Floats) -> Floats:
         """Return the metric that minimises one plane and the proximal term."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._core import native
+from labelweave.baselines._merged_rows import merge_equal_rows
 from labelweave.baselines._scorers import Floats, KernelScorer, LinearScorer, Scorer, varying
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
@@ -49,7 +50,8 @@ class LaSVM(ThresholdClassifier):
         How often the rows are presented.
     shuffle : bool, default=True
         Whether they are presented in random order: one that depends on their content and
-        `random_state`, not on the order they come in.
+        `random_state`, not on the order they come in. Equal rows are then presented as one row
+        with the sum of their weights.
     tol : float, default=1e-3
         Pairs whose gradients differ by less are left alone.
     max_steps : int, default=1000000
@@ -146,15 +148,17 @@ class LaSVM(ThresholdClassifier):
         _check_positive("cache_mb", self.cache_mb)
 
     def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        if self.shuffle:
+            X, labels, weight = merge_equal_rows(X, labels, weight)
         if self.kernel == "rbf":
-            self.gamma_ = self._gamma(X, sample_weight)
-        super()._fit(X, labels, sample_weight)
+            self.gamma_ = self._gamma(X, weight)
+        super()._fit(X, labels, weight)
 
-    def _gamma(self, X: Any, weight: Floats | None) -> float:
+    def _gamma(self, X: Any, weight: Floats) -> float:
         if self.gamma != "scale":
             return float(self.gamma)
-        share = np.full(X.shape[0], 1.0) if weight is None else weight
-        share = share / share.sum()
+        share = weight / weight.sum()
         squares = X.multiply(X) if hasattr(X, "multiply") else X**2
         variance = np.mean(share @ squares) - np.mean(share @ X) ** 2
         return float(1.0 / (X.shape[1] * variance)) if 0 < variance < np.inf else 1.0

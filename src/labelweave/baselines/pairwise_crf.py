@@ -31,8 +31,8 @@ class PairwiseCRF(MultiLabelClassifier):
     all others are linear in the features and those labels, so the pseudo-likelihood
     Π_j P(y_j | x, other labels) is a set of logistic regressions that share couplings: V_ij is one
     number in the regression of i and in that of j. The logistic engine fits them unshared and
-    chooses the penalties; from there Newton's method goes to the optimum of the shared problem,
-    which is convex, and for few labels on to that of the likelihood itself.
+    chooses the penalties; from there Newton's method goes to the optimum of the shared problem or,
+    for few labels, of the likelihood itself. Both are convex.
 
     Parameters
     ----------

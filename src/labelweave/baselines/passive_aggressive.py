@@ -8,19 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from labelweave._core import native
 from labelweave.baselines._held_out import HeldOut, best_held_out, mean_square
+from labelweave.baselines._merged_rows import merge_equal_rows
+from labelweave.baselines._passive_steps import learn, no_weights, scorer_of
 from labelweave.baselines._scorers import Floats, LinearScorer
 from labelweave.baselines._window import Window
 from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
 from labelweave.decision import Labelling, TunedThresholds
 from labelweave.logistic.row_keys import presentation_order
-from labelweave.logistic.solver import native_matrix
 from labelweave.models.batch_labels import read_batch_labels
 
-# Labels are worked on eight at a time.
-_LANES = 8
 # Rows that the kernel learns between two looks at Ctrl-C.
 _UNINTERRUPTED = 64
 
@@ -195,7 +193,7 @@ class PassiveAggressive(ThresholdClassifier):
     def _begin(self, encoding: Any, n_features: int) -> None:
         self._adopt(encoding)
         self.C_ = 1.0 if isinstance(self.C, str) else float(self.C)
-        self._weights = self._no_weights(n_features, self.n_labels_)
+        self._weights = no_weights(n_features, self.n_labels_)
         self._tallies = np.zeros(self.n_labels_ + 1)
         self._window = Window.empty(self.n_labels_)
         self._is_fitted = True
@@ -206,7 +204,7 @@ class PassiveAggressive(ThresholdClassifier):
         weights = self._weights.copy() if len(labels) > _UNINTERRUPTED else self._weights
         scores = np.empty(labels.shape)
         order = np.arange(len(labels), dtype=np.int64)
-        self._run(X, labels, weight * self.C_, order, weights, scores)
+        self._take(weights, X, labels, weight * self.C_, order, scores)
         self._weights = weights
         return scores
 
@@ -238,47 +236,36 @@ class PassiveAggressive(ThresholdClassifier):
         self._weights = self._trained(X, labels, weight, self.C_)
 
     def _scores(self, X: Any) -> Floats:
-        return self._linear(self._weights, self.n_labels_).scores(X, self._n_threads())
+        return scorer_of(self._weights, self.n_labels_).scores(X, self._n_threads())
 
     def _scorer(
         self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False
     ) -> LinearScorer:
         del final
-        return self._linear(self._trained(X, labels, weight, C), labels.shape[1])
+        return scorer_of(self._trained(X, labels, weight, C), labels.shape[1])
 
     def _trained(self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float) -> Floats:
-        """Weights after the passes of `fit`, feature-major: (D + 1, L rounded up)."""
+        """Weights after the passes of `fit`."""
         n, seeds = len(labels), range(self._drawn, self._drawn + self.passes)
         orders = [
             presentation_order(X, labels, seed) if self.shuffle else np.arange(n, dtype=np.int64)
             for seed in seeds
         ]
-        weights = self._no_weights(X.shape[1], labels.shape[1])
-        self._run(X, labels, weight * C, np.concatenate(orders), weights, None)
+        weights = no_weights(X.shape[1], labels.shape[1])
+        self._take(weights, X, labels, weight * C, np.concatenate(orders))
         return weights
 
-    def _run(
+    def _take(
         self,
+        weights: Floats,
         X: Any,
         labels: NDArray[np.int8],
         limits: Floats,
         order: NDArray[np.int64],
-        weights: Floats,
-        scores: Floats | None,
+        scores: Floats | None = None,
     ) -> None:
-        intercept, threads = bool(self.fit_intercept), self._n_threads()
-        native.passive_aggressive(
-            native_matrix(X), labels, limits, order, intercept, weights, scores, threads
-        )
-
-    @staticmethod
-    def _no_weights(n_features: int, n_labels: int) -> Floats:
-        return np.zeros((n_features + 1, -(-n_labels // _LANES) * _LANES))
-
-    @staticmethod
-    def _linear(weights: Floats, n_labels: int) -> LinearScorer:
-        coef = np.ascontiguousarray(weights[:-1, :n_labels].T)
-        return LinearScorer(coef, weights[-1, :n_labels].copy())
+        options: Any = {"intercept": bool(self.fit_intercept), "n_threads": self._n_threads()}
+        learn(weights, X, labels, limits, order, scores=scores, **options)
 
     def _held_out(
         self, X: Any, labels: NDArray[np.int8], weight: Floats, known: HeldOut | None
@@ -291,6 +278,8 @@ class PassiveAggressive(ThresholdClassifier):
                 common: Any = {"tol": self.tol, "seed": self._drawn, "n_jobs": self.n_jobs}
                 return train_svms(X, labels, weight, C, **common).scorer
 
+            # SVMs stop short of the optimum: at the same place, however the rows come.
+            X, labels, weight = merge_equal_rows(X, labels, weight)
             return best_held_out(
                 lambda C: self._hold_out(train, X, labels, weight, C),
                 self._candidates(X, weight) if self.C == "cv" else [1 / mean_square(X, weight)],

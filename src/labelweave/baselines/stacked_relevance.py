@@ -110,6 +110,7 @@ class StackedRelevance(MultiLabelClassifier):
             labels,
             C=self.first_layer_.C,
             label_penalty=label_penalty,
+            start=self.first_layer_,
             **shared,
         )
         self.C_ = self.second_layer_.C

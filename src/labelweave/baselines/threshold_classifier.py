@@ -149,7 +149,7 @@ class ThresholdClassifier(LabelClassifier):
         if held_out is None:  # rows that are all alike: nothing to tune on
             return replace(rule, values=np.zeros(self.n_labels_))
         if self.labelling == "scut":
-            self.fbr_ = held_out.judge()[0]
+            self.fbr_ = held_out.verdict[0]
             rule = replace(rule, fbr=self.fbr_)
         return tuned_rule(rule, held_out.scores, held_out.labels, held_out.weight)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from labelweave.baselines._merged_rows import merge_equal_rows
 from labelweave.baselines._scorers import Floats, LinearScorer, varying
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
@@ -61,6 +62,12 @@ class ThresholdedSVM(ThresholdClassifier):
         What was used and chosen.
     n_iter_ : int
         The most iterations that a label took.
+
+    Notes
+    -----
+    Equal rows become one row with the sum of their weights, and rows are put in an order of their
+    own: liblinear stops short of the optimum, and so it stops at the same place however the rows
+    come.
 
     Examples
     --------
@@ -113,6 +120,10 @@ class ThresholdedSVM(ThresholdClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._count("max_iter")
+
+    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        super()._fit(*merge_equal_rows(X, labels, weight))
 
     def _scorer(
         self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False

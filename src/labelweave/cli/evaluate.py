@@ -12,9 +12,9 @@ import typer
 
 from labelweave.cli.errors import WorkFailedError
 from labelweave.cli.inputs import (
-    aligned_features,
     aligned_labels,
     chosen_metrics,
+    dataset_features,
     label_names_of,
     load_dataset,
     load_model,
@@ -53,7 +53,7 @@ def evaluate(
     fitted = load_model(model, trust)
     known_labels = labels or (label_names_of(fitted, 0) if table_kind(dataset) else None)
     data = load_dataset(dataset, known_labels or None)
-    features = aligned_features(fitted, data.X, data.feature_names, "DATASET")
+    features = dataset_features(fitted, data, "DATASET")
     truth = aligned_labels(fitted, data)
 
     from labelweave import evaluation, report

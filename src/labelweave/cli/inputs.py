@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from labelweave.cli.errors import BadInputError, argument
 
 if TYPE_CHECKING:
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
     from labelweave.evaluation import Metric
 
 __all__ = [
-    "aligned_features",
     "aligned_labels",
     "chosen_metrics",
+    "dataset_features",
     "label_names_of",
     "load_dataset",
     "load_model",
@@ -92,7 +94,7 @@ def read_features(model: Any, file: str, labels: str | None) -> Any:
     kind = table_kind(file)
     if kind is None:
         data = load_dataset(file, labels, name="FILE")
-        return aligned_features(model, data.X, data.feature_names, "FILE")
+        return dataset_features(model, data, "FILE")
     import pandas as pd
 
     with argument("FILE"):
@@ -127,6 +129,34 @@ def _as_numbers(table: pd.DataFrame) -> NDArray[np.float64]:
     return np.column_stack([np.empty((len(table), 0)), *columns])
 
 
+def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
+    """Bring the features of a data set into the order the model was fitted with."""
+    X, names = data.X, data.feature_names
+    if _is_sparse_text(data) and hasattr(model, "n_features_in_"):
+        # Such text says what is not zero: the last features of the model may occur in no row.
+        X, names = _with_columns(X, model.n_features_in_), names[: model.n_features_in_]
+        unknown = data.n_features - model.n_features_in_
+        if unknown > 0:
+            typer.echo(
+                f"{argument_name}: {unknown} features that the model has not seen are left out",
+                err=True,
+            )
+        names += tuple(f"x{j}" for j in range(len(names), model.n_features_in_))
+    return aligned_features(model, X, names, argument_name)
+
+
+def _is_sparse_text(data: Dataset) -> bool:
+    """Whether features and labels have numbers instead of names, as in svmlight and XMC text."""
+    return data.is_sparse and data.feature_names == tuple(f"x{j}" for j in range(data.n_features))
+
+
+def _with_columns(X: Any, n_columns: int) -> Any:
+    """Cut off the last columns of a sparse array, or append empty ones."""
+    resized = X[:, :n_columns].copy()
+    resized.resize((X.shape[0], n_columns))
+    return resized
+
+
 def aligned_features(model: Any, X: Any, names: Iterable[str], argument_name: str) -> Any:
     """Bring columns into the order the model was fitted with, by name where it knows names."""
     import pandas as pd
@@ -153,8 +183,15 @@ def aligned_features(model: Any, X: Any, names: Iterable[str], argument_name: st
 
 def aligned_labels(model: Any, data: Dataset) -> Any:
     """Bring label columns into the order of the model's labels."""
+    import numpy as np
+
     names = label_names_of(model, data.n_labels)
     missing = sorted(set(names) - set(data.label_names))
+    if _is_sparse_text(data) and set(data.label_names) < set(names):
+        # Labels that no row of the text has.
+        truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)
+        truth[:, [names.index(name) for name in data.label_names]] = data.Y
+        return truth
     if missing or len(names) != data.n_labels:
         raise BadInputError(
             f"the labels of DATASET ({', '.join(data.label_names[:5])}...) are not those of MODEL "

@@ -38,12 +38,12 @@ class Labelling(ABC):
     Examples
     --------
     >>> from labelweave.decision import CardinalityMatching, Labelling
-    >>> rule: Labelling = CardinalityMatching(rates=[0.5, 0.25])
+    >>> rule: Labelling = CardinalityMatching(rates=[0.5, 0.5])
     >>> scores = [[0.9, 0.1], [0.8, 0.4], [0.3, 0.3], [0.2, 0.2]]
     >>> rule.thresholds(scores)
-    array([0.55, 0.35])
+    array([0.55, 0.25])
     >>> rule.label(scores).tolist()
-    [[1, 0], [1, 1], [0, 0], [0, 0]]
+    [[1, 0], [1, 1], [0, 1], [0, 0]]
     """
 
     #: Whether `informed` needs scores of rows the model was not trained on.
@@ -175,5 +175,5 @@ def cut_between(descending: Floats, n_above: int) -> float:
 def possible_cuts(descending: Floats) -> npt.NDArray[np.int64]:
     """Return how many scores can be above a threshold: equal scores are so together, or not."""
     steps = 1 + np.flatnonzero(descending[1:] < descending[:-1])
-    all_of_them = [len(descending)] if len(descending) else []  # of none, it is none again
-    return np.concatenate([[0], steps, all_of_them]).astype(np.int64)
+    ends = [len(descending)] if len(descending) else []
+    return np.concatenate([[0], steps, ends]).astype(np.int64)

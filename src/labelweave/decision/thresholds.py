@@ -33,9 +33,12 @@ class CardinalityMatching(Labelling):
         Share of the training rows that have each label. Left out, the estimator that uses the rule
         says it.
     fallback : float or None, default=0.5
-        The threshold where the test set is too small for the frequency to say anything: the label
-        is expected on less than half a row (or on all but half a row), although both kinds
-        occurred in training. None labels none (or all) of the rows then. 0.5 suits probabilities.
+        The threshold of labels the frequency says too little about: see `least_rows`. None matches
+        the frequency all the same. 0.5 suits probabilities, 0 decision values.
+    least_rows : float, default=2.0
+        A label expected on m test rows is on none of them with probability exp(-m), and then any
+        row that gets it is wrong. Labels of both kinds in training that are expected on fewer rows
+        than this (or on all but fewer) have the `fallback` as threshold.
 
     Examples
     --------
@@ -51,6 +54,12 @@ class CardinalityMatching(Labelling):
 
     rates: Sequence[float] | Floats | None = None
     fallback: float | None = 0.5
+    least_rows: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before there are scores."""
+        if not self.least_rows >= 0:
+            raise ValueError(f"least_rows must be 0 or more; got {self.least_rows!r}")
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
@@ -82,8 +91,8 @@ class CardinalityMatching(Labelling):
 
     def _match(self, descending: Floats, rate: float) -> float:
         expected = rate * len(descending)
-        says_nothing = min(expected, len(descending) - expected) < 0.5
-        if says_nothing and 0 < rate < 1 and self.fallback is not None:
+        too_few = min(expected, len(descending) - expected) < self.least_rows
+        if too_few and 0 < rate < 1 and self.fallback is not None:
             return float(self.fallback)
         if rate == 1:  # an empty test set has no cut that tells all from none
             return -np.inf
@@ -192,14 +201,22 @@ def tune_thresholds(
     tuned = np.full(values.shape[1], np.inf)
     for label, (s, y) in enumerate(zip(values.T, truth.T, strict=True)):
         order = np.argsort(-s, kind="stable")
-        cuts = possible_cuts(s[order])
-        f1 = _f1_of_cuts(y[order], weight[order], cuts)
-        best = int(np.argmax(f1))
-        if f1[best] >= fbr:
-            tuned[label] = cut_between(s[order], int(cuts[best]))
+        threshold, f1 = best_cut(s[order], y[order], weight[order])
+        if f1 >= fbr:
+            tuned[label] = threshold
         elif fallback == "highest" and len(s):
             tuned[label] = s.max()
     return tuned
+
+
+def best_cut(
+    descending: Floats, truth: npt.NDArray[np.integer], weight: Floats
+) -> tuple[float, float]:
+    """Return the threshold of the best F1, and that F1; the scores are sorted."""
+    cuts = possible_cuts(descending)
+    f1 = _f1_of_cuts(truth, weight, cuts)
+    best = int(np.argmax(f1))
+    return cut_between(descending, int(cuts[best])), float(f1[best])
 
 
 def _f1_of_cuts(

@@ -7,7 +7,6 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from labelweave.joint import _answers
 from labelweave.joint import _checks as checks
@@ -19,6 +18,7 @@ from labelweave.joint.enumeration import (
     MAX_ENUMERATED,
     MAX_SEARCHED,
     Enumeration,
+    log_sums,
     patterns,
     row_blocks,
 )
@@ -105,11 +105,12 @@ class FieldForm(JointDistribution):
 
     def _energies(self, free: Indices) -> Floats:
         """(n, 2^f) energies of all values of the unknown labels ``free``."""
-        table = np.zeros((self.n_rows, 1))
+        table = np.zeros((self.n_rows, 2 ** len(free)))
         pairs = np.zeros((len(free), 1))  # what the labels so far add to each later one
         for t, label in enumerate(free):
-            more = self.scores[:, label, None] + pairs[t]
-            table = np.concatenate([table, table + more], axis=1)
+            half = table[:, 2**t : 2 ** (t + 1)]  # with this label; before it, without
+            np.add(self.scores[:, label, None], pairs[t], out=half)
+            half += table[:, : 2**t]
             pairs = np.concatenate([pairs, pairs + self.coupling[free, label, None]], axis=1)
         return table
 
@@ -132,7 +133,7 @@ class FieldForm(JointDistribution):
                 part = self[rows[block]]
                 if kind == "table":
                     free = np.flatnonzero(part._known[0] < 0)
-                    value[rows[block]] = logsumexp(part._energies(free), axis=1)
+                    value[rows[block]] = log_sums(part._energies(free))[:, 0]
                     continue
                 # The vector without a positive unknown label has energy zero.
                 nothing = np.maximum(part._known, 0)
@@ -170,7 +171,8 @@ class FieldForm(JointDistribution):
 
     def _log_table(self, free: Indices) -> Floats:
         table = self._energies(free)
-        return np.asarray(table - logsumexp(table, axis=1, keepdims=True))
+        table -= log_sums(table)
+        return table
 
     def _normaliser_error(self) -> Floats:
         return self.log_normaliser().standard_error

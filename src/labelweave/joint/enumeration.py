@@ -35,6 +35,17 @@ def patterns(known: Labels) -> Iterator[tuple[Indices, npt.NDArray[np.bool_]]]:
         yield np.flatnonzero(group.ravel() == g), unknown
 
 
+def log_sums(table: Floats) -> Floats:
+    """Return the logarithm of the sum of exp of each row of a finite table, (n, 1).
+
+    SciPy's takes three times as long, for it looks after infinities and signs.
+    """
+    highest = table.max(axis=1, keepdims=True)
+    terms = table - highest
+    np.exp(terms, out=terms)
+    return np.asarray(highest + np.log(terms.sum(axis=1, keepdims=True)))
+
+
 def label_vectors(n_labels: int) -> Labels:
     """All label vectors, (2^L, L): label j of row c is bit j of c."""
     columns = np.arange(2**n_labels, dtype=np.int64)

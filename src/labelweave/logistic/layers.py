@@ -15,7 +15,7 @@ from labelweave.logistic.conditionals import (
     linear_scores,
     warn_unless_converged,
 )
-from labelweave.logistic.path import choose_penalties
+from labelweave.logistic.path import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import (
     Floats,
     LogisticProblems,
@@ -28,6 +28,8 @@ from labelweave.logistic.solver import Solutions, solve_problems
 
 # What is left of the first layer's error, the second layer magnifies.
 _TOLERANCE = FINAL_TOLERANCE / 100
+# Penalties of the estimates that scaling their columns makes up for without loss of digits.
+_SCALED_PENALTIES = (1e-8, 1e8)
 
 
 def fit_on_estimates(
@@ -38,6 +40,7 @@ def fit_on_estimates(
     C: float | str = "cv",
     label_penalty: float | str = "cv",
     sample_weight: ArrayLike | None = None,
+    start: LinearConditionals | None = None,
     seed: int = 0,
     n_threads: int = 1,
 ) -> LinearConditionals:
@@ -52,6 +55,8 @@ def fit_on_estimates(
     Y : (n, L) array of 0/1
     C, label_penalty, sample_weight, seed, n_threads
         As in `fit_conditionals`; `label_penalty` is that of the estimates.
+    start : LinearConditionals, optional
+        Where the fit starts, such as the first layer; it ends at the same optimum from anywhere.
 
     Returns
     -------
@@ -71,16 +76,10 @@ def fit_on_estimates(
     """
     problems = _one_per_label(X, Y, sample_weight)
     problems = replace(problems, extras=sp.csr_array(estimates))
-    n_labels = problems.n_problems
     chosen = choose_penalties(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
     )
-    problems = replace(
-        problems,
-        C=np.full((n_labels, 1), chosen.C),
-        extra_penalty=np.full((n_labels, 1), chosen.label_penalty),
-    )
-    solutions = solve_problems(problems, tol=_TOLERANCE, n_threads=n_threads)
+    solutions = _solve_second(problems, estimates, chosen, start, n_threads)
     warn_unless_converged(solutions)
     return LinearConditionals(
         solutions.coef,
@@ -89,6 +88,40 @@ def fit_on_estimates(
         chosen.C,
         chosen.label_penalty,
     )
+
+
+def _solve_second(
+    problems: LogisticProblems,
+    estimates: Floats,
+    chosen: PenaltyChoice,
+    start: LinearConditionals | None,
+    n_threads: int,
+) -> Solutions:
+    """Solve the problems of a second layer, their estimates as extras, at the penalties chosen.
+
+    The engine's preconditioner knows how dense columns of X go together, but not how extras go with
+    them, and estimates follow from the features. So they become columns of X where X is dense: a
+    column scaled up by the root of its own penalty shares that of the others.
+    """
+    shape = (problems.n_problems, 1)
+    problems = replace(
+        problems, C=np.full(shape, chosen.C), extra_penalty=np.full(shape, chosen.label_penalty)
+    )
+    low, high = _SCALED_PENALTIES
+    widens = isinstance(problems.X, np.ndarray) and low <= chosen.label_penalty <= high
+    scale = 1 / np.sqrt(chosen.label_penalty) if widens else 1.0
+    if widens:
+        problems = replace(problems, X=np.hstack([problems.X, scale * estimates]), extras=None)
+    if start is not None:
+        weights, intercept = start.weights, start.intercept[:, None]
+        coupling = start.coupling / scale
+        columns = (weights, coupling, intercept) if widens else (weights, intercept, coupling)
+        problems = replace(problems, start=np.hstack(columns))
+    solutions = solve_problems(problems, tol=_TOLERANCE, n_threads=n_threads)
+    if not widens:
+        return solutions
+    coef, extra_coef = np.hsplit(solutions.coef, [-estimates.shape[1]])
+    return replace(solutions, coef=coef.copy(), extra_coef=scale * extra_coef)
 
 
 def fit_cross_fitted(

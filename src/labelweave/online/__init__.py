@@ -1,7 +1,7 @@
 """Bayesian online learning: one pass over a stream, a posterior over every weight."""
 
-from labelweave.online.classifier import BayesianOnlineClassifier, merge
-from labelweave.online.merge import merge_states
+from labelweave.online.classifier import BayesianOnlineClassifier
+from labelweave.online.merge import merge, merge_states
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import OnlineState
 from labelweave.online.stream import StreamLearner

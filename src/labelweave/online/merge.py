@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from labelweave.online.classifier import BayesianOnlineClassifier
 from labelweave.online.state import OnlineState
 
 Floats = NDArray[np.float64]
@@ -16,6 +18,46 @@ _TILE = 4096
 # Evidence that contradicts itself (possible with wrongly recorded labels) takes no more than this
 # share of the prior's precision away.
 _LEAST_PRECISION = 1e-3
+
+
+def merge(
+    *models: BayesianOnlineClassifier, prior: BayesianOnlineClassifier | None = None
+) -> BayesianOnlineClassifier:
+    """Return one model of what several learned from different rows.
+
+    Evidence adds up in natural parameters, so rows can be learned in parts, on several machines
+    say. Merging all models at once gives the same bits in any order of them.
+
+    Parameters
+    ----------
+    *models : BayesianOnlineClassifier
+        With the same parameters and labels. Not changed.
+    prior : BayesianOnlineClassifier, optional
+        The model that all of them were copies of when they began to learn; by default they began
+        from nothing.
+
+    Examples
+    --------
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.online import BayesianOnlineClassifier, merge
+    >>> data = load_emotions()
+    >>> halves = [
+    ...     BayesianOnlineClassifier().partial_fit(data.X[half], data.Y[half])
+    ...     for half in (slice(0, 300), slice(300, 593))
+    ... ]
+    >>> merge(*halves).state_.n_rows
+    593
+    """
+    if not models:
+        raise ValueError("there is nothing to merge: pass at least one model")
+    for model in models:
+        check_is_fitted(model)
+        if model._encoding.names != models[0]._encoding.names:
+            raise ValueError("models that are merged must have the same labels")
+    states = [model.state_ for model in models]
+    merged = type(models[0])(**models[0].get_params(deep=False))
+    state = merge_states(states, None if prior is None else prior.state_)
+    return merged.adopt(state, models[0]._encoding.names)
 
 
 def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None) -> OnlineState:

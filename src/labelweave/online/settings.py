@@ -46,7 +46,7 @@ class OnlineSettings:
     skew_margin: bool = True
     margin: float = 1.0
     noise: float = 0.25
-    prior_variance: float = 0.25
+    prior_variance: float = 0.1
     bias_variance: float = 1e4
     flip_probability: float = 0.0
     forgetting: float = 0.0

@@ -50,13 +50,13 @@ class OnlineState:
     >>> for _ in range(4):
     ...     state.update(X, Y)
     >>> state.scores(X)[:, 0].round(2).tolist()
-    [0.91, 0.02]
+    [0.86, 0.01]
 
     A feature or a label that comes later starts from the prior:
 
     >>> state.grow(n_features=3, n_labels=2)
     >>> state.variance[2], state.mean[2]
-    (array([0.25, 0.25], dtype=float32), array([0., 0.], dtype=float32))
+    (array([0.1, 0.1], dtype=float32), array([0., 0.], dtype=float32))
     """
 
     def __init__(
