@@ -10,11 +10,11 @@ Weights = NDArray[np.float32]
 _BLOCK = 16
 # Labels of the first panels, then of all others. Threads share the panels, so there should be
 # several; but what lies together is read faster, so they should be wide where there is a choice.
-_FIRST_PANELS, _PANEL = (64, 64), 512
+_FIRST_PANELS, _PANEL = (64, 64, 128, 256), 512
 
 
 class WeightPanels:
-    """Mean and variance of every weight, float32, in panels of 64, 64, 512, 512, ... labels.
+    """Mean and variance of every weight, float32, in panels of 64, 64, 128, 256, 512, 512 ... labels.
 
     A panel is a feature-major array (D, 2, labels): what one feature means to its labels lies
     together, on whole cache lines. New labels fill the last panel and then begin another, so that
@@ -85,7 +85,7 @@ def panel_slices(n_labels: int) -> list[slice]:
     Examples
     --------
     >>> panel_slices(300)
-    [slice(0, 64, None), slice(64, 128, None), slice(128, 300, None)]
+    [slice(0, 64, None), slice(64, 128, None), slice(128, 256, None), slice(256, 300, None)]
     """
     slices: list[slice] = []
     first = 0
