@@ -9,12 +9,12 @@ Weights = NDArray[np.float32]
 # Labels are worked on sixteen at a time: a cache line of float32.
 _BLOCK = 16
 # Labels of the first panels, then of all others. Threads share the panels, so there should be
-# several; but what lies together is read faster, so they should be wide where there is a choice.
+# several, and half of the labels about where one begins; but what lies together is read faster.
 _FIRST_PANELS, _PANEL = (64, 64, 128, 256), 512
 
 
 class WeightPanels:
-    """Mean and variance of every weight, float32, in panels of 64, 64, 128, 256, 512, 512 ... labels.
+    """Mean and variance of every weight, float32, in panels of 64, 64, 128, 256, 512, ... labels.
 
     A panel is a feature-major array (D, 2, labels): what one feature means to its labels lies
     together, on whole cache lines. New labels fill the last panel and then begin another, so that
