@@ -11,6 +11,8 @@ constexpr int kMostEvaluations = 12;
 constexpr double kLeastCurvature = 1e-290;
 // Share of a direction's squared size that has to be left beside the border, or it is the border's direction.
 constexpr double kParallel = 1e-6;
+// Curvature below this share of M's is rounding, and may be negative.
+constexpr double kFlattest = 1e-12;
 
 }  // namespace
 
@@ -90,7 +92,7 @@ void Fit::search_line() {
     }
     if (!(alpha > 0)) return;  // also where a direction is not finite
     slope = here;
-    least = std::min(least, least_curvature(along));
+    least = std::max(std::min(least, least_curvature(along)), kFlattest);
     add_scaled(n_train, alpha, change.data(), score.data());
     add_scaled(width, alpha, direction.data(), coef.data());
     v += alpha * v_direction;
