@@ -24,6 +24,7 @@ def assert_as_promised(weights, pair, alone, n_held):
         (67309, 364, 5, 862.0, 0.0025),
         (89598, 219, 2, 500.0, 0.002),
         (456029, 202, 1, 635.0, 0.0064),
+        (413113, 281, 1, 678.4, 0.0077),
     ],
 )
 def test_parents_that_all_but_determine_a_label(form, seed, n, d, C, label_penalty):
