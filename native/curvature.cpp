@@ -158,10 +158,25 @@ void CurvatureFactor::correlate_sparse(const double* curvature) {
     }
 }
 
+void CurvatureFactor::gather_core(int n, const double* const* r) {
+    for (std::size_t i = 0; i < core_.size(); ++i)
+        for (int k = 0; k < n; ++k) r_[i][k] = r[k][core_[i]];
+}
+
+void CurvatureFactor::norms(int n, const double* const* r, double* squares) {
+    gather_core(n, r);
+    Lanes core_squares;
+    factored_squares(factor_, core_.size(), r_.data(), work_.data(), core_squares);
+    for (int k = 0; k < n; ++k) {
+        squares[k] = core_squares[k];
+        for (std::size_t f = 0; f < design_.n_features; ++f)
+            if (rank_[f] < 0) squares[k] += r[k][f] * (r[k][f] / diagonal_[f]);
+    }
+}
+
 void CurvatureFactor::solve(int n, const double* const* r, double* const* x) {
     const std::size_t order = core_.size();
-    for (std::size_t i = 0; i < order; ++i)
-        for (int k = 0; k < n; ++k) r_[i][k] = r[k][core_[i]];
+    gather_core(n, r);
     solve_factored(factor_, order, r_.data(), work_.data(), x_.data());
     for (int k = 0; k < n; ++k) {
         for (std::size_t f = 0; f < design_.n_features; ++f) x[k][f] = r[k][f] / diagonal_[f];

@@ -30,7 +30,11 @@ class CurvatureFactor {
     // x_k = M^-1 r_k for up to eight vectors over the columns of A.
     void solve(int n, const double* const* r, double* const* x);
 
+    // squares[k] = r_k' M^-1 r_k, for half the work.
+    void norms(int n, const double* const* r, double* squares);
+
   private:
+    void gather_core(int n, const double* const* r);
     void measure(const double* curvature);
     void choose_core(double penalty);
     void correlate_dense(const double* curvature);

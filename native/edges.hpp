@@ -5,7 +5,9 @@
 // preconditions the fits of all candidates. Each fit is a nonlinear conjugate gradient iteration whose first
 // step is the bordered Newton step with an exact line search; most need one or two more. A fit ends when
 // its error of the weight, bounded by the norms of the gradients of the fit and of the held-out
-// log-likelihood, is below a share of the weight.
+// log-likelihood, is below a share of the weight. The latter is foreseen while the fit goes on, and taken where
+// it ended before the weight is accepted. Where the bound is not met (a parent that all but determines the
+// label takes the fit far from its start) the curvature is factorised anew at the point reached.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +30,8 @@ struct EdgeProblems {
 };
 
 struct EdgeSettings {
-    double tolerance = 5e-4;   // of a weight, relative
-    int max_iterations = 500;  // of a fit
+    double tolerance = 9e-4;   // of a weight, relative
+    int max_iterations = 200;  // of a fit with one factor
     int n_threads = 1;
 };
 

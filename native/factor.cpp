@@ -20,6 +20,17 @@ LABELWEAVE_INLINE LaneFloats load_narrow(const float* from) {
 
 LABELWEAVE_INLINE void store_narrow(float* to, const LaneFloats& lanes) { std::memcpy(to, &lanes, sizeof lanes); }
 
+// work = S r, scaled by its largest entry into the range of single precision.
+LABELWEAVE_INLINE void narrow(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes& largest) {
+    largest = broadcast(1e-300);
+    for (std::size_t i = 0; i < order; ++i) {
+        const Lanes size = abs(factor.scale[i] * r[i]);
+        largest = select(size > largest, size, largest);
+    }
+    for (std::size_t i = 0; i < order; ++i)
+        store_narrow(work + i * kLanes, __builtin_convertvector(factor.scale[i] * r[i] / largest, LaneFloats));
+}
+
 // work = L^-1 work for eight right-hand sides. Rows are taken in groups: within a group one after the other,
 // against all others together, so that what is read of `work` serves the whole group.
 LABELWEAVE_INLINE void substitute(const float* l, std::size_t order, float* work) {
@@ -89,17 +100,23 @@ LABELWEAVE_KERNEL void factorise(float* matrix, std::size_t order) {
     }
 }
 
+LABELWEAVE_KERNEL void factored_squares(const Factor& factor, std::size_t order, const Lanes* r, float* work,
+                                        Lanes& squares) {
+    Lanes largest, total{};
+    narrow(factor, order, r, work, largest);
+    substitute(factor.lower.data(), order, work);
+    for (std::size_t i = 0; i < order; ++i) {
+        const Lanes part = __builtin_convertvector(load_narrow(work + i * kLanes), Lanes);
+        total += part * part;
+    }
+    squares = total * largest * largest;
+}
+
 LABELWEAVE_KERNEL void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work,
                                       Lanes* solution) {
     const float* l = factor.lower.data();
-    // Residuals are scaled into the range of single precision, and back.
-    Lanes largest = broadcast(1e-300);
-    for (std::size_t i = 0; i < order; ++i) {
-        const Lanes size = abs(factor.scale[i] * r[i]);
-        largest = select(size > largest, size, largest);
-    }
-    for (std::size_t i = 0; i < order; ++i)
-        store_narrow(work + i * kLanes, __builtin_convertvector(factor.scale[i] * r[i] / largest, LaneFloats));
+    Lanes largest;
+    narrow(factor, order, r, work, largest);
     substitute(l, order, work);
     for (std::size_t end = order; end > 0;) {
         const std::size_t n = std::min(kGroup, end), first = end - n;

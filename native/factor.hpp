@@ -29,6 +29,9 @@ void correlate_tile(const double* const* rows, std::size_t n_rows, std::size_t i
 // pivot.
 void factorise(float* matrix, std::size_t order);
 
+// squares = r' matrix^-1 r for eight vectors r; work has room for order * kLanes.
+void factored_squares(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes& squares);
+
 // solution = matrix^-1 r for eight right-hand sides; work has room for order * kLanes.
 void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes* solution);
 

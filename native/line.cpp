@@ -33,17 +33,15 @@ LABELWEAVE_KERNEL void evaluate_line(const TargetRows& rows, const double* score
     sums = {sum(slope), sum(bend)};
 }
 
-LABELWEAVE_KERNEL double log_likelihood(const TargetRows& rows, const double* score, double* residual, double& mass) {
-    Lanes total{}, sizes{};
+LABELWEAVE_KERNEL double log_likelihood(const TargetRows& rows, const double* score, double* residual) {
+    Lanes total{};
     for (std::size_t i = 0; i < rows.size(); i += kLanes) {
         const Lanes z = load(score + i), w = load(rows.weight.data() + i), t = load(rows.target.data() + i);
         const Response at(z);
         const Lanes r = w * (at.probability - t);
         total += w * (t * z - select(z > 0.0, z, Lanes{}) - log1p_unit(at.e));
-        sizes += abs(r);
         store(residual + i, r);
     }
-    mass = sum(sizes);
     return sum(total);
 }
 
@@ -64,12 +62,12 @@ LABELWEAVE_KERNEL double dot(std::size_t n, const double* a, const double* b) {
     return sum(even + odd) + rest;
 }
 
-LABELWEAVE_KERNEL double weighted_square(std::size_t n, const double* weight, const double* a) {
+LABELWEAVE_KERNEL double weighted_dot(std::size_t n, const double* weight, const double* a, const double* b) {
     Lanes total{};
     std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) total += load(weight + i) * load(a + i) * load(a + i);
+    for (; i + kLanes <= n; i += kLanes) total += load(weight + i) * load(a + i) * load(b + i);
     double rest = 0;
-    for (; i < n; ++i) rest += weight[i] * a[i] * a[i];
+    for (; i < n; ++i) rest += weight[i] * a[i] * b[i];
     return sum(total) + rest;
 }
 

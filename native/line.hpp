@@ -23,12 +23,15 @@ struct LineSums {
 void evaluate_line(const TargetRows& rows, const double* score, const double* change, double alpha, double* residual,
                    double* curvature, LineSums& sums);
 
-// Log-likelihood of the rows, their residuals, and the sum of the residuals' sizes.
-double log_likelihood(const TargetRows& rows, const double* score, double* residual, double& mass);
+// Log-likelihood of the rows, and their residuals.
+double log_likelihood(const TargetRows& rows, const double* score, double* residual);
 
 // y += a x
 void add_scaled(std::size_t n, double a, const double* x, double* y);
 double dot(std::size_t n, const double* a, const double* b);
-double weighted_square(std::size_t n, const double* weight, const double* a);
+double weighted_dot(std::size_t n, const double* weight, const double* a, const double* b);
+inline double weighted_square(std::size_t n, const double* weight, const double* a) {
+    return weighted_dot(n, weight, a, a);
+}
 
 }  // namespace labelweave

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
@@ -71,6 +71,8 @@ def assert_close(weights, pair, alone):
     C=st.sampled_from([0.01, 1.0, 30.0]),
     label_penalty=st.sampled_from([1.0, 0.05]),
 )
+@example(seed=912, n=96, d=1, C=0.01, label_penalty=0.05)
+@example(seed=823410, n=98, d=1, C=1.0, label_penalty=1.0)
 def test_as_fitted_one_by_one(form, seed, n, d, C, label_penalty):
     X, Y, held_out = make_edges(n, d, 3, seed)
     Y[np.flatnonzero(~held_out)[:2]] = [[0, 0, 0], [1, 1, 1]]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from labelweave.logistic import EdgeWeights, PenaltyChoice, edge_weights, structure_penalties
 from labelweave.logistic.row_keys import assign_folds
@@ -101,19 +99,16 @@ class TreeLearner:
         weight = self.sample_weight
         if row_weight is not None:
             weight = row_weight if weight is None else weight * row_weight
-        with warnings.catch_warnings():
-            # To choose between edges, a few weights short of their last digits are good enough.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            weights = edge_weights(
-                self.X,
-                self.labels,
-                C=penalties.C,
-                label_penalty=penalties.label_penalty,
-                held_out=held_out,
-                sample_weight=weight,
-                screen=self.screen,
-                n_threads=self.n_threads,
-            )
+        weights = edge_weights(
+            self.X,
+            self.labels,
+            C=penalties.C,
+            label_penalty=penalties.label_penalty,
+            held_out=held_out,
+            sample_weight=weight,
+            screen=self.screen,
+            n_threads=self.n_threads,
+        )
         return best_forest(weights, self.label_names)
 
     def component(
