@@ -36,7 +36,7 @@ SIZES = (1000, 2000, 5000, 10_000, 22_090)
 BOMC: dict[str, dict[str, Any]] = {
     "BOMC": {},
     "BOMC-IND": {"coupled": False},
-    "BOMC-published": {"noise": 0.01, "prior_variance": 1.0},
+    "BOMC-published": {"noise": 0.01, "prior_variance": 1.0, "label_offset": 0.0},
 }
 LABELLINGS = {"CMN": "cmn", "sample": "sample", "expected_f": "expected_f"}
 # Frequencies are matched however rarely a label is expected.

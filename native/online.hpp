@@ -23,12 +23,14 @@ constexpr std::size_t kBlock = 16;  // labels that are always worked on together
 struct OnlineSettings {
     bool coupled = true;  // one bias for all labels, or one for each
     bool skew_margin = true;
-    double margin = 1.0, noise = 0.25, prior_variance = 0.25, bias_variance = 1e4;
+    double margin = 1.0, noise = 0.25, prior_variance = 0.1, bias_variance = 1e4;
+    double label_offset = 0.5;      // value of a constant feature that coupled labels have; 0: none
     double flip_probability = 0.0;  // how often a label is recorded wrongly
     double forgetting = 0.0;        // share of the evidence that is lost with every row
 };
 
-// The weights of the blocks [first, last): n_features x 2 x width.
+// The weights of the blocks [first, last): n_features x 2 x width. The first feature is the constant one, so that column
+// j of X is feature j + 1.
 struct Panel {
     float* weights = nullptr;
     std::size_t width = 0, first = 0, last = 0;

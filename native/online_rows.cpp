@@ -99,7 +99,8 @@ LABELWEAVE_KERNEL void gather_moments(const OnlineModel& model, const PreparedRo
 void prepare(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, std::size_t begin,
              std::size_t end, Clock clock, PreparedRows& prepared) {
     const Csr& x = rows.features;
-    const auto most = static_cast<std::size_t>(x.indptr[end] - x.indptr[begin]);
+    const auto most = static_cast<std::size_t>(x.indptr[end] - x.indptr[begin]) + (end - begin);
+    const double offset = settings.coupled ? settings.label_offset : 0.0;
     prepared.start.assign(1, 0);
     prepared.scale.clear();
     prepared.feature.resize(most);
@@ -108,24 +109,25 @@ void prepare(const OnlineModel& model, const OnlineSettings& settings, const Onl
     const double rate = std::log1p(-settings.forgetting);
     std::int64_t now = model.n_rows;
     std::size_t n = 0;
+    const auto add = [&](std::int32_t feature, double value) {
+        prepared.feature[n] = feature;
+        prepared.value[n] = static_cast<float>(std::clamp(value, -2.0, 2.0));
+        if (value == 0.0) return;  // an entry that is stored but zero changes nothing
+        if (settings.forgetting > 0.0) {
+            const auto elapsed = static_cast<double>(now - model.current[feature]);
+            prepared.keeping[n] = static_cast<float>(std::exp(elapsed * rate));
+            if (clock == Clock::learning) model.current[feature] = now;
+        }
+        ++n;
+    };
     for (std::size_t row = begin; row < end; ++row) {
-        double largest = 0.0;
+        double largest = offset;
         for (std::int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k)
             largest = std::max(largest, std::fabs(x.values[k]));
         const double scale = scale_of(largest), inverse = 1.0 / scale;  // both exact: powers of two
         if (clock == Clock::learning) ++now;
-        for (std::int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
-            const std::int32_t feature = x.indices[k];
-            prepared.feature[n] = feature;
-            prepared.value[n] = static_cast<float>(std::clamp(x.values[k] * inverse, -2.0, 2.0));
-            if (x.values[k] == 0.0) continue;  // an entry that is stored but zero changes nothing
-            if (settings.forgetting > 0.0) {
-                const auto elapsed = static_cast<double>(now - model.current[feature]);
-                prepared.keeping[n] = static_cast<float>(std::exp(elapsed * rate));
-                if (clock == Clock::learning) model.current[feature] = now;
-            }
-            ++n;
-        }
+        if (offset > 0.0) add(0, offset * inverse);
+        for (std::int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) add(x.indices[k] + 1, x.values[k] * inverse);
         prepared.start.push_back(n);
         prepared.scale.push_back(scale);
     }

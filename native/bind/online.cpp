@@ -29,6 +29,7 @@ struct BoundModel {
           positives(positives_), observed(observed_), settings(settings_) {
         const std::size_t n_labels = positives.shape(0), n_biases = settings.coupled ? 1 : n_labels;
         require(n_labels > 0, "there must be a label");
+        require(current.shape(0) > 0, "there must be a constant feature");
         require(observed.shape(0) == n_labels, "observed needs one entry for each label");
         require(bias_mean.shape(0) == n_biases && bias_variance.shape(0) == n_biases,
                 "bias_mean and bias_variance need one entry, or one for each label if labels are not coupled");
@@ -59,7 +60,7 @@ OnlineRows checked_rows(const OnlineModel& model, In<std::int64_t, 1> indptr, In
     require(static_cast<std::size_t>(n_entries) <= std::min(indices.shape(0), values.shape(0)),
             "indptr points beyond indices or values");
     for (std::int64_t k = 0; k < n_entries; ++k)
-        require(indices.data()[k] >= 0 && static_cast<std::size_t>(indices.data()[k]) < model.n_features,
+        require(indices.data()[k] >= 0 && static_cast<std::size_t>(indices.data()[k]) + 1 < model.n_features,
                 "indices must be features of weights");
     return {n_rows, {indptr.data(), indices.data(), values.data()}};
 }
@@ -116,12 +117,14 @@ void bind_settings(nb::module_& m) {
         .def(
             "__init__",
             [](OnlineSettings* self, bool coupled, bool skew_margin, double margin, double noise,
-               double prior_variance, double bias_variance, double flip_probability, double forgetting) {
-                new (self) OnlineSettings{coupled,        skew_margin,   margin,           noise,
-                                          prior_variance, bias_variance, flip_probability, forgetting};
+               double prior_variance, double bias_variance, double label_offset, double flip_probability,
+               double forgetting) {
+                new (self) OnlineSettings{coupled,       skew_margin,  margin,           noise,     prior_variance,
+                                          bias_variance, label_offset, flip_probability, forgetting};
             },
             nb::kw_only(), nb::arg("coupled"), nb::arg("skew_margin"), nb::arg("margin"), nb::arg("noise"),
-            nb::arg("prior_variance"), nb::arg("bias_variance"), nb::arg("flip_probability"), nb::arg("forgetting"));
+            nb::arg("prior_variance"), nb::arg("bias_variance"), nb::arg("label_offset"), nb::arg("flip_probability"),
+            nb::arg("forgetting"));
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ def learned(kind):
 def test_probabilities_are_the_probit_formula(learned, kind):
     state, X = learned
     rows = X.toarray()
-    mean = rows @ state.mean.astype(np.float64) - state.bias_mean
-    variance = rows**2 @ state.variance.astype(np.float64) + state.bias_variance
+    mean = rows @ state.mean.astype(np.float64) + state.offset_mean - state.bias_mean
+    variance = rows**2 @ state.variance.astype(np.float64) + state.offset_variance
+    variance += state.bias_variance
     np.testing.assert_allclose(state.scores(X), ndtr(mean / np.sqrt(variance)), atol=1e-5)
 
 

@@ -22,7 +22,7 @@ SETTINGS = {
     "independent flips": OnlineSettings(coupled=False, flip_probability=0.05),
     "drift": OnlineSettings(forgetting=0.01),
     "independent drift": OnlineSettings(coupled=False, forgetting=0.01, prior_variance=0.5),
-    "published": OnlineSettings(noise=0.01, prior_variance=1.0),
+    "published": OnlineSettings(noise=0.01, prior_variance=1.0, label_offset=0.0),
     "vague": OnlineSettings(prior_variance=100.0, bias_variance=1.0),
 }
 each = pytest.mark.parametrize("kind", SETTINGS)
@@ -74,7 +74,12 @@ def posterior_on_grid(x, y, options, points=61):
 def test_one_label_and_one_row_give_the_moments_of_the_true_posterior(coupled, y):
     """With one label there is one truncation: no approximation but that moments are matched."""
     options = OnlineSettings(
-        coupled=coupled, skew_margin=False, noise=0.3, bias_variance=2.0, prior_variance=0.7
+        coupled=coupled,
+        skew_margin=False,
+        noise=0.3,
+        bias_variance=2.0,
+        prior_variance=0.7,
+        label_offset=0.0,
     )
     x = np.array([0.8, -1.3])
     state = OnlineState(2, 1, settings=options)
@@ -91,7 +96,9 @@ def test_coupled_labels_come_close_to_the_true_posterior():
 
     Given the bias, labels are independent, so the truth needs only sums over one-dimensional grids.
     """
-    options = OnlineSettings(skew_margin=False, noise=0.2, bias_variance=4.0, prior_variance=1.0)
+    options = OnlineSettings(
+        skew_margin=False, noise=0.2, bias_variance=4.0, prior_variance=1.0, label_offset=0.0
+    )
     y, x = np.array([1, 0, 0]), 0.9
     state = OnlineState(1, 3, settings=options)
     state.update(np.array([[x]]), y[None].astype(np.int8))
@@ -111,6 +118,34 @@ def test_coupled_labels_come_close_to_the_true_posterior():
     np.testing.assert_allclose(state.mean[0], first, atol=0.02)
     second = (of_bias * (likelihood * prior * w[:, None] ** 2).sum(axis=1) / evidence).sum(axis=1)
     np.testing.assert_allclose(state.variance[0], second - first**2, rtol=0.03)
+
+
+@pytest.mark.parametrize("forgetting", [0.0, 0.01])
+def test_offsets_are_the_weights_of_a_constant_column(forgetting):
+    X, Y = stream(n=400)
+    state = OnlineState(30, 5, settings=OnlineSettings(label_offset=0.7, forgetting=forgetting))
+    state.update(X, Y)
+    column = sp.csr_matrix(np.full((400, 1), 0.7))
+    by_hand = OnlineState(31, 5, settings=OnlineSettings(label_offset=0.0, forgetting=forgetting))
+    by_hand.update(sp.hstack([X, column]).tocsr(), Y)
+    np.testing.assert_allclose(state.mean, by_hand.mean[:30], atol=1e-4)
+    np.testing.assert_allclose(state.offset_mean, 0.7 * by_hand.mean[30], atol=1e-4)
+    np.testing.assert_allclose(state.offset_variance, 0.49 * by_hand.variance[30], rtol=1e-3)
+    assert not by_hand.offset_mean.any()
+    with_column = sp.hstack([X, column]).tocsr()
+    np.testing.assert_allclose(state.scores(X), by_hand.scores(with_column), atol=1e-4)
+
+
+def test_labels_with_biases_of_their_own_have_no_offset():
+    X, Y = stream()
+    learned_with = [
+        OnlineState(30, 5, settings=OnlineSettings(coupled=False, label_offset=offset))
+        for offset in (0.0, 3.0)
+    ]
+    for state in learned_with:
+        state.update(X, Y)
+    np.testing.assert_array_equal(learned_with[0].mean, learned_with[1].mean)
+    assert not learned_with[1].offset_variance.any()
 
 
 @each

@@ -19,18 +19,33 @@ class Reference:
     n_labels: int
     settings: OnlineSettings
     n_rows: int = 0
-    mean: np.ndarray = field(init=False)
-    variance: np.ndarray = field(init=False)
+    # Of the weights, the constant feature's first.
+    all_mean: np.ndarray = field(init=False)
+    all_variance: np.ndarray = field(init=False)
 
     def __post_init__(self):
-        shape = (self.n_features, self.n_labels)
+        shape = (1 + self.n_features, self.n_labels)
         n_biases = 1 if self.settings.coupled else self.n_labels
-        self.mean, self.variance = np.zeros(shape), np.full(shape, self.settings.prior_variance)
+        self.all_mean = np.zeros(shape)
+        self.all_variance = np.full(shape, self.settings.prior_variance)
         self.bias = np.zeros(n_biases)
         self.bias_variance = np.full(n_biases, self.settings.bias_variance)
         self.positives, self.observed = np.zeros(self.n_labels), np.zeros(self.n_labels)
 
+    @property
+    def mean(self):
+        return self.all_mean[1:]
+
+    @property
+    def variance(self):
+        return self.all_variance[1:]
+
+    def _with_constant(self, X):
+        constant = self.settings.label_offset if self.settings.coupled else 0.0
+        return np.insert(X, 0, constant, axis=-1)
+
     def update(self, x, y):
+        x = self._with_constant(x)
         self._forget()
         known, sign = y >= 0, np.where(y == 1, 1.0, -1.0)
         self.positives += y == 1
@@ -40,7 +55,7 @@ class Reference:
             with np.errstate(divide="ignore", invalid="ignore"):
                 skewed = np.log(np.e + (self.observed - self.positives) / self.positives)
             margin = np.where(y == 1, margin * skewed, margin)
-        m, v = x @ self.mean, x**2 @ self.variance + self.settings.noise**2
+        m, v = x @ self.all_mean, x**2 @ self.all_variance + self.settings.noise**2
         if self.settings.coupled:
             pull, certainty = self._agree(m, v, sign, margin, known)
         else:
@@ -50,14 +65,14 @@ class Reference:
             certainty = np.where(known, (1 - kept) / total, 0.0)
             self.bias = self.bias - self.bias_variance * pull
             self.bias_variance = self.bias_variance * (1 - self.bias_variance * certainty)
-        self.mean += self.variance * x[:, None] * pull
-        self.variance -= self.variance**2 * x[:, None] ** 2 * certainty
+        self.all_mean += self.all_variance * x[:, None] * pull
+        self.all_variance -= self.all_variance**2 * x[:, None] ** 2 * certainty
         self.n_rows += 1
 
     def _forget(self):
         keep = 1 - self.settings.forgetting
         for name, prior in (
-            ("variance", self.settings.prior_variance),
+            ("all_variance", self.settings.prior_variance),
             ("bias_variance", self.settings.bias_variance),
         ):
             evidence = 1 / getattr(self, name) - 1 / prior
@@ -98,8 +113,9 @@ class Reference:
         return shift, 1 - shift**2 - (t * right + u * wrong)
 
     def probabilities(self, X):
-        scale = np.sqrt(self.bias_variance + X**2 @ self.variance)
-        return ndtr((X @ self.mean - self.bias) / scale)
+        X = self._with_constant(X)
+        scale = np.sqrt(self.bias_variance + X**2 @ self.all_variance)
+        return ndtr((X @ self.all_mean - self.bias) / scale)
 
 
 def _log(p):

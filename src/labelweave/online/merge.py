@@ -96,7 +96,7 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
     known = [_grown(state, start) for state in states]
     merged = start.copy()
     for number, panel in enumerate(merged._panels.views()):
-        for first in range(0, start.n_features, _TILE):
+        for first in range(0, len(panel), _TILE):
             tile = slice(first, first + _TILE)
             panel[tile, 0], panel[tile, 1] = _combined(
                 [state.panel_moments(number, tile) for state in known],

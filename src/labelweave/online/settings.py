@@ -27,6 +27,8 @@ class OnlineSettings:
         Standard deviation of the noise on a score.
     prior_variance, bias_variance : float
         Prior variances of a weight and of a bias.
+    label_offset : float
+        Value of a constant feature that coupled labels have beside their common bias; 0: none.
     flip_probability : float
         How often a label is recorded wrongly, below one half.
     forgetting : float
@@ -48,6 +50,7 @@ class OnlineSettings:
     noise: float = 0.25
     prior_variance: float = 0.1
     bias_variance: float = 1e4
+    label_offset: float = 0.5
     flip_probability: float = 0.0
     forgetting: float = 0.0
 
@@ -61,6 +64,7 @@ class OnlineSettings:
         # Variances are kept in float32, and their squares are needed.
         _check_number("prior_variance", self.prior_variance, 1e-15, 1e15)
         _check_number("bias_variance", self.bias_variance, 1e-15, 1e15)
+        _check_number("label_offset", self.label_offset, 0.0, 1e10)
         _check_number("flip_probability", self.flip_probability, 0.0, 0.499)
         _check_number("forgetting", self.forgetting, 0.0, 0.999)
 

@@ -87,9 +87,9 @@ class OnlineState:
                 f"a state can only grow: it has {self.n_features} features and {self.n_labels} "
                 f"labels; got n_features={wanted}, n_labels={labels}"
             )
-        self._panels.grow(wanted, labels)
-        if wanted > len(self._current):
-            room = max(wanted, len(self._current) * 3 // 2)
+        self._panels.grow(1 + wanted, labels)  # the constant feature comes first
+        if wanted >= len(self._current):
+            room = max(1 + wanted, len(self._current) * 3 // 2)
             self._current = np.append(
                 self._current, np.zeros(room - len(self._current), dtype=np.int64)
             )
@@ -115,17 +115,37 @@ class OnlineState:
         return self._weights(1)
 
     def _weights(self, moment: int) -> Weights:
-        weights = np.empty((self.n_features, self.n_labels), dtype=np.float32)
-        for number, labels in enumerate(panel_slices(self.n_labels)):
-            weights[:, labels] = self.panel_moments(number)[moment]
-        return weights
+        return self._all_weights(moment)[1:]
+
+    def _all_weights(self, moment: int, rows: slice = slice(None)) -> Weights:
+        parts = range(len(panel_slices(self.n_labels)))
+        none = np.empty((len(self._stored_current[rows]), 0), dtype=np.float32)
+        return np.hstack([none, *(self.panel_moments(part, rows)[moment] for part in parts)])
+
+    @property
+    def offset_mean(self) -> Floats:
+        """Mean of what the score of each label has added to it, whatever the row, (L,)."""
+        return self._all_weights(0, slice(1))[0] * np.float64(self._offset)
+
+    @property
+    def offset_variance(self) -> Floats:
+        """Variance of it, (L,)."""
+        return self._all_weights(1, slice(1))[0] * np.float64(self._offset) ** 2
+
+    @property
+    def _offset(self) -> float:
+        return self.settings.label_offset if self.settings.coupled else 0.0
+
+    @property
+    def _stored_current(self) -> NDArray[np.int64]:
+        return self._current[: self._panels.n_features]
 
     def panel_moments(self, number: int, rows: slice = slice(None)) -> tuple[Weights, Weights]:
-        """Return mean and variance of the weights of one panel and some features."""
+        """Return mean and variance of the weights of one panel, the first row the offsets'."""
         panel = self._panels.views()[number][rows]
         mean, variance = panel[:, 0], panel[:, 1]
         if self.settings.forgetting:
-            elapsed = self.n_rows - self._current[: self.n_features][rows, None]
+            elapsed = self.n_rows - self._stored_current[rows, None]
             keeping = np.exp(elapsed * np.log1p(-self.settings.forgetting)).astype(np.float32)
             prior = np.float32(self.settings.prior_variance)
             variance = prior * variance / (variance + keeping * (prior - variance))
@@ -169,7 +189,7 @@ class OnlineState:
                 self.n_rows = bound.n_rows
 
     def moments(self, X: Any, n_threads: int = 1) -> tuple[Floats, Floats]:
-        """Return mean and variance of every label's score ⟨w, x⟩, (n, L) each."""
+        """Return mean and variance of every label's score, offset + ⟨w, x⟩, (n, L) each."""
         mean = np.empty((X.shape[0], self.n_labels))
         variance = np.empty_like(mean)
         for begin, end, rows in self._batches(X):
@@ -177,7 +197,7 @@ class OnlineState:
         return mean, variance
 
     def scores(self, X: Any, n_threads: int = 1) -> Floats:
-        """Return the probability of every label, (n, L): that ⟨w, x⟩ exceeds the bias."""
+        """Return the probability of every label, (n, L): that its score exceeds the bias."""
         mean, variance = self.moments(X, n_threads)
         scale = np.sqrt(self.bias_variance + variance)
         # Rounding must not make anything certain: a posterior never is.
@@ -186,7 +206,7 @@ class OnlineState:
     def sample_scores(
         self, X: Any, n_samples: int, seed: int, n_threads: int = 1
     ) -> NDArray[np.bool_]:
-        """Return whether ⟨w, x⟩ exceeds the bias in models drawn from the posterior, (S, n, L).
+        """Return whether scores exceed the bias in models drawn from the posterior, (S, n, L).
 
         A model is drawn by its number and `seed`: all calls meet the same ones, so that X may come
         in batches. No drawn model is ever stored.
@@ -207,7 +227,7 @@ class OnlineState:
             f"panel_{number}": panel for number, panel in enumerate(self._panels.views())
         }
         arrays |= {
-            "current": self._current[: self.n_features],
+            "current": self._stored_current,
             "bias_mean": self._bias_mean,
             "bias_variance": self._bias_variance,
             "positives": self.positives,
@@ -219,7 +239,7 @@ class OnlineState:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
         """Return the state that `to_arrays` described, as a copy."""
-        sizes = len(arrays["current"]), len(arrays["positives"])
+        sizes = len(arrays["current"]) - 1, len(arrays["positives"])
         state = cls(*sizes, settings=OnlineSettings(**settings))
         for number, panel in enumerate(state._panels.views()):
             panel[:] = arrays[f"panel_{number}"]
@@ -244,7 +264,7 @@ class OnlineState:
     def _bound(self) -> native.OnlineModel:
         return native.OnlineModel(
             self._panels.bound(),
-            self._current[: self.n_features],
+            self._stored_current,
             self._bias_mean,
             self._bias_variance,
             self.positives,
