@@ -60,7 +60,7 @@ def linear_scores(x: Matrix, weights: Annotated[NDArray[numpy.float64], dict(sha
 class OnlineSettings:
     """How an online model learns; see OnlineState."""
 
-    def __init__(self, *, coupled: bool, skew_margin: bool, margin: float, noise: float, prior_variance: float, bias_variance: float, flip_probability: float, forgetting: float) -> None: ...
+    def __init__(self, *, coupled: bool, skew_margin: bool, margin: float, noise: float, prior_variance: float, bias_variance: float, label_offset: float, flip_probability: float, forgetting: float) -> None: ...
 
 class OnlinePace:
     """What was found out about whether threads are worth it."""

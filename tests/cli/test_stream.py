@@ -107,7 +107,7 @@ def test_the_four_variants_take_part_in_a_comparison(run, rows, tmp_path):
 def test_killed_commands(tmp_path):
     """Kill -9 the command itself, whatever it does; tests/online kills the learner more often."""
     rows = tmp_path / "toy.svm"
-    rows.write_text("".join(make_text(n=3000, L=40, D=300, seed=s) for s in range(4)))
+    rows.write_text("".join(make_text(n=3000, L=40, D=300, seed=s) for s in range(16)))
 
     def start(model):
         words = [sys.executable, "-m", "labelweave", "stream", rows, "--out", model]

@@ -60,7 +60,7 @@ def test_drawn_models_are_the_same_for_all_batches_and_threads(learned, kind):
 
 def test_weights_are_drawn_from_independent_normal_distributions():
     """One feature a row shows one weight: its sign against a bias that is all but known."""
-    state = OnlineState(400, 8, settings=OnlineSettings(bias_variance=1e-15))
+    state = OnlineState(400, 8, settings=OnlineSettings(bias_variance=1e-15, label_offset=0.0))
     X = sp.identity(400, format="csr")
     above = state.sample_scores(X, 200, seed=5)  # weights are N(0, 1), the bias 0
     assert above.mean() == pytest.approx(0.5, abs=3 / np.sqrt(above.size))

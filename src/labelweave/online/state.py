@@ -50,7 +50,7 @@ class OnlineState:
     >>> for _ in range(4):
     ...     state.update(X, Y)
     >>> state.scores(X)[:, 0].round(2).tolist()
-    [0.86, 0.01]
+    [0.77, 0.02]
 
     A feature or a label that comes later starts from the prior:
 
@@ -125,12 +125,12 @@ class OnlineState:
     @property
     def offset_mean(self) -> Floats:
         """Mean of what the score of each label has added to it, whatever the row, (L,)."""
-        return self._all_weights(0, slice(1))[0] * np.float64(self._offset)
+        return np.multiply(self._offset, self._all_weights(0, slice(1))[0], dtype=np.float64)
 
     @property
     def offset_variance(self) -> Floats:
         """Variance of it, (L,)."""
-        return self._all_weights(1, slice(1))[0] * np.float64(self._offset) ** 2
+        return np.multiply(self._offset**2, self._all_weights(1, slice(1))[0], dtype=np.float64)
 
     @property
     def _offset(self) -> float:
