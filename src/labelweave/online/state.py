@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, issparse
 from scipy.special import ndtr
 
 from labelweave._core import native
+from labelweave.online.csr import csr_batches
 from labelweave.online.panels import WeightPanels, Weights, panel_slices
 from labelweave.online.settings import OnlineSettings
 
 Floats = NDArray[np.float64]
-CsrArrays = tuple[NDArray[np.int64], NDArray[np.int32], Floats]
-# Entries of a dense X that are turned into CSR at a time.
-_DENSE_ENTRIES = 1 << 22
 _TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
 
 
@@ -125,12 +122,14 @@ class OnlineState:
     @property
     def offset_mean(self) -> Floats:
         """Mean of what the score of each label has added to it, whatever the row, (L,)."""
-        return np.multiply(self._offset, self._all_weights(0, slice(1))[0], dtype=np.float64)
+        mean: Floats = self._all_weights(0, slice(1))[0] * np.float64(self._offset)
+        return mean
 
     @property
     def offset_variance(self) -> Floats:
         """Variance of it, (L,)."""
-        return np.multiply(self._offset**2, self._all_weights(1, slice(1))[0], dtype=np.float64)
+        variance: Floats = self._all_weights(1, slice(1))[0] * np.float64(self._offset**2)
+        return variance
 
     @property
     def _offset(self) -> float:
@@ -181,7 +180,7 @@ class OnlineState:
             )
         if self.n_labels == 0:
             raise ValueError("there are no labels to learn: call grow(n_labels=...) first")
-        for begin, end, rows in self._batches(X):
+        for begin, end, rows in csr_batches(X, self.n_features):
             bound = self._bound()
             try:
                 bound.update(*rows, labels[begin:end], self._pace, n_threads)
@@ -192,7 +191,7 @@ class OnlineState:
         """Return mean and variance of every label's score, offset + ⟨w, x⟩, (n, L) each."""
         mean = np.empty((X.shape[0], self.n_labels))
         variance = np.empty_like(mean)
-        for begin, end, rows in self._batches(X):
+        for begin, end, rows in csr_batches(X, self.n_features):
             self._bound().moments(*rows, mean[begin:end], variance[begin:end], n_threads)
         return mean, variance
 
@@ -212,7 +211,7 @@ class OnlineState:
         in batches. No drawn model is ever stored.
         """
         above = np.empty((n_samples, X.shape[0], self.n_labels), dtype=np.int8)
-        for begin, end, rows in self._batches(X):
+        for begin, end, rows in csr_batches(X, self.n_features):
             part = np.empty((n_samples, end - begin, self.n_labels), dtype=np.int8)
             self._bound().samples(*rows, seed, part, n_threads)
             above[:, begin:end] = part
@@ -272,37 +271,6 @@ class OnlineState:
             self.n_rows,
             self.settings.native(),
         )
-
-    def _batches(self, X: Any) -> Iterator[tuple[int, int, CsrArrays]]:
-        """Rows of X as CSR arrays; a dense X comes in parts, so that no copy of all is made."""
-        if X.ndim != 2 or X.shape[1] > self.n_features:
-            raise ValueError(
-                f"X must have at most {self.n_features} columns, one for each feature; got shape "
-                f"{X.shape}. `grow` adds features"
-            )
-        n_rows, n_columns = X.shape
-        if issparse(X):
-            yield 0, n_rows, _csr_arrays(X)
-            return
-        step = max(1, _DENSE_ENTRIES // max(1, n_columns))
-        for begin in range(0, n_rows, step):
-            end = min(n_rows, begin + step)
-            yield begin, end, _csr_arrays(csr_matrix(X[begin:end]))
-
-
-def _csr_arrays(X: Any) -> CsrArrays:
-    X = X.tocsr()
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    values = np.ascontiguousarray(X.data, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("X contains NaN or infinity: remove or replace such entries")
-    return (
-        np.ascontiguousarray(X.indptr, dtype=np.int64),
-        np.ascontiguousarray(X.indices, dtype=np.int32),
-        values,
-    )
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:
