@@ -14,10 +14,10 @@ class Pace {
     std::size_t choose(std::size_t n_threads) {
         if (n_threads != n_threads_) *this = Pace();
         n_threads_ = n_threads;
-        together_ = cost_[1] <= cost_[0];
-        const std::size_t turn = ++n_chunks_ % kTrial;
-        if (turn == 2) together_ = !together_;
-        trying_ = n_threads > 1 && (turn == 2 || n_chunks_ == 1);
+        ++n_chunks_;
+        // By turns in the beginning, for early work is slower: memory that is met for the first time has to be made.
+        trying_ = n_threads > 1 && (n_chunks_ <= kFirstTrials || n_chunks_ % kTrial == 0);
+        together_ = n_threads > 1 && (n_chunks_ <= kFirstTrials ? n_chunks_ % 2 == 1 : trying_ != (cost_[1] <= cost_[0]));
         return together_ ? n_threads : 1;
     }
 
@@ -25,13 +25,15 @@ class Pace {
 
     // What the chunk took.
     void record(std::chrono::steady_clock::duration time, std::size_t work) {
+        if (n_chunks_ == 1) return;  // too early to tell
         const double cost = std::chrono::duration<double>(time).count() / static_cast<double>(work);
         double& known = cost_[together_];
-        known = known == 0.0 ? cost : 0.5 * (known + cost);
+        // Other programs only ever make it slower: a short disturbance is not to count for much.
+        known = known == 0.0 || cost < known ? cost : 0.75 * known + 0.25 * cost;
     }
 
   private:
-    static constexpr std::size_t kTrial = 16;
+    static constexpr std::size_t kFirstTrials = 5, kTrial = 6;
     std::size_t n_threads_ = 1, n_chunks_ = 0;
     bool together_ = true, trying_ = false;
     double cost_[2] = {0.0, 0.0};  // seconds a unit of work alone and together; 0: not tried yet
