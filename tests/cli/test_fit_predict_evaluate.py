@@ -102,7 +102,20 @@ def test_sparse_text_need_not_show_all_features_and_labels(run, tmp_path):
     part.write_text("7 1:1\n")
     result = run("evaluate", path, part)
     assert result.exit_code == 2
-    assert "are not those of MODEL" in result.stderr
+    assert "the model does not know 1 of the labels: 7" in result.stderr
+
+
+def test_sparse_text_that_counts_from_zero(run, tmp_path):
+    data, path, part = tmp_path / "data.svm", tmp_path / "model.skops", tmp_path / "part.svm"
+    lines = ["0,2 0:0.5 2:1", "1 1:2", "0,1 0:1 1:1", "2 2:4"]
+    data.write_text("\n".join(lines) + "\n")
+    brute = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=1, algorithm='brute')"
+    assert run("fit", data, "-m", brute, "--model", path).exit_code == 0
+    part.write_text(lines[1] + "\n")
+    assert "--zero-based says otherwise" in run("predict", path, part).stderr
+    for command in ("predict", "evaluate"):
+        assert run(command, path, part, "--zero-based").exit_code == 0
+    assert run("predict", path, part, "--zero-based").stdout.splitlines()[1] == "0,1,0"
 
 
 def test_evaluate(run, table, model, tmp_path):

@@ -27,6 +27,7 @@ from labelweave.cli.options import (
     MetricsOption,
     ModelArgument,
     TrustOption,
+    ZeroBasedOption,
 )
 
 
@@ -35,6 +36,7 @@ def evaluate(
     dataset: DatasetArgument,
     metrics: MetricsOption = None,
     labels: LabelsOption = None,
+    zero_based: ZeroBasedOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Keep the figures as JSON.")
     ] = None,
@@ -52,7 +54,7 @@ def evaluate(
     measures = chosen_metrics(metrics)
     fitted = load_model(model, trust)
     known_labels = labels or (label_names_of(fitted, 0) if table_kind(dataset) else None)
-    data = load_dataset(dataset, known_labels or None)
+    data = load_dataset(dataset, known_labels or None, zero_based=zero_based)
     features = dataset_features(fitted, data, "DATASET")
     truth = aligned_labels(fitted, data)
 

@@ -35,13 +35,18 @@ _COMPRESSED = {".gz", ".xz", ".bz2"}
 
 
 def load_dataset(
-    source: str, labels: str | Iterable[str] | None, *, name: str = "DATASET"
+    source: str,
+    labels: str | Iterable[str] | None,
+    *,
+    name: str = "DATASET",
+    zero_based: bool | None = None,
 ) -> Dataset:
     """Load the DATASET argument, or the argument of another name."""
     from labelweave import datasets
 
     with argument(name):
-        return datasets.load(source, labels=labels if isinstance(labels, str | None) else [*labels])
+        columns = labels if isinstance(labels, str | None) else [*labels]
+        return datasets.load(source, labels=columns, zero_based=zero_based)
 
 
 def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
@@ -89,11 +94,11 @@ def table_kind(path: str) -> str | None:
     return suffixes[-1] if suffixes and suffixes[-1] in _TABLES else None
 
 
-def read_features(model: Any, file: str, labels: str | None) -> Any:
+def read_features(model: Any, file: str, labels: str | None, zero_based: bool | None = None) -> Any:
     """Read the FILE argument: features for a model, with or without labels beside them."""
     kind = table_kind(file)
     if kind is None:
-        data = load_dataset(file, labels, name="FILE")
+        data = load_dataset(file, labels, name="FILE", zero_based=zero_based)
         return dataset_features(model, data, "FILE")
     import pandas as pd
 
@@ -135,14 +140,21 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
     if _is_sparse_text(data) and hasattr(model, "n_features_in_"):
         # Such text says what is not zero: the last features of the model may occur in no row.
         X, names = _with_columns(X, model.n_features_in_), names[: model.n_features_in_]
-        unknown = data.n_features - model.n_features_in_
-        if unknown > 0:
-            typer.echo(
-                f"{argument_name}: {unknown} features that the model has not seen are left out",
-                err=True,
-            )
+        _tell_of_features(argument_name, data.n_features - model.n_features_in_)
         names += tuple(f"x{j}" for j in range(len(names), model.n_features_in_))
     return aligned_features(model, X, names, argument_name)
+
+
+def _tell_of_features(argument_name: str, surplus: int) -> None:
+    """Say how the features of a text differ from the model's: it may be counted from elsewhere."""
+    if surplus > 0:
+        text = f"{surplus} features that the model has not seen are left out"
+    elif surplus < 0:
+        text = f"the last {-surplus} features of the model occur in no row"
+    else:
+        return
+    advice = "svmlight features count from 1 if there is no feature 0; --zero-based says otherwise"
+    typer.echo(f"{argument_name}: {text} ({advice})", err=True)
 
 
 def _is_sparse_text(data: Dataset) -> bool:
@@ -192,6 +204,11 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
         truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)
         truth[:, [names.index(name) for name in data.label_names]] = data.Y
         return truth
+    if _is_sparse_text(data) and (unknown := sorted(set(data.label_names) - set(names))):
+        raise BadInputError(
+            f"DATASET: the model does not know {len(unknown)} of the labels: "
+            f"{', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}"
+        )
     if missing or len(names) != data.n_labels:
         raise BadInputError(
             f"the labels of DATASET ({', '.join(data.label_names[:5])}...) are not those of MODEL "

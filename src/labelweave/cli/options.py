@@ -18,6 +18,7 @@ __all__ = [
     "Splits",
     "Test",
     "TrustOption",
+    "ZeroBasedOption",
     "scale_of",
 ]
 
@@ -73,6 +74,14 @@ SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of folds an
 TrustOption = Annotated[
     list[str] | None,
     typer.Option("--trust", help="A type in the model file to trust as well; can be repeated."),
+]
+ZeroBasedOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Whether the features of an svmlight file count from 0.",
+        show_default="from 0 if there is a feature 0",
+    ),
 ]
 
 

@@ -15,7 +15,7 @@ from labelweave.cli.inputs import (
     read_features,
     writable,
 )
-from labelweave.cli.options import LabelsOption, ModelArgument, TrustOption
+from labelweave.cli.options import LabelsOption, ModelArgument, TrustOption, ZeroBasedOption
 
 
 def predict(
@@ -31,6 +31,7 @@ def predict(
         bool, typer.Option("--proba", help="Write each label's probability instead of 0 or 1.")
     ] = False,
     labels: LabelsOption = None,
+    zero_based: ZeroBasedOption = None,
     trust: TrustOption = None,
 ) -> None:
     """Predict the labels of the rows of a file, one CSV line a row.
@@ -44,7 +45,7 @@ def predict(
     """  # noqa: D301
     writable(output, "--output")
     fitted = load_model(model, trust)
-    features = read_features(fitted, file, labels)
+    features = read_features(fitted, file, labels, zero_based)
 
     from labelweave.evaluation import labels_of, marginals_of
 

@@ -68,7 +68,8 @@ def stream(
     """Learn from a stream of rows, one pass, in bounded memory.
 
     Every batch is predicted before it is learned from, each label given to the share of its rows
-    that had the label so far; the F1 shown is that of these predictions. The state is kept in
+    that had the label so far (to rows where it is probable if that is fewer than two); the F1
+    shown is that of these predictions. The state is kept in
     MODEL.checkpoint every so many rows: after a kill or a power cut, the same command goes on from
     there (standard input has to bring the same rows again) and ends with the same model.
 
@@ -144,8 +145,8 @@ def _learn(learner: StreamLearner) -> None:
 def _figures(learner: StreamLearner, seconds: float) -> str:
     rows = learner.n_rows - learner.n_resumed
     parts = [f"{learner.n_rows:,} rows", f"{rows / max(seconds, 1e-9):,.0f} rows/s"]
-    if learner.score:
-        macro, micro = learner.quality.macro(), learner.quality.micro()
+    macro, micro = learner.quality.macro(), learner.quality.micro()
+    if learner.score and macro == macro:  # the first batch is not predicted: there was no model
         parts.append(f"prequential F1 macro {macro:.3f} micro {micro:.3f}")
     if learner.n_bad:
         parts.append(f"{learner.n_bad:,} bad lines")

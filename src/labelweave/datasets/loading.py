@@ -41,7 +41,9 @@ _FORMATS = {
 }
 
 
-def load(source: FilePath, labels: LabelSpec | None = None) -> Dataset:
+def load(
+    source: FilePath, labels: LabelSpec | None = None, *, zero_based: bool | None = None
+) -> Dataset:
     """Return a data set: one of the catalogue by its name, or the content of a file.
 
     Parameters
@@ -54,6 +56,9 @@ def load(source: FilePath, labels: LabelSpec | None = None) -> Dataset:
         Which columns of a file are labels: ``"first:6"``, ``"last:14"``, or names as ``"a,b,c"``
         or as a list. CSV and Parquet files need it, ARFF files can do without (see `read_arff`),
         the other formats have it built in.
+    zero_based : bool, optional
+        Whether the features of an svmlight file count from 0 (see `read_svmlight`); other sources
+        do not need it.
 
     Notes
     -----
@@ -68,7 +73,7 @@ def load(source: FilePath, labels: LabelSpec | None = None) -> Dataset:
     if not is_known(os.fspath(source)):
         known_format = _FORMATS.get(Path(plain_name(source)).suffix.lower())
         if known_format is not None:
-            return _load_file(source, known_format, labels)
+            return _load_file(source, known_format, labels, zero_based)
         if Path(source).exists():
             raise ValueError(
                 f"cannot tell the format of {shown(source)!r} from its ending; "
@@ -91,7 +96,9 @@ def catalogue() -> tuple[CatalogueEntry, ...]:
     return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
 
 
-def _load_file(path: FilePath, known_format: str, labels: LabelSpec | None) -> Dataset:
+def _load_file(
+    path: FilePath, known_format: str, labels: LabelSpec | None, zero_based: bool | None
+) -> Dataset:
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {shown(path)!r}")
     if known_format == "arff":
@@ -105,7 +112,9 @@ def _load_file(path: FilePath, known_format: str, labels: LabelSpec | None) -> D
         return read_csv(path, labels) if known_format == "csv" else read_parquet(path, labels)
     if labels is not None:
         raise ValueError(f"{shown(path)}: labels is not used here, this format marks its labels")
-    return read_xmc(path) if known_format == "xmc" else read_svmlight(path)
+    if known_format == "xmc":
+        return read_xmc(path)
+    return read_svmlight(path, zero_based=zero_based)
 
 
 def _place(entry: CatalogueEntry) -> str | None:

@@ -11,7 +11,9 @@ from labelweave.datasets.files import FilePath, data_name, read_text, shown
 from labelweave.datasets.xmc import check_label_matrix
 
 
-def read_svmlight(path: FilePath, n_labels: int | None = None) -> Dataset:
+def read_svmlight(
+    path: FilePath, n_labels: int | None = None, zero_based: bool | None = None
+) -> Dataset:
     r"""Read a multi-label svmlight (libsvm) file: ``label,label feature:value …`` a line.
 
     Parameters
@@ -21,6 +23,9 @@ def read_svmlight(path: FilePath, n_labels: int | None = None) -> Dataset:
     n_labels : int, optional
         The number of labels, which are then those from 0 to ``n_labels - 1``. If left out, the
         labels are those that occur, in ascending order.
+    zero_based : bool, optional
+        Whether features count from 0 instead of 1. If left out, they do so if there is a feature 0:
+        say it for a file that may show only some of the features.
 
     Returns
     -------
@@ -42,7 +47,9 @@ def read_svmlight(path: FilePath, n_labels: int | None = None) -> Dataset:
 
     source = shown(path)
     try:
-        X, label_sets = load_svmlight_file(io.BytesIO(read_text(path)), multilabel=True)
+        text = io.BytesIO(read_text(path))
+        base = "auto" if zero_based is None else zero_based
+        X, label_sets = load_svmlight_file(text, multilabel=True, zero_based=base)
     except (ValueError, OverflowError, IndexError) as error:
         raise ValueError(f"{source}: not a multi-label svmlight file: {error}") from error
     present = sorted({label for labels in label_sets for label in labels})
