@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
@@ -82,6 +82,7 @@ def test_where_the_frequency_says_nothing_the_score_decides():
 
 @given(rate=st.floats(0.01, 0.99), least=st.floats(0, 20))
 def test_frequencies_are_matched_from_the_least_number_of_rows_on(rate, least):
+    assume(abs(min(rate, 1 - rate) * 30 - least) > 1e-6)
     scores = np.random.default_rng(0).uniform(size=(30, 1))
     labels = CardinalityMatching(rates=[rate], least_rows=least).label(scores)
     if min(rate, 1 - rate) * 30 < least:
@@ -90,10 +91,18 @@ def test_frequencies_are_matched_from_the_least_number_of_rows_on(rate, least):
         assert abs(labels.sum() - rate * 30) <= 0.5
 
 
-@pytest.mark.parametrize("least", [-1, np.nan])
-def test_a_bad_least_number_of_rows(least):
-    with pytest.raises(ValueError, match="least_rows must be 0 or more"):
-        CardinalityMatching(least_rows=least)
+def test_a_rate_that_was_rounded_still_means_two_rows():
+    scores = np.linspace(0, 0.4, 49)[:, None]
+    assert CardinalityMatching(rates=[2 / 49]).label(scores).sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("least_rows", v) for v in (-1, np.nan, "x", None)] + [("fallback", v) for v in (np.nan, "x")],
+)
+def test_bad_parameters_of_matching(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a number"):
+        CardinalityMatching(**{name: value})
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -114,3 +115,35 @@ def test_what_cannot_be_merged():
         merge(model, other)
     with pytest.raises(NotFittedError):
         merge(BayesianOnlineClassifier())
+
+
+def test_merged_models_keep_classes_and_names():
+    X, Y = stream(n=80, n_features=4)
+    frame = pd.DataFrame(X.toarray(), columns=list("abcd"))
+    y = np.array(["no", "yes"])[Y[:, 0]]
+    halves = [
+        BayesianOnlineClassifier().partial_fit(frame[part], y[part], classes=["no", "yes"])
+        for part in (slice(0, 40), slice(40, 80))
+    ]
+    merged = merge(*halves)
+    assert set(merged.predict(frame)) <= {"no", "yes"}
+    assert merged.predict_proba(frame).shape == (80, 2)
+    assert list(merged.feature_names_in_) == list("abcd")
+
+
+def test_models_of_other_classes_or_features_are_not_merged():
+    X, Y = stream(n=40, n_features=3)
+    frame = pd.DataFrame(X.toarray(), columns=list("abc"))
+    y = np.array(["no", "yes"])[Y[:, 0]]
+
+    def learned(features, labels):
+        return BayesianOnlineClassifier().partial_fit(features, labels)
+
+    with pytest.raises(ValueError, match="the same classes"):
+        merge(learned(X, y), learned(X, np.char.add(y, "!")))
+    with pytest.raises(ValueError, match="the same classes"):
+        merge(learned(X, y), learned(X, Y))
+    with pytest.raises(ValueError, match="the same features"):
+        merge(learned(frame, Y), learned(frame[list("cba")], Y))
+    with pytest.raises(NotFittedError):
+        merge(learned(X, Y), prior=BayesianOnlineClassifier())

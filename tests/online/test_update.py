@@ -307,3 +307,11 @@ def test_bad_input_is_named():
     }.items():
         with pytest.raises(ValueError, match=f"{name} must be"):
             OnlineSettings(**{name: value})
+
+
+@pytest.mark.parametrize("wrong", [0.5, 256, 2, -2, np.nan])
+def test_labels_that_are_none(wrong):
+    state = OnlineState(2, 1)
+    with pytest.raises(ValueError, match="Y must be 0 or 1"):
+        state.update(np.eye(2), np.array([[1.0], [wrong]]))
+    assert state.n_rows == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -58,8 +59,11 @@ class CardinalityMatching(Labelling):
 
     def __post_init__(self) -> None:
         """Check what can be checked before there are scores."""
-        if not self.least_rows >= 0:
-            raise ValueError(f"least_rows must be 0 or more; got {self.least_rows!r}")
+        if not isinstance(self.least_rows, Real) or not self.least_rows >= 0:
+            raise ValueError(f"least_rows must be a number, 0 or more; got {self.least_rows!r}")
+        known = isinstance(self.fallback, Real) and self.fallback == self.fallback
+        if self.fallback is not None and not known:
+            raise ValueError(f"fallback must be a number or None; got {self.fallback!r}")
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
@@ -91,7 +95,8 @@ class CardinalityMatching(Labelling):
 
     def _match(self, descending: Floats, rate: float) -> float:
         expected = rate * len(descending)
-        too_few = min(expected, len(descending) - expected) < self.least_rows
+        # Rates are quotients: exactly two rows may come out as a little less.
+        too_few = min(expected, len(descending) - expected) < self.least_rows * (1 - 1e-9)
         if too_few and 0 < rate < 1 and self.fallback is not None:
             return float(self.fallback)
         if rate == 1:  # an empty test set has no cut that tells all from none

@@ -60,9 +60,10 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         rows with the label to rows without it so far: the rarer, the more an example counts.
     labelling : str, Labelling or None, default="cmn"
         How `predict` labels its rows, taken together as one test set: "cmn" gives each label to
-        the share of rows that had it in training, "sample" and "expected_f" choose thresholds that
-        maximise the expected F1, "fixed" uses 0.5 throughout (see `labelweave.decision`). None
-        labels every row for itself, by `decision`.
+        the share of rows that had it in training (by its probability where that is fewer than two
+        rows), "sample" and "expected_f" choose thresholds that maximise the expected F1, "fixed"
+        uses 0.5 throughout (see `labelweave.decision`). None labels every row for itself, by
+        `decision`.
     decision : {"subset", "hamming"} or callable, default="hamming"
         The loss `predict` decides for if `labelling` is None.
     flip_probability : float, default=0.0

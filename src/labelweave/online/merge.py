@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,14 +51,43 @@ def merge(
     """
     if not models:
         raise ValueError("there is nothing to merge: pass at least one model")
-    for model in models:
+    together = models if prior is None else (*models, prior)
+    for model in together:
         check_is_fitted(model)
-        if model._encoding.names != models[0]._encoding.names:
-            raise ValueError("models that are merged must have the same labels")
-    states = [model.state_ for model in models]
+    widest = max(together, key=lambda model: model.state_.n_labels)
+    longest = max(together, key=lambda model: model.state_.n_features)
+    for model in together:
+        _check_same_labels(model, widest)
+        if not _agree(_feature_names(model), _feature_names(longest)):
+            raise ValueError("models that are merged must have the same features in the same order")
     merged = type(models[0])(**models[0].get_params(deep=False))
+    states = [model.state_ for model in models]
     state = merge_states(states, None if prior is None else prior.state_)
-    return merged.adopt(state, models[0]._encoding.names)
+    merged.adopt(state, widest._encoding.names)
+    merged._learned(state, widest._encoding, models[0]._draws)
+    if (names := _feature_names(longest)) is not None:
+        merged.feature_names_in_ = names
+    return merged
+
+
+def _check_same_labels(model: BayesianOnlineClassifier, other: BayesianOnlineClassifier) -> None:
+    mine, others = model._encoding, other._encoding
+    same_classes = mine.single == others.single and _agree(mine.classes, others.classes)
+    if not same_classes or (mine.single and len(mine.classes) != len(others.classes)):
+        raise ValueError("models that are merged must have the same classes")
+    if not _agree(mine.names, others.names):
+        raise ValueError("models that are merged must have the same labels")
+
+
+def _feature_names(model: BayesianOnlineClassifier) -> Any:
+    return getattr(model, "feature_names_in_", None)
+
+
+def _agree(part: Any, whole: Any) -> bool:
+    """Whether both are unknown, or `part` is how `whole` begins."""
+    if part is None or whole is None:
+        return part is whole
+    return np.array_equal(np.asarray(part), np.asarray(whole)[: len(part)])
 
 
 def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None) -> OnlineState:

@@ -70,7 +70,8 @@ class OnlineSettings:
 
     def as_dict(self) -> dict[str, bool | float]:
         """Plain values, for a checkpoint."""
-        return {k: bool(v) if isinstance(v, np.bool_) else v for k, v in asdict(self).items()}
+        flags = ("coupled", "skew_margin")
+        return {k: bool(v) if k in flags else float(v) for k, v in asdict(self).items()}
 
     def native(self) -> native.OnlineSettings:
         """Return what the kernels read."""

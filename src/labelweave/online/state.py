@@ -172,7 +172,7 @@ class OnlineState:
 
     def update(self, X: Any, Y: NDArray[Any], n_threads: int = 1) -> None:
         """Learn from the rows of X (array or sparse) and Y (0, 1, or -1 for unknown) in turn."""
-        labels = np.ascontiguousarray(Y, dtype=np.int8)
+        labels = _label_matrix(Y)
         if labels.shape != (X.shape[0], self.n_labels):
             raise ValueError(
                 f"Y must have one row for each row of X and one column for each of the "
@@ -271,6 +271,15 @@ class OnlineState:
             self.n_rows,
             self.settings.native(),
         )
+
+
+def _label_matrix(Y: NDArray[Any]) -> NDArray[np.int8]:
+    with np.errstate(invalid="ignore"):
+        labels = np.ascontiguousarray(Y, dtype=np.int8)
+    as_given = labels is Y or np.array_equal(labels, Y)
+    if labels.size and not (as_given and labels.min() >= -1 and labels.max() <= 1):
+        raise ValueError("Y must be 0 or 1, or -1 where it is not known whether a label applies")
+    return labels
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:
