@@ -48,6 +48,8 @@ void store_labels(const OnlineModel& model, const OnlineSettings& settings, std:
     }
 }
 
+using Steady = std::chrono::steady_clock;
+
 // One thread's labels, blocks [first, last), through a chunk of rows.
 struct Share {
     const OnlineModel& model;
@@ -55,18 +57,23 @@ struct Share {
     const PreparedRows& rows;
     Exchange& exchange;
     std::size_t member, first, last;
-    std::uint64_t turn = 0;  // rounds so far, over all rows
-    std::vector<Natural> sums = std::vector<Natural>(last - first);
+    std::size_t flag;           // among all numbers that are told, the one that says whether to stop after the row
+    Steady::time_point finish;  // when the first member gives up, since the others are kept from running
+    std::uint64_t turn = 0;     // rounds so far, over all rows
+    bool stop = false;
+    std::vector<Natural> sums = std::vector<Natural>(last - first + 1);
     // All its own: a line that another core writes beside it would keep being fetched away.
     Workspace work{model};
 
-    void learn(const std::int8_t* labels) {
+    // Returns how many rows were learned from: the same for all members.
+    std::size_t learn(const std::int8_t* labels) {
         const auto prior = static_cast<float>(settings.prior_variance);
         const std::size_t begin = first * kBlock, end = std::min(last * kBlock, model.n_labels);
         load_labels(model, settings, begin, end, work);
         double mean = 0.0, variance = 1.0;  // of the one bias that coupled labels share
         if (settings.coupled) mean = model.bias_mean[0], variance = model.bias_variance[0];
-        for (std::size_t row = 0; row < rows.size(); ++row) {
+        std::size_t row = 0;
+        for (; row < rows.size() && !stop; ++row) {
             read_labels(settings, labels + row * model.n_labels, model.n_labels, first, last, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
             if (settings.coupled)
@@ -80,6 +87,7 @@ struct Share {
             model.bias_mean[0] = mean;
             model.bias_variance[0] = variance;
         }
+        return row;
     }
 
     // Rounds of messages until the bias is settled; all threads see the same sums and stop together.
@@ -95,10 +103,16 @@ struct Share {
         for (int round = 0; round < kMostRounds; ++round) {
             exchange.get_ready(member, ++turn);
             answer_together(settings, prior, bias, first, last, sums.data(), work);
+            if (member == 0) sums.back() = {Steady::now() > finish ? 1.0 : 0.0, 0.0};
             exchange.tell(member, turn, sums.data());
             const Natural before = bias;
             bias = prior;
+            std::size_t heard = 0;
             exchange.hear(turn, [&](const Natural& told) {  // always in the order of the labels
+                if (heard++ == flag) {
+                    stop = told.precision != 0.0;
+                    return;
+                }
                 bias.precision += told.precision;
                 bias.weighted_mean += told.weighted_mean;
             });
@@ -139,17 +153,26 @@ std::vector<std::size_t> share_panels(const OnlineModel& model, std::size_t n_me
     return edges;
 }
 
-void learn_chunk(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows,
-                 const std::int8_t* labels, std::size_t n_threads) {
+// Returns how many of the rows it came to until `finish`.
+std::size_t learn_chunk(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows,
+                        const std::int8_t* labels, std::size_t n_threads, Steady::time_point finish) {
     const std::vector<std::size_t> edges = share_panels(model, n_threads);
     const std::size_t n_members = edges.size() - 1;
     std::vector<std::size_t> counts;
-    for (std::size_t m = 0; m < n_members; ++m) counts.push_back(edges[m + 1] - edges[m]);
+    for (std::size_t m = 0; m < n_members; ++m) counts.push_back(edges[m + 1] - edges[m] + (m == 0));
     Exchange exchange(counts);
+    std::vector<std::size_t> done(n_members);
     // Members wait for each other, so each needs a thread of its own: one task for each of them.
     parallel_for(n_members, static_cast<int>(n_members), [&](std::size_t m) {
-        Share{model, settings, rows, exchange, m, edges[m], edges[m + 1]}.learn(labels);
+        done[m] = Share{model, settings, rows, exchange, m, edges[m], edges[m + 1], edges[1], finish}.learn(labels);
     });
+    return done[0];
+}
+
+// Rows that forget are prepared once: there is no stopping between them.
+Steady::time_point finish_of(const OnlineSettings& settings, const Pace& pace, std::size_t n_threads, std::size_t work) {
+    if (n_threads == 1 || settings.forgetting > 0.0) return Steady::time_point::max();
+    return Steady::now() + std::chrono::duration_cast<Steady::duration>(pace.patience(work));
 }
 
 }  // namespace
@@ -162,9 +185,12 @@ void online_update(OnlineModel& model, const OnlineSettings& settings, const Onl
         const std::size_t n_used = pace.choose(most);
         end = chunk_end(model, rows, begin, pace.trying() ? kTrialWork : kChunkWork);
         prepare(model, settings, rows, begin, end, Clock::learning, prepared);
-        const auto start = std::chrono::steady_clock::now();
-        learn_chunk(model, settings, prepared, labels + begin * model.n_labels, n_used);
-        pace.record(std::chrono::steady_clock::now() - start, prepared.feature.size() + prepared.size());
+        const auto start = Steady::now();
+        const auto finish = finish_of(settings, pace, n_used, prepared.feature.size() + prepared.size());
+        const std::size_t done =
+            learn_chunk(model, settings, prepared, labels + begin * model.n_labels, n_used, finish);
+        pace.record(Steady::now() - start, prepared.start[done] + done);
+        end = begin + done;
         model.n_rows += static_cast<std::int64_t>(end - begin);
         interrupt.check();
     }
