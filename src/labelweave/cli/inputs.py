@@ -198,18 +198,18 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
     import numpy as np
 
     names = label_names_of(model, data.n_labels)
-    missing = sorted(set(names) - set(data.label_names))
-    if _is_sparse_text(data) and set(data.label_names) < set(names):
-        # Labels that no row of the text has.
+    common = [name for name in data.label_names if name in set(names)]
+    unknown = [name for name in data.label_names if name not in set(names)]
+    if _is_sparse_text(data) and common:
+        # Such text says what is there: the model's other labels are on no row of it.
+        if unknown:
+            shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+            typer.echo(f"DATASET: labels the model does not know do not count: {shown}", err=True)
         truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)
-        truth[:, [names.index(name) for name in data.label_names]] = data.Y
+        columns = [data.label_names.index(name) for name in common]
+        truth[:, [names.index(name) for name in common]] = data.Y[:, columns]
         return truth
-    if _is_sparse_text(data) and (unknown := sorted(set(data.label_names) - set(names))):
-        raise BadInputError(
-            f"DATASET: the model does not know {len(unknown)} of the labels: "
-            f"{', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}"
-        )
-    if missing or len(names) != data.n_labels:
+    if unknown or len(names) != data.n_labels:
         raise BadInputError(
             f"the labels of DATASET ({', '.join(data.label_names[:5])}...) are not those of MODEL "
             f"({', '.join(names[:5])}...); name them with --labels"
