@@ -198,16 +198,16 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
     import numpy as np
 
     names = label_names_of(model, data.n_labels)
-    common = [name for name in data.label_names if name in set(names)]
-    unknown = [name for name in data.label_names if name not in set(names)]
-    if _is_sparse_text(data) and common:
+    column = {name: j for j, name in enumerate(names)}
+    unknown = [name for name in data.label_names if name not in column]
+    if _is_sparse_text(data) and len(unknown) < data.n_labels:
         # Such text says what is there: the model's other labels are on no row of it.
         if unknown:
             shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
             typer.echo(f"DATASET: labels the model does not know do not count: {shown}", err=True)
         truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)
-        columns = [data.label_names.index(name) for name in common]
-        truth[:, [names.index(name) for name in common]] = data.Y[:, columns]
+        known = [j for j, name in enumerate(data.label_names) if name in column]
+        truth[:, [column[data.label_names[j]] for j in known]] = data.Y[:, known]
         return truth
     if unknown or len(names) != data.n_labels:
         raise BadInputError(
