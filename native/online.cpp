@@ -90,6 +90,8 @@ struct Share {
         return row;
     }
 
+    bool late() const { return finish != Steady::time_point::max() && Steady::now() > finish; }
+
     // Rounds of messages until the bias is settled; all threads see the same sums and stop together.
     void agree(double& mean, double& variance) {
         double precision = 1.0 / variance;
@@ -103,7 +105,7 @@ struct Share {
         for (int round = 0; round < kMostRounds; ++round) {
             exchange.get_ready(member, ++turn);
             answer_together(settings, prior, bias, first, last, sums.data(), work);
-            if (member == 0) sums.back() = {Steady::now() > finish ? 1.0 : 0.0, 0.0};
+            if (member == 0) sums.back() = {late() ? 1.0 : 0.0, 0.0};
             exchange.tell(member, turn, sums.data());
             const Natural before = bias;
             bias = prior;
