@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 #include "links.hpp"
 #include "numerics.hpp"
 #include "parallel.hpp"

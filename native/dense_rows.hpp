@@ -3,25 +3,26 @@
 #pragma once
 
 #include "design.hpp"
+#include "simd/row_sums.hpp"
 
 namespace labelweave {
 
 inline std::size_t n_vectors_of(const Design& design) { return (design.n_features + kLanes - 1) / kLanes; }
 
-// A load that is made once and kept in a register, where the compiler would rather repeat it.
-LABELWEAVE_INLINE Lanes load_once(const Lanes* from) { return *static_cast<const volatile Lanes*>(from); }
+using Part = Lanes::Part;
 
-// The sums of eight vectors, as one vector.
-LABELWEAVE_INLINE Lanes sums_of(const Lanes* v) {
-    Lanes pairs[4], quads[2];
-    for (int k = 0; k < 4; ++k)
-        pairs[k] = __builtin_shufflevector(v[2 * k], v[2 * k + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
-                   __builtin_shufflevector(v[2 * k], v[2 * k + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-    for (int k = 0; k < 2; ++k)
-        quads[k] = __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
-                   __builtin_shufflevector(pairs[2 * k], pairs[2 * k + 1], 2, 3, 10, 11, 6, 7, 14, 15);
-    return __builtin_shufflevector(quads[0], quads[1], 0, 1, 2, 3, 8, 9, 10, 11) +
-           __builtin_shufflevector(quads[0], quads[1], 4, 5, 6, 7, 12, 13, 14, 15);
+// A load that is made once and kept in a register, where the compiler would rather repeat it.
+LABELWEAVE_INLINE Part load_once(const Part& from) { return *static_cast<const volatile Part*>(&from); }
+
+// An array of Lanes register by register.
+LABELWEAVE_INLINE const Part* registers_of(const Lanes* lanes) { return reinterpret_cast<const Part*>(lanes); }
+LABELWEAVE_INLINE Part* registers_of(Lanes* lanes) { return reinterpret_cast<Part*>(lanes); }
+
+// The largest power of two, times n, of sums that leave a quarter of the registers to other things.
+constexpr int tile_size(int n) {
+    int size = kLanes;
+    while (size > 1 && 4 * n * size > 3 * kRegisters) size /= 2;
+    return size;
 }
 
 // Eight rows of whole, aligned vectors, which the forward and the backward product read once for three vectors.
@@ -35,45 +36,81 @@ struct DenseRows {
     // a few lines with every step so that memory and arithmetic overlap.
     const char* ahead = nullptr;
 
+    template <int Lines>
     LABELWEAVE_INLINE static const char* fetch(const char* from) {
-        for (int line = 0; line < 3; ++line) __builtin_prefetch(from + 64 * line, 0, 2);
-        return from + 3 * 64;
+        for (int line = 0; line < Lines; ++line) __builtin_prefetch(from + 64 * line, 0, 2);
+        return from + Lines * 64;
     }
 
-    // u += X v for N lanes.
+    // sums[j][i] += x_i v_j for one register's share of the features. The smaller side stays in registers while the
+    // other one is read.
+    template <int N, int Rows>
+    LABELWEAVE_INLINE void multiply(int first_lane, const Lanes* row, std::size_t k, int p, Lanes (&sums)[N][Rows]) {
+        if constexpr (Rows <= N) {
+            Part x[Rows];
+            for (int i = 0; i < Rows; ++i) x[i] = load_once(row[i * n_vectors + k].part[p]);
+            for (int j = 0; j < N; ++j) {
+                const Part w = load_once(v[first_lane + j][k].part[p]);
+                for (int i = 0; i < Rows; ++i) sums[j][i].part[p] += x[i] * w;
+            }
+        } else {
+            for (int i = 0; i < Rows; ++i) {
+                const Part x = load_once(row[i * n_vectors + k].part[p]);
+                for (int j = 0; j < N; ++j) sums[j][i].part[p] += x * v[first_lane + j][k].part[p];
+            }
+        }
+    }
+
+    // u += X v for N lanes, as many rows at a time as there are registers for sums.
     template <int N>
     LABELWEAVE_INLINE void forward(int first_lane) {
-        Lanes sums[N][kLanes]{};
-        const char* next = ahead;
-        for (std::size_t k = 0; k < n_vectors; ++k) {
-            next = fetch(next);
-            for (int i = 0; i < kLanes; ++i) {
-                const Lanes x = load_once(rows + i * n_vectors + k);
-                for (int j = 0; j < N; ++j) sums[j][i] += x * v[first_lane + j][k];
+        constexpr int n_rows = tile_size(N * Lanes::kParts), n_lines = n_rows == kLanes ? 3 : 1;
+        Lanes totals[N][kLanes];
+        for (int first = 0; first < kLanes; first += n_rows) {
+            Lanes sums[N][n_rows]{};
+            const char* next = ahead;
+            for (std::size_t k = 0; k < n_vectors; ++k) {
+                next = fetch<n_lines>(next);
+                Lanes::each([&](int p) { multiply(first_lane, rows + first * n_vectors, k, p, sums); });
             }
+            ahead = next;
+            for (int j = 0; j < N; ++j)
+                for (int i = 0; i < n_rows; ++i) totals[j][first + i] = sums[j][i];
         }
-        ahead = next;
-        for (int j = 0; j < N; ++j) u[first_lane + j] += sums_of(sums[j]);
+        for (int j = 0; j < N; ++j) u[first_lane + j] += row_sums(totals[j]);
     }
 
-    // g += X' r for N lanes.
-    template <int N>
-    LABELWEAVE_INLINE void backward(int first_lane) {
-        Lanes response[N][kLanes];
-        for (int j = 0; j < N; ++j)
-            for (int i = 0; i < kLanes; ++i) response[j][i] = broadcast(r[first_lane + j][i]);
+    // g += X' r for N lanes, Tile registers at a time, from register q of a row on as far as whole tiles go.
+    template <int N, int Tile>
+    LABELWEAVE_INLINE std::size_t backward(int first_lane, std::size_t q, const double (&response)[N][kLanes]) {
+        const std::size_t n_parts = n_vectors * Lanes::kParts;
+        const Part* row = registers_of(rows);
         const char* next = ahead;
-        for (std::size_t k = 0; k < n_vectors; ++k) {
-            next = fetch(next);
-            Lanes sums[N];
-            for (int j = 0; j < N; ++j) sums[j] = g[first_lane + j][k];
-            for (int i = 0; i < kLanes; ++i) {
-                const Lanes x = load_once(rows + i * n_vectors + k);
-                for (int j = 0; j < N; ++j) sums[j] += x * response[j][i];
-            }
-            for (int j = 0; j < N; ++j) g[first_lane + j][k] = sums[j];
+        for (; q + Tile <= n_parts; q += Tile) {
+            next = fetch<(3 * Tile + Lanes::kParts - 1) / Lanes::kParts>(next);
+            Part sums[N][Tile];
+            for (int j = 0; j < N; ++j)
+                for (int t = 0; t < Tile; ++t) sums[j][t] = registers_of(g[first_lane + j])[q + t];
+            for (int i = 0; i < kLanes; ++i)
+                for (int t = 0; t < Tile; ++t) {
+                    const Part x = load_once(row[i * n_parts + q + t]);
+                    for (int j = 0; j < N; ++j) sums[j][t] += x * response[j][i];
+                }
+            for (int j = 0; j < N; ++j)
+                for (int t = 0; t < Tile; ++t) registers_of(g[first_lane + j])[q + t] = sums[j][t];
         }
         ahead = next;
+        return q;
+    }
+
+    template <int N>
+    LABELWEAVE_INLINE void backward(int first_lane) {
+        double response[N][kLanes];
+        for (int j = 0; j < N; ++j) store(response[j], r[first_lane + j]);
+        // Registers that hold all responses have no room for a second sum, nor any need of it.
+        constexpr int tile = kRegisters >= 32 ? 1 : tile_size(N);
+        const std::size_t q = backward<N, tile>(first_lane, 0, response);
+        if (tile > 1) backward<N, 1>(first_lane, q, response);
     }
 
     LABELWEAVE_INLINE void forward_all(int n) {

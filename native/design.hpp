@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 #include "team.hpp"
 
 namespace labelweave {

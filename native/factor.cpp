@@ -2,23 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+
+#include "simd/lane_floats.hpp"
 
 namespace labelweave {
 namespace {
 
 constexpr std::size_t kGroup = 8;
 constexpr float kLeastPivot = 1e-6f;
-
-typedef float LaneFloats __attribute__((vector_size(32), aligned(16)));
-
-LABELWEAVE_INLINE LaneFloats load_narrow(const float* from) {
-    LaneFloats lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
-}
-
-LABELWEAVE_INLINE void store_narrow(float* to, const LaneFloats& lanes) { std::memcpy(to, &lanes, sizeof lanes); }
 
 // work = S r, scaled by its largest entry into the range of single precision.
 LABELWEAVE_INLINE void narrow(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes& largest) {
@@ -28,7 +19,7 @@ LABELWEAVE_INLINE void narrow(const Factor& factor, std::size_t order, const Lan
         largest = select(size > largest, size, largest);
     }
     for (std::size_t i = 0; i < order; ++i)
-        store_narrow(work + i * kLanes, __builtin_convertvector(factor.scale[i] * r[i] / largest, LaneFloats));
+        store_narrow(work + i * kLanes, factor.scale[i] * r[i] / largest);
 }
 
 // work = L^-1 work for eight right-hand sides. Rows are taken in groups: within a group one after the other,
@@ -40,36 +31,47 @@ LABELWEAVE_INLINE void substitute(const float* l, std::size_t order, float* work
         const float* row[kGroup];
         for (std::size_t i = 0; i < kGroup; ++i) row[i] = l + packed(first + std::min(i, n - 1), 0);
         for (std::size_t j = 0; j < first; ++j) {
-            const LaneFloats w = load_narrow(work + j * kLanes);
+            const LaneFloats w = LaneFloats::load(work + j * kLanes);
             for (std::size_t i = 0; i < kGroup; ++i) sums[i] += row[i][j] * w;
         }
         for (std::size_t i = 0; i < n; ++i) {
-            LaneFloats value = load_narrow(work + (first + i) * kLanes) - sums[i];
-            for (std::size_t j = 0; j < i; ++j) value -= row[i][first + j] * load_narrow(work + (first + j) * kLanes);
-            store_narrow(work + (first + i) * kLanes, value * (1.0f / row[i][first + i]));
+            LaneFloats value = LaneFloats::load(work + (first + i) * kLanes) - sums[i];
+            for (std::size_t j = 0; j < i; ++j) value -= row[i][first + j] * LaneFloats::load(work + (first + j) * kLanes);
+            (value * (1.0f / row[i][first + i])).store(work + (first + i) * kLanes);
         }
     }
+}
+
+// Eight numbers from the given one on, and zeros beyond the last.
+LABELWEAVE_INLINE Lanes load_some(const std::vector<double>& from, std::size_t first) {
+    double numbers[kLanes] = {};
+    for (std::size_t i = first; i < std::min(from.size(), first + kLanes); ++i) numbers[i - first] = from[i];
+    return load(numbers);
 }
 
 }  // namespace
 
 LABELWEAVE_KERNEL void correlate_tile(const double* const* rows, std::size_t n_rows, std::size_t i0, std::size_t j0,
                                       const std::vector<double>& inverse_lengths, float* correlations) {
-    Lanes left[kTileRows]{}, right[kTileRows]{};
+    Lanes sums[kTileRows][kTileVectors]{};
     for (std::size_t row = 0; row < n_rows; ++row) {
         const double* values = rows[row];
-        const Lanes a = load(values + j0), b = load(values + j0 + kLanes);
-        for (std::size_t i = 0; i < kTileRows; ++i) {
-            left[i] += values[i0 + i] * a;
-            right[i] += values[i0 + i] * b;
+        Lanes right[kTileVectors];
+        for (std::size_t k = 0; k < kTileVectors; ++k) right[k] = load(values + j0 + k * kLanes);
+        for (std::size_t i = 0; i < kTileRows; ++i)
+            for (std::size_t k = 0; k < kTileVectors; ++k) sums[i][k] += values[i0 + i] * right[k];
+    }
+    for (std::size_t k = 0; k < kTileVectors; ++k) {
+        const std::size_t j = j0 + k * kLanes;
+        const Lanes lengths = load_some(inverse_lengths, j);
+        for (std::size_t i = std::max(i0, j + 1); i < std::min(i0 + kTileRows, inverse_lengths.size()); ++i) {
+            const Lanes scale = inverse_lengths[i] * lengths;
+            float entries[kLanes];
+            store_narrow(entries, select(scale > 0.0, sums[i - i0][k] * scale, Lanes{}));
+            float* row = correlations + packed(i, j);
+            for (std::size_t at = 0; at < std::min<std::size_t>(kLanes, i - j); ++at) row[at] += entries[at];
         }
     }
-    for (std::size_t i = i0; i < std::min(i0 + kTileRows, inverse_lengths.size()); ++i)
-        for (std::size_t j = j0; j < std::min(j0 + kTileColumns, i); ++j) {
-            const double entry = j < j0 + kLanes ? left[i - i0][j - j0] : right[i - i0][j - j0 - kLanes];
-            const double lengths = inverse_lengths[i] * inverse_lengths[j];
-            if (lengths > 0) correlations[packed(i, j)] += static_cast<float>(entry * lengths);
-        }
 }
 
 // Eight rows at a time are solved for against the rows above them; what is left is their own triangle.
@@ -106,7 +108,7 @@ LABELWEAVE_KERNEL void factored_squares(const Factor& factor, std::size_t order,
     narrow(factor, order, r, work, largest);
     substitute(factor.lower.data(), order, work);
     for (std::size_t i = 0; i < order; ++i) {
-        const Lanes part = __builtin_convertvector(load_narrow(work + i * kLanes), Lanes);
+        const Lanes part = widen(LaneFloats::load(work + i * kLanes));
         total += part * part;
     }
     squares = total * largest * largest;
@@ -124,15 +126,15 @@ LABELWEAVE_KERNEL void solve_factored(const Factor& factor, std::size_t order, c
         const float* row[kGroup];
         for (std::size_t i = 0; i < kGroup; ++i) row[i] = l + packed(first + std::min(i, n - 1), 0);
         for (std::size_t i = n; i-- > 0;) {
-            LaneFloats value = load_narrow(work + (first + i) * kLanes);
+            LaneFloats value = LaneFloats::load(work + (first + i) * kLanes);
             for (std::size_t j = i + 1; j < n; ++j) value -= row[j][first + i] * values[j];
             values[i] = value * (1.0f / row[i][first + i]);
-            solution[first + i] = __builtin_convertvector(values[i], Lanes) * largest * factor.scale[first + i];
+            solution[first + i] = widen(values[i]) * largest * factor.scale[first + i];
         }
         for (std::size_t j = 0; j < first; ++j) {
-            LaneFloats w = load_narrow(work + j * kLanes);
+            LaneFloats w = LaneFloats::load(work + j * kLanes);
             for (std::size_t i = 0; i < kGroup; ++i) w -= row[i][j] * values[i];
-            store_narrow(work + j * kLanes, w);
+            w.store(work + j * kLanes);
         }
         end = first;
     }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 
 namespace labelweave {
 
@@ -17,8 +17,9 @@ struct Factor {
 
 constexpr std::size_t packed(std::size_t i, std::size_t j) { return i * (i + 1) / 2 + j; }
 
-// Gram matrices are made of tiles of this size.
-constexpr std::size_t kTileRows = 8, kTileColumns = 2 * kLanes;
+// Gram matrices are made of tiles of this size: as many sums as fit the registers.
+constexpr std::size_t kTileVectors = Lanes::kParts == 1 ? 2 : 1, kTileColumns = kTileVectors * kLanes;
+constexpr std::size_t kTileRows = kRegisters / 2 / Lanes::kParts / kTileVectors;
 
 // Add the rows' part of X'X to the tile at (i0, j0), divided by the lengths of its columns. Reads up to
 // kTileColumns values past a row's end.

@@ -115,7 +115,7 @@ LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Colu
     for (std::size_t c = 0; c < column.size; ++c) {
         const std::size_t k = column.position[c];
         const Lanes present = select(b.careful, b.z[k], log_positive(b.odds[k]));
-        const Lanes flipped = present + select(positive, Lanes{} - column.effect[c], Lanes{} + column.effect[c]);
+        const Lanes flipped = present + select(positive, Lanes(-column.effect[c]), Lanes(column.effect[c]));
         total += softplus(present) - softplus(flipped);
     }
     return total;
@@ -148,11 +148,11 @@ LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask posi
     Lanes prior = kLog2 * (take_exponent(above) - take_exponent(below));
     if (b.any_careful) prior = select(b.careful, b.z[j] - logit(b.uniform[j]), prior);
     const Lanes tail = select(b.lost, broadcast(kInfinity), kLog2 * (b.whole.exponent - b.passed.exponent + 1.0));
-    const Lanes sum = positive ? Lanes{} + b.links.gives(j) : Lanes{} + b.links.takes(j);
-    const Lanes most = tail * (positive ? Lanes{} + b.links.most_given(j) : Lanes{} + b.links.most_taken(j));
+    const Lanes sum = select(positive, Lanes(b.links.gives(j)), Lanes(b.links.takes(j)));
+    const Lanes most = tail * select(positive, Lanes(b.links.most_given(j)), Lanes(b.links.most_taken(j)));
     const Lanes against = select(most < sum, most, sum);
     const Lanes middle = prior + b.pull[j], margin = kLog2 + 1e-9 * (abs(prior) + abs(b.pull[j]) + (1.0 + sum));
-    const LaneMask stays = positive ? middle > against + margin : middle < -against - margin;
+    const LaneMask stays = select(positive, middle > against + margin, middle < -against - margin);
     return !any(~stays & (b.open[j] > 0.0));
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gibbs.hpp"
-#include "lane_math.hpp"
+#include "simd/lane_math.hpp"
 #include "sparse_links.hpp"
 
 namespace labelweave {

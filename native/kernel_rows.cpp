@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 #include "parallel.hpp"
 #include "row_entries.hpp"
 

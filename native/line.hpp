@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 
 namespace labelweave {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 
 namespace labelweave {
 namespace {

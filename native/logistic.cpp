@@ -52,7 +52,7 @@ class Block {
           design_(problems.design), s_(problems.design), solved_(problems.design.width()),
           scratch_(preconditioner.factored() ? problems.design.width() : 0),
           room_(pass_room(problems.design)), curvature_(problems.design.dense ? (n_lanes * problems.design.n_rows + kLanes - 1) / kLanes : problems.design.n_rows),
-          score_(n_lanes * problems.design.n_rows), narrow_((scratch_.size() + 1) / 2), n_lanes_(n_lanes), team_(team) {}
+          narrow_((scratch_.size() + 1) / 2), score_(n_lanes * problems.design.n_rows), n_lanes_(n_lanes), team_(team) {}
 
     // Solve problems from the queue until it is empty and every lane is done.
     void run(std::atomic<std::size_t>& queue, Interrupt& interrupt) {

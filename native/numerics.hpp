@@ -1,21 +1,12 @@
-// Scalar and SIMD mathematics shared by all kernels: stable logistic functions,
-// a vectorisable exponential, and random numbers keyed by position instead of drawn in turn.
+// Scalar mathematics shared by all kernels: stable logistic functions, and random numbers keyed by position
+// instead of drawn in turn.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
-// One build serves every x86-64 CPU: mark a hot function LABELWEAVE_KERNEL and the loader picks
-// its AVX-512, AVX2 or baseline version. `flatten` inlines the helpers so that they are versioned too.
-#if defined(LABELWEAVE_HAS_CLONES)
-#define LABELWEAVE_KERNEL \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
-#else
-#define LABELWEAVE_KERNEL __attribute__((flatten))
-#endif
-#define LABELWEAVE_INLINE inline __attribute__((always_inline))
+#include "simd/registers.hpp"
 
 namespace labelweave {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "normal_lanes.hpp"
+#include "simd/normal_lanes.hpp"
 #include "online.hpp"
 #include "online_rows.hpp"
 #include "parallel.hpp"

@@ -2,8 +2,6 @@
 // truncations d > margin, eight labels at a time (MATH: section 4 of the design, after TrueSkill).
 #pragma once
 
-#include <cmath>
-
 #include "truncation.hpp"
 
 namespace labelweave {
@@ -12,13 +10,6 @@ namespace labelweave {
 constexpr double kFarthest = 1e7;
 // Noise variance below which a score counts as that uncertain: a message stays finite.
 constexpr double kSmallestVariance = 1e-12;
-
-LABELWEAVE_INLINE Lanes square_root(const Lanes& x) {
-    double values[kLanes];
-    store(values, x);
-    for (int lane = 0; lane < kLanes; ++lane) values[lane] = std::sqrt(values[lane]);
-    return load(values);
-}
 
 // One row's question to eight labels: sign +1 where the label is relevant and -1 where not, known 1 or 0.
 struct Question {

@@ -18,19 +18,17 @@ double scale_of(double largest) {
     return std::ldexp(1.0, std::clamp(std::ilogb(largest), -kLargestExponent, kLargestExponent));
 }
 
-LABELWEAVE_INLINE void add_to_doubles(Wide& sums, Lanes* to) {
-    Half half[2];
-    std::memcpy(half, &sums, sizeof half);
-    to[0] += __builtin_convertvector(half[0], Lanes);
-    to[1] += __builtin_convertvector(half[1], Lanes);
-    sums = Wide{};
+LABELWEAVE_INLINE void add_to_doubles(WideFloats& sums, Lanes* to) {
+    to[0] += widen(sums, 0);
+    to[1] += widen(sums, 1);
+    sums = WideFloats{};
 }
 
 // Sums over the row's features for N blocks of labels, all in registers.
 template <int N, bool Forgetting>
 LABELWEAVE_INLINE void gather_blocks(const Panel& panel, std::size_t begin, const PreparedRows& rows, std::size_t row,
                                      float prior, Lanes* mean, Lanes* variance) {
-    Wide m[N] = {}, v[N] = {};
+    WideFloats m[N]{}, v[N]{};
     const std::size_t end = rows.start[row + 1];
     for (std::size_t k = rows.start[row]; k < end;) {
         const std::size_t stop = std::min(end, k + kFloatTerms);
@@ -43,9 +41,8 @@ LABELWEAVE_INLINE void gather_blocks(const Panel& panel, std::size_t begin, cons
                 __builtin_prefetch(soon + panel.width + b * kBlock);
             }
             for (int b = 0; b < N; ++b) {
-                Wide mu, sigma;
-                std::memcpy(&mu, of + b * kBlock, sizeof mu);
-                std::memcpy(&sigma, of + panel.width + b * kBlock, sizeof sigma);
+                const WideFloats mu = WideFloats::load(of + b * kBlock);
+                WideFloats sigma = WideFloats::load(of + panel.width + b * kBlock);
                 if (Forgetting) sigma = forgotten(sigma, rows.keeping[k], prior);
                 m[b] += mu * x;
                 v[b] += sigma * square;

@@ -6,13 +6,9 @@
 #include <vector>
 
 #include "online.hpp"
+#include "simd/lane_floats.hpp"
 
 namespace labelweave {
-
-// Sixteen labels of float32: one cache line.
-typedef float Wide __attribute__((vector_size(64), aligned(16)));
-// Eight of them: what Lanes hold in double.
-typedef float Half __attribute__((vector_size(32), aligned(16)));
 
 struct PreparedRows {
     std::vector<std::size_t> start{0};
@@ -36,7 +32,7 @@ void prepare(const OnlineModel& model, const OnlineSettings& settings, const Onl
 
 // The variances of one feature after some of their evidence is lost: evidence is precision beyond the prior's, so
 // 1/variance - 1/prior becomes `keeping` times what it was.
-LABELWEAVE_INLINE Wide forgotten(const Wide& variance, float keeping, float prior) {
+LABELWEAVE_INLINE WideFloats forgotten(const WideFloats& variance, float keeping, float prior) {
     return prior * variance / (variance + keeping * (prior - variance));
 }
 

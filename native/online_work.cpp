@@ -13,17 +13,16 @@ namespace {
 constexpr float kSmallestFactor = 0x1p-23f;
 constexpr float kLeast = 1e-30f, kMost = 1e30f;
 
-// Eight labels as they are given.
-typedef std::int8_t Bytes __attribute__((vector_size(8)));
-
 // One for each of eight labels: 0, 1 or -1; those beyond the end count as unknown.
 LABELWEAVE_INLINE Lanes eight_labels(const std::int8_t* labels, std::size_t n_labels, std::size_t i) {
-    Bytes bytes = Bytes{} - 1;
+    std::int8_t bytes[kLanes] = {-1, -1, -1, -1, -1, -1, -1, -1};
     if ((i + 1) * kLanes <= n_labels)
-        std::memcpy(&bytes, labels + i * kLanes, sizeof bytes);
+        std::memcpy(bytes, labels + i * kLanes, sizeof bytes);
     else if (i * kLanes < n_labels)
-        std::memcpy(&bytes, labels + i * kLanes, n_labels - i * kLanes);
-    return __builtin_convertvector(bytes, Lanes);
+        std::memcpy(bytes, labels + i * kLanes, n_labels - i * kLanes);
+    double values[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) values[lane] = bytes[lane];
+    return load(values);
 }
 
 // ln(e + 1/r) for the row's labels: the rarer a label, the further its examples are to lie from the others.
@@ -52,25 +51,16 @@ LABELWEAVE_INLINE Lanes bounded(const Lanes& x) {
 // How the weights of the labels [16 first, 16 last) move, in float32 and scaled as the row's features are.
 LABELWEAVE_KERNEL void round_answers(std::size_t first, std::size_t last, double scale, Workspace& work) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
-        const Half pull = __builtin_convertvector(bounded(work.pull[i] * scale), Half);
-        const Half certainty = __builtin_convertvector(bounded(work.certainty[i] * (scale * scale)), Half);
-        std::memcpy(work.float_pull.data() + i * kLanes, &pull, sizeof pull);
-        std::memcpy(work.float_certainty.data() + i * kLanes, &certainty, sizeof certainty);
+        store_narrow(work.float_pull.data() + i * kLanes, bounded(work.pull[i] * scale));
+        store_narrow(work.float_certainty.data() + i * kLanes, bounded(work.certainty[i] * (scale * scale)));
     }
-}
-
-// The sum of eight numbers, by halves.
-LABELWEAVE_INLINE double folded(const Lanes& lanes) {
-    double x[kLanes];
-    store(x, lanes);
-    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
 }  // namespace
 
 LABELWEAVE_KERNEL void read_labels(const OnlineSettings& settings, const std::int8_t* labels, std::size_t n_labels,
                                    std::size_t first, std::size_t last, Workspace& work) {
-    const Lanes none{}, one = none + 1.0;
+    const Lanes none = 0.0, one = 1.0;
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
         const Lanes given = eight_labels(labels, n_labels, i);
         const Lanes relevant = select(given > 0.0, one, none), known = select(given < 0.0, none, one);
@@ -122,14 +112,14 @@ LABELWEAVE_KERNEL void answer_together(const OnlineSettings& settings, const Nat
             work.pull[i] = told.pull;
             work.certainty[i] = told.certainty;
         }
-        sums[block - first] = {folded(precision), folded(weighted_mean)};
+        sums[block - first] = {sum(precision), sum(weighted_mean)};
     }
 }
 
 LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& rows, std::size_t row, float prior,
                                   std::size_t first, std::size_t last, Workspace& work) {
     round_answers(first, last, rows.scale[row], work);
-    const Wide least = Wide{} + kLeast, most = Wide{} + kMost, smallest = Wide{} + kSmallestFactor;
+    const WideFloats least = kLeast, most = kMost, smallest = kSmallestFactor;
     visit_panels(model, first, last, [&](const Panel& panel, std::size_t block, std::size_t end) {
         const std::size_t before = panel.first * kBlock;  // labels of other panels
         const float *pulls = work.float_pull.data() + before, *certainties = work.float_certainty.data() + before;
@@ -138,21 +128,18 @@ LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& 
             const float x = rows.value[k];
             const float keeping = rows.keeping.empty() ? 1.0f : rows.keeping[k];
             for (std::size_t c = block * kBlock - before; c < end * kBlock - before; c += kBlock) {
-                Wide mean, variance, pull, certainty;
-                std::memcpy(&mean, of + c, sizeof mean);
-                std::memcpy(&variance, of + panel.width + c, sizeof variance);
-                std::memcpy(&pull, pulls + c, sizeof pull);
-                std::memcpy(&certainty, certainties + c, sizeof certainty);
+                WideFloats mean = WideFloats::load(of + c), variance = WideFloats::load(of + panel.width + c);
+                const WideFloats pull = WideFloats::load(pulls + c), certainty = WideFloats::load(certainties + c);
                 if (keeping < 1.0f) variance = forgotten(variance, keeping, prior);
-                const Wide step = variance * x;
+                const WideFloats step = variance * x;
                 mean += step * pull;
-                mean = mean > most ? most : (mean < -most ? -most : mean);
-                Wide factor = 1.0f - step * x * certainty;
-                factor = factor < smallest ? smallest : factor;
+                mean = select(mean > most, most, select(mean < -most, -most, mean));
+                WideFloats factor = 1.0f - step * x * certainty;
+                factor = select(factor < smallest, smallest, factor);
                 variance *= factor;
-                variance = variance < least ? least : (variance > most ? most : variance);
-                std::memcpy(of + c, &mean, sizeof mean);
-                std::memcpy(of + panel.width + c, &variance, sizeof variance);
+                variance = select(variance < least, least, select(variance > most, most, variance));
+                mean.store(of + c);
+                variance.store(of + panel.width + c);
             }
         }
     });

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "lane_math.hpp"
+#include "simd/lane_math.hpp"
 #include "parallel.hpp"
 #include "row_entries.hpp"
 
@@ -43,7 +43,7 @@ LABELWEAVE_INLINE void choose_steps(const PassiveAggressive& p, std::size_t row,
         const Lanes whole = loss / square;
         const Lanes size = select(loss > 0.0, select(whole < limit, whole, limit), none);
         share.step[v] = size * sign;
-        if (any(share.step[v] != 0.0)) share.moved.push_back(v);
+        if (any(abs(share.step[v]) > 0.0)) share.moved.push_back(v);
     }
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "lane_math.hpp"
+#include "simd/lane_math.hpp"
 #include "parallel.hpp"
 #include "tree_factors.hpp"
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include "numerics.hpp"
 #include "share_rows.hpp"
 #include "tree_factors.hpp"
 #include "tree_search.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 #include "parallel.hpp"
 #include "tree.hpp"
 #include "tree_factors.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 #include "tree.hpp"
 
 namespace labelweave {

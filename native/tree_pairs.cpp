@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 #include "parallel.hpp"
 #include "tree.hpp"
 #include "tree_factors.hpp"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "lane_math.hpp"
+#include "simd/lane_math.hpp"
 #include "parallel.hpp"
 #include "tree.hpp"
 #include "tree_factors.hpp"

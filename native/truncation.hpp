@@ -1,7 +1,7 @@
 // Moments of a normal variable cut off from below, eight at a time.
 #pragma once
 
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 
 namespace labelweave {
 

@@ -1,4 +1,4 @@
-// The extension module: it only registers what the topic files bind.
+// The extension module of one level: it only registers what the topic files bind.
 #include "arrays.hpp"
 
 namespace labelweave::bind {
@@ -14,10 +14,20 @@ void bind_support_vectors(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_tree_search(nb::module_& m);
+
+const char* compiler_name() {
+#if defined(__clang__)
+    return __VERSION__;  // begins with clang's name
+#else
+    return "GCC " __VERSION__;
+#endif
+}
 }  // namespace labelweave::bind
 
-NB_MODULE(_native, m) {
+NB_MODULE(LABELWEAVE_MODULE, m) {
     m.doc() = "Compiled kernels of labelweave.";
+    m.def("level", [] { return LABELWEAVE_LEVEL; }, "The SIMD level that this module is compiled for.");
+    m.def("compiler", labelweave::bind::compiler_name, "The compiler that made this module.");
     labelweave::bind::bind_chain(m);
     labelweave::bind::bind_edges(m);
     labelweave::bind::bind_field(m);

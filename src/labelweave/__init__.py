@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         TreeNetwork,
     )
     from labelweave.online import BayesianOnlineClassifier
+    from labelweave.versions import show_versions
 
 __version__ = "0.1.0"
 
@@ -105,6 +106,7 @@ __all__ = [
     "load",
     "load_emotions",
     "load_yeast",
+    "show_versions",
 ]
 
 # Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
@@ -157,6 +159,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "TreeNetwork",
     ),
     "online": ("BayesianOnlineClassifier",),
+    "versions": ("show_versions",),
 }
 
 

@@ -7,6 +7,12 @@ import numpy
 from numpy.typing import NDArray
 
 
+def level() -> str:
+    """The SIMD level that this module is compiled for."""
+
+def compiler() -> str:
+    """The compiler that made this module."""
+
 def chain_log_prob(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
     """The log-probability of each row of labels."""
 

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import labelweave
+from labelweave._core import native
 from labelweave.cli import app
 from tests.cli.conftest import PRIOR
 
@@ -27,6 +28,15 @@ def test_help_lists_the_commands_and_version_tells_it(run):
     assert run("--version").stdout == f"labelweave {labelweave.__version__}\n"
 
 
+def test_a_verbose_version_names_what_results_depend_on(run):
+    for words in (("--version", "-v"), ("-v", "--version")):
+        lines = run(*words).stdout.splitlines()
+        assert lines[0] == f"labelweave {labelweave.__version__}"
+        shown = dict(line.split(": ", 1) for line in lines[1:])
+        assert shown["SIMD level"] == native.level()
+        assert {"compiler", "BLAS", "cores", "numpy"} <= set(shown)
+
+
 def test_the_catalogue(run, monkeypatch):
     monkeypatch.delenv("LABELWEAVE_DATA", raising=False)
     result = run("datasets")
@@ -37,6 +47,7 @@ def test_the_catalogue(run, monkeypatch):
 
 def test_no_command_and_unknown_command(run):
     assert "Usage" in run().output
+    assert run("--debug").exit_code == 2
     result = run("compar")
     assert result.exit_code == 2
     assert "compar" in result.stderr

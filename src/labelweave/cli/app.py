@@ -85,18 +85,25 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
-        from labelweave import __version__
+def _show_version(verbose: bool) -> None:
+    from labelweave import __version__, show_versions
 
-        typer.echo(f"labelweave {__version__}")
-        raise typer.Exit
+    typer.echo(f"labelweave {__version__}")
+    if verbose:
+        show_versions()
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show version.")
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "-v",
+            "--verbose",
+            help="With --version: also libraries, SIMD level, compiler, BLAS and threads.",
+        ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:
@@ -110,6 +117,11 @@ def root(
 
     Exit codes: 0 fine, 1 the work failed, 2 wrong input or usage, 130 interrupted.
     """  # noqa: D301
+    if version:
+        _show_version(verbose)
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        ctx.fail("Missing command.")
 
 
 for command in (compare, fit, predict, evaluate, tree, stream, datasets):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, as_labels, resolve_metrics
 from labelweave.evaluation.preparation import Scale, with_scaling
 from labelweave.evaluation.splits import make_splitter
+from labelweave.versions import library_versions
 
 __all__ = ["compare", "score_model"]
 
@@ -114,7 +113,7 @@ def compare(
         metrics=tuple(metric.name for metric in measures),
         methods={method: " ".join(repr(model).split()) for method, model in methods.items()},
         results=tuple(results[method, fold] for method in methods for fold in range(len(parts))),
-        versions=_versions(),
+        versions=library_versions(),
     )
 
 
@@ -214,8 +213,3 @@ def score_model(
         elif joint is not None:
             scores[metric.name] = metric(truth, joint)
     return scores, seconds
-
-
-def _versions() -> dict[str, str]:
-    libraries = ("labelweave", "numpy", "scipy", "scikit-learn", "joblib")
-    return {"python": platform.python_version()} | {name: version(name) for name in libraries}

@@ -1,32 +1,9 @@
 // Mathematics on eight lanes that samplers need: logarithms, log(1 + e^z), keyed uniform numbers.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-
-#include "lanes.hpp"
+#include "simd/lanes.hpp"
 
 namespace labelweave {
-
-typedef std::uint64_t LaneBits __attribute__((vector_size(64), aligned(16)));
-
-LABELWEAVE_INLINE LaneBits bits_of(Lanes x) {
-    LaneBits bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-LABELWEAVE_INLINE Lanes from_bits(LaneBits bits) {
-    Lanes x;
-    std::memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-LABELWEAVE_INLINE bool any(LaneMask mask) {
-    std::int64_t found = 0;
-    for (int lane = 0; lane < kLanes; ++lane) found |= mask[lane];
-    return found != 0;
-}
 
 // A whole number below 2^52 in every lane, as a double: it becomes the mantissa of 2^52 + number.
 LABELWEAVE_INLINE Lanes small_to_double(LaneBits number) {
@@ -63,11 +40,16 @@ LABELWEAVE_INLINE Lanes softplus(Lanes z) {
     return select(z > 0.0, z, broadcast(0.0)) + log1p_unit(exp_nonpositive(-abs(z)));
 }
 
+// The products of words below 2^32.
+LABELWEAVE_INLINE LaneBits multiply_words(const LaneBits& a, const LaneBits& b) {
+    return LaneBits::made([&](int p) { return multiply_low_halves(a.part[p], b.part[p]); });
+}
+
 // philox() of numerics.hpp on eight counters at once.
 LABELWEAVE_INLINE void philox_lanes(std::uint64_t seed, LaneBits& c0, LaneBits& c1, LaneBits& c2, LaneBits& c3) {
     auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round) {
-        const LaneBits p0 = c0 * 0xD2511F53u, p1 = c2 * 0xCD9E8D57u;
+        const LaneBits p0 = multiply_words(c0, 0xD2511F53u), p1 = multiply_words(c2, 0xCD9E8D57u);
         c0 = (p1 >> 32) ^ c1 ^ k0;
         c1 = p1 & 0xFFFFFFFFu;
         c2 = (p0 >> 32) ^ c3 ^ k1;
@@ -85,7 +67,7 @@ LABELWEAVE_INLINE Lanes unit_interval(LaneBits high, LaneBits low) {
 // uniform(seed, row, draw, label) of numerics.hpp for eight rows, given by the halves of their ids.
 LABELWEAVE_INLINE Lanes uniform_lanes(std::uint64_t seed, LaneBits row_low, LaneBits row_high, std::uint32_t draw,
                                       std::uint32_t label) {
-    LaneBits c0 = LaneBits{} + label, c1 = LaneBits{} + draw, c2 = row_low, c3 = row_high;
+    LaneBits c0 = label, c1 = draw, c2 = row_low, c3 = row_high;
     philox_lanes(seed, c0, c1, c2, c3);
     return unit_interval(c0, c1);
 }

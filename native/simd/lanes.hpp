@@ -1,24 +1,18 @@
-// Eight problems side by side, one per SIMD lane. GCC's vector extension becomes one AVX-512
-// register, two AVX2 registers or four SSE2 registers, whichever version of a kernel runs.
+// Eight problems side by side, one per SIMD lane, and the elementary functions that need no more than arithmetic.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 
-#include "numerics.hpp"
+#include "simd/pack.hpp"
 
 namespace labelweave {
 
 constexpr int kLanes = 8;
-// The alignment is spelled out because the compiler's own differs between the versions of a kernel.
-// For the same reason Lanes are never passed to or returned from a LABELWEAVE_KERNEL by value, and
-// never a template argument (which would drop the attribute): use LaneArray instead of std::vector.
-typedef double Lanes __attribute__((vector_size(64), aligned(16)));
-typedef std::int64_t LaneMask __attribute__((vector_size(64), aligned(16)));
+using Lanes = Pack<double, kLanes>;
+using LaneMask = Pack<std::int64_t, kLanes>;
+using LaneBits = Pack<std::uint64_t, kLanes>;
 
 // A zero-initialised array of Lanes, each on a cache line of its own.
 class LaneArray {
@@ -32,37 +26,50 @@ class LaneArray {
     std::size_t size() const { return size_; }
     Lanes* data() { return data_.get(); }
     const Lanes* data() const { return data_.get(); }
+    double* numbers() { return reinterpret_cast<double*>(data()); }
     Lanes& operator[](std::size_t i) { return data_.get()[i]; }
     const Lanes& operator[](std::size_t i) const { return data_.get()[i]; }
 
   private:
     struct Free {
-        using pointer = Lanes*;
         void operator()(Lanes* data) const { std::free(data); }
     };
     std::size_t size_;
-    std::unique_ptr<void, Free> data_;
+    std::unique_ptr<Lanes[], Free> data_;
 };
 
-LABELWEAVE_INLINE Lanes broadcast(double value) { return Lanes{} + value; }
+LABELWEAVE_INLINE Lanes broadcast(double value) { return Lanes(value); }
+LABELWEAVE_INLINE Lanes load(const double* from) { return Lanes::load(from); }
+LABELWEAVE_INLINE void store(double* to, const Lanes& lanes) { lanes.store(to); }
+LABELWEAVE_INLINE LaneBits bits_of(const Lanes& x) { return reinterpret<LaneBits>(x); }
+LABELWEAVE_INLINE Lanes from_bits(const LaneBits& bits) { return reinterpret<Lanes>(bits); }
 
-LABELWEAVE_INLINE Lanes select(LaneMask mask, Lanes yes, Lanes no) { return mask ? yes : no; }
-
-LABELWEAVE_INLINE Lanes load(const double* from) {
-    Lanes lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
+// The sum of the lanes by halves: i and i + 4, then i and i + 2, then the last two, at every level.
+template <class R>
+LABELWEAVE_INLINE double sum_of_part(R x) {
+    constexpr int width = sizeof(R) / sizeof(double);
+    if constexpr (width == 8) x += shuffle<R, 4, 5, 6, 7, 0, 1, 2, 3>(x, x);
+    if constexpr (width == 2)
+        return x[0] + x[1];
+    else
+        return (x[0] + x[2]) + (x[1] + x[3]);
+}
+template <int N>
+LABELWEAVE_INLINE double sum(const Pack<double, N>& x) {
+    constexpr int n_parts = Pack<double, N>::kParts;
+    if constexpr (n_parts == 1)
+        return sum_of_part(x.part[0]);
+    else if constexpr (n_parts == 2)
+        return sum_of_part(x.part[0] + x.part[1]);
+    else
+        return sum_of_part((x.part[0] + x.part[2]) + (x.part[1] + x.part[3]));
 }
 
-LABELWEAVE_INLINE void store(double* to, const Lanes& lanes) { std::memcpy(to, &lanes, sizeof lanes); }
+LABELWEAVE_INLINE Lanes abs(const Lanes& x) { return from_bits(bits_of(x) & 0x7FFFFFFFFFFFFFFFu); }
 
-LABELWEAVE_INLINE double sum(const Lanes& lanes) {
-    double total = 0.0;
-    for (int lane = 0; lane < kLanes; ++lane) total += lanes[lane];
-    return total;
+LABELWEAVE_INLINE Lanes square_root(const Lanes& x) {
+    return Lanes::made([&](int p) { return square_root_of(x.part[p]); });
 }
-
-LABELWEAVE_INLINE Lanes abs(Lanes x) { return select(x < 0.0, -x, x); }
 
 // e^x for x <= 0, within two units in the last place; below -708 it stays at e^-708.
 LABELWEAVE_INLINE Lanes exp_nonpositive(Lanes x) {
@@ -77,16 +84,11 @@ LABELWEAVE_INLINE Lanes exp_nonpositive(Lanes x) {
     const Lanes middle = (1.0 / 24 + r * (1.0 / 120)) + (1.0 / 720 + r * (1.0 / 5040)) * r2;
     const Lanes high = (1.0 / 40320 + r * (1.0 / 362880)) + (1.0 / 3628800 + r * (1.0 / 39916800)) * r2;
     const Lanes p = low + r4 * (middle + r4 * (high + r4 * (1.0 / 479001600)));
-    LaneMask bits;
-    std::memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 1023) << 52;
-    Lanes power;
-    std::memcpy(&power, &bits, sizeof power);
-    return p * power;
+    return p * from_bits((bits_of(shifted) + 1023) << 52);
 }
 
 // log(1 + e) for e in [0, 1], as 2 artanh(e / (2 + e)); the series in s^2 <= 1/9 ends below 1e-17.
-LABELWEAVE_INLINE Lanes log1p_unit(Lanes e) {
+LABELWEAVE_INLINE Lanes log1p_unit(const Lanes& e) {
     const Lanes s = e / (e + 2.0), s2 = s * s;
     Lanes p = broadcast(1.0 / 33.0);
     for (int k = 31; k >= 3; k -= 2) p = p * s2 + 1.0 / k;

@@ -1,8 +1,7 @@
 // Standard normal numbers that belong to a key, eight at a time.
 #pragma once
 
-#include "lane_math.hpp"
-#include "online_message.hpp"
+#include "simd/lane_math.hpp"
 
 namespace labelweave {
 
@@ -24,9 +23,8 @@ LABELWEAVE_INLINE Lanes sine_quarter(const Lanes& x) {
 // Box and Muller's sqrt(-2 log u) cos(2 pi v), u and v being the random words of (seed, row, draw, label) for labels
 // first, ..., first + 7.
 LABELWEAVE_INLINE Lanes normal_lanes(std::uint64_t seed, std::uint64_t row, std::uint32_t draw, std::uint32_t first) {
-    const LaneBits lane = {0, 1, 2, 3, 4, 5, 6, 7};
-    LaneBits c0 = lane + first, c1 = LaneBits{} + draw, c2 = LaneBits{} + (row & 0xFFFFFFFFu),
-             c3 = LaneBits{} + (row >> 32);
+    constexpr std::uint64_t lane[kLanes] = {0, 1, 2, 3, 4, 5, 6, 7};
+    LaneBits c0 = LaneBits::load(lane) + first, c1 = draw, c2 = row & 0xFFFFFFFFu, c3 = row >> 32;
     philox_lanes(seed, c0, c1, c2, c3);
     const Lanes radius = square_root(-2.0 * log_positive(unit_interval(c0, c1)));
     return radius * sine_quarter(6.283185307179586 * (0.25 - abs(unit_interval(c2, c3) - 0.5)));

@@ -1,0 +1,79 @@
+"""What a result depends on besides the data: versions, SIMD level, compiler, BLAS, threads."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+
+from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+
+from labelweave._core import native
+
+__all__ = ["environment", "library_versions", "show_versions"]
+
+_LIBRARIES = ("labelweave", "numpy", "scipy", "scikit-learn", "joblib")
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that results depend on.
+
+    Examples
+    --------
+    >>> sorted(library_versions())
+    ['joblib', 'labelweave', 'numpy', 'python', 'scikit-learn', 'scipy']
+    """
+    return {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
+
+
+def environment() -> dict[str, str]:
+    """Return a description of the machine and of the compiled core in use.
+
+    Examples
+    --------
+    >>> print(*environment(), sep=", ")
+    platform, CPU, cores, SIMD level, compiler, BLAS
+    """
+    return {
+        "platform": platform.platform(),
+        "CPU": cpu_name(),
+        "cores": str(os.cpu_count()),
+        "SIMD level": native.level(),
+        "compiler": native.compiler(),
+        "BLAS": "; ".join(_blas_libraries()) or "not loaded",
+    }
+
+
+def cpu_name() -> str:
+    """Return the CPU's name as the operating system gives it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [
+                line.partition(":")[2].strip() for line in file if line.startswith("model name")
+            ]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def show_versions() -> None:
+    """Print versions, SIMD level, compiler, BLAS and threads: what a bug report should hold.
+
+    Examples
+    --------
+    >>> import labelweave
+    >>> labelweave.show_versions()  # doctest: +ELLIPSIS
+    python: ...
+    """
+    for name, value in (library_versions() | environment()).items():
+        print(f"{name}: {value}")
+
+
+def _blas_libraries() -> list[str]:
+    import scipy.linalg.blas  # noqa: F401 - SciPy's BLAS is loaded on first use
+
+    return [
+        f"{pool['internal_api']} {pool['version']} ({pool['num_threads']} threads)"
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas"
+    ]
