@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.?pp native/*/*.?pp)
 
-.PHONY: run test test-all lint format bench build stubs clean check-tools
+.PHONY: run test test-all test-simd test-simd-kernels test-sanitize lint format bench build stubs clean check-tools
 
 run: $(VENV)/.built  ## compare three models on the bundled emotions data
 	$(BIN)/labelweave compare emotions --methods br,cc,pcc --folds 10
@@ -15,6 +15,31 @@ test: $(VENV)/.dev  ## the fast suite
 
 test-all: $(VENV)/.dev  ## everything, slow tests too
 	$(BIN)/python -m pytest -n 2
+
+# The tests of the kernels: what CI runs at every level, and what runs under sanitizers.
+KERNEL_TESTS := tests/logistic tests/inference tests/joint tests/online tests/native
+SIMD_TESTS ?= tests src
+
+test-simd: $(VENV)/.dev  ## the fast suite (or SIMD_TESTS) at each SIMD level that this CPU has
+	@for level in $$($(BIN)/python -c "from labelweave._cpu import levels; print(*levels())"); do \
+	  echo "SIMD level $$level"; \
+	  LABELWEAVE_SIMD=$$level $(BIN)/python -m pytest -n 2 -m "not slow" $(SIMD_TESTS) || exit 1; \
+	done
+
+test-simd-kernels:
+	$(MAKE) test-simd SIMD_TESTS="$(KERNEL_TESTS)"
+
+# A second environment that borrows the libraries of the first, but not its build of the package.
+SANITIZED := build/sanitize
+test-sanitize: $(VENV)/.dev  ## the kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(BIN)/python -m venv $(SANITIZED)/venv
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	  > $$($(SANITIZED)/venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/borrowed.pth
+	PATH="$(abspath $(BIN)):$$PATH" $(SANITIZED)/venv/bin/python -m pip --disable-pip-version-check --quiet install \
+	  --no-deps --no-build-isolation --force-reinstall -C build-dir=$(SANITIZED)/cmake -C cmake.build-type=RelWithDebInfo \
+	  -C cmake.define.LABELWEAVE_SANITIZE=address,undefined .
+	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/venv/bin/python -m pytest -m "not slow" $(KERNEL_TESTS)
 
 lint: $(VENV)/.dev  ## format, style, types, direction of imports
 	$(BIN)/ruff format --check .
@@ -32,7 +57,8 @@ bench: $(VENV)/.dev  ## measure against scikit-learn and rewrite the table
 build: $(VENV)/.built
 
 stubs: $(VENV)/.built  ## regenerate the types of the compiled module
-	$(BIN)/python -m nanobind.stubgen -m labelweave._native -o src/labelweave/_native.pyi
+	$(BIN)/python -m nanobind.stubgen -o src/labelweave/_native.pyi \
+	  -m $$($(BIN)/python -c "from labelweave._core import native; print(native.__name__)")
 
 clean:
 	rm -rf $(VENV) build

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "simd/lanes.hpp"
 #include "parallel.hpp"
+#include "simd/transpose.hpp"
 #include "tree.hpp"
 #include "tree_factors.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 struct PairsBlock {
     explicit PairsBlock(const Tree& forest)
         : tree(forest), factors(forest.n_labels), zero(forest.n_labels), one(forest.n_labels),
-          with_zero(forest.n_labels), with_one(forest.n_labels), above(forest.n_labels) {}
+          with_zero(forest.n_labels), with_one(forest.n_labels + kLanes), above(forest.n_labels) {}
 
     const Tree& tree;
     LaneFactors factors;
@@ -66,14 +66,57 @@ LABELWEAVE_KERNEL void fill_from(PairsBlock& b, std::size_t source) {
     }
 }
 
-// Copy the upper triangle to the lower one, tile by tile: whole columns would miss the cache at every step.
-void mirror(double* square, std::size_t n) {
-    constexpr std::size_t kTile = 16;
-    for (std::size_t i0 = 0; i0 < n; i0 += kTile)
-        for (std::size_t j0 = 0; j0 <= i0; j0 += kTile)
-            for (std::size_t i = i0; i < std::min(n, i0 + kTile); ++i)
-                for (std::size_t j = j0; j < std::min(i, j0 + kTile); ++j) square[i * n + j] = square[j * n + i];
-}
+// square[i][j] and square[j][i] are what source i finds for j >= i, so that both are equal to the last bit. Sources
+// come in groups of eight, whose rows and columns are then written a whole vector at a time.
+class PairsWriter {
+  public:
+    explicit PairsWriter(std::size_t n_labels)
+        : n_(n_labels), stride_((n_labels + kLanes - 1) / kLanes * kLanes), rows_(kLanes * stride_) {}
+
+    // Keep what a source found, one row for each lane; `found` has room for whole vectors.
+    LABELWEAVE_KERNEL void keep(std::size_t source, const LaneArray& found) {
+        for (std::size_t i = source / kLanes * kLanes; i < n_; i += kLanes) {
+            Lanes by_lane[kLanes];
+            transpose(found.data() + i, by_lane);
+            for (int lane = 0; lane < kLanes; ++lane)
+                rows_[(lane * stride_ + i) + source % kLanes] = smaller(by_lane[lane], 1.0);
+        }
+    }
+
+    // Write the rows and columns of the sources from `first` on to the square of each lane.
+    LABELWEAVE_KERNEL void write(std::size_t first, std::size_t n_lanes, double* squares) {
+        const std::size_t n_sources = std::min<std::size_t>(kLanes, n_ - first);
+        for (std::size_t lane = 0; lane < n_lanes; ++lane)
+            for (std::size_t i = first; i < n_; i += kLanes) {
+                Lanes* row = rows_.data() + lane * stride_ + i;
+                if (i == first) mirror_triangle(row);
+                Lanes columns[kLanes];
+                transpose(row, columns);
+                double* square = squares + lane * n_ * n_;
+                for (std::size_t s = 0; s < n_sources; ++s) store_some(row[s], square + (first + s) * n_ + i, n_ - i);
+                if (i == first) continue;
+                for (std::size_t k = i; k < std::min(n_, i + kLanes); ++k)
+                    store_some(columns[k - i], square + k * n_ + first, n_ - first);
+            }
+    }
+
+  private:
+    // Rounding may leave a probability above one.
+    LABELWEAVE_INLINE static Lanes smaller(const Lanes& a, const Lanes& b) { return select(a < b, a, b); }
+
+    static void mirror_triangle(Lanes* square) {
+        for (int i = 0; i < kLanes; ++i)
+            for (int j = 0; j < i; ++j) square[i][j] = square[j][i];
+    }
+
+    LABELWEAVE_INLINE static void store_some(const Lanes& x, double* to, std::size_t most) {
+        if (most >= kLanes) return store(to, x);
+        for (std::size_t i = 0; i < most; ++i) to[i] = x[i];
+    }
+
+    std::size_t n_, stride_;
+    LaneArray rows_;  // [lane, vector of labels, source]: eight by eight numbers together
+};
 
 }  // namespace
 
@@ -81,18 +124,17 @@ void tree_pairwise(const Tree& tree, double* pairwise, int n_threads) {
     const std::size_t n = tree.n_labels;
     parallel_rows(tree.n_rows, 4 * kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
         PairsBlock block(tree);
+        PairsWriter writer(n);
         for (std::size_t first = begin; first < end; first += kLanes) {
             const std::size_t size = std::min<std::size_t>(kLanes, end - first);
-            double* out = pairwise + first * n * n;
             block.factors.load(tree, first, size);
             fill_marginals(block);
             for (std::size_t source = 0; source < n; ++source) {
                 fill_from(block, source);
-                for (std::size_t lane = 0; lane < size; ++lane)
-                    for (std::size_t i = source; i < n; ++i)  // rounding may leave a probability above one
-                        out[(lane * n + source) * n + i] = std::min(1.0, block.with_one[i][lane]);
+                writer.keep(source, block.with_one);
+                if (source % kLanes == kLanes - 1 || source == n - 1)
+                    writer.write(source / kLanes * kLanes, size, pairwise + first * n * n);
             }
-            for (std::size_t lane = 0; lane < size; ++lane) mirror(out + lane * n * n, n);
         }
     });
 }

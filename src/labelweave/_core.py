@@ -42,7 +42,7 @@ def choose_level(asked: str, available: tuple[str, ...], built: tuple[str, ...])
     if not asked:
         if not usable:
             raise ImportError(
-                f"labelweave is compiled for {_listed(built)}, and this CPU has {_listed(available)}. "
+                f"labelweave is compiled for {_listed(built)}; this CPU has {_listed(available)}. "
                 "Build it on this machine: pip install . in the checkout."
             )
         return usable[-1]

@@ -37,7 +37,7 @@ def test_flat_rows_get_the_best_of_all_strategies():
     assert not mode.optimal.any()
     for strategy in (Greedy(), BestFirst(300), Beam(32), MonteCarlo(100)):
         other = strategy(joint)
-        assert (mode.log_prob >= other.log_prob).all()
+        assert (mode.log_prob >= other.log_prob - 1e-12).all()
         assert (mode.upper_bound <= other.upper_bound).all()
     # Both kinds of strategy earn their place somewhere.
     assert (mode.log_prob > BestFirst(300)(joint).log_prob + 1e-9).any()
@@ -50,7 +50,7 @@ def test_chains_of_python_functions():
     assert Auto()(few).optimal.all()
     many = as_general(chain(4, 24, scale=0.3))
     mode = Auto(budget=50)(many)
-    assert (mode.log_prob >= Greedy()(many).log_prob).all()
+    assert (mode.log_prob >= Greedy()(many).log_prob - 1e-12).all()
     assert not mode.optimal.any()
 
 
@@ -74,7 +74,7 @@ def test_other_forms():
     assert Auto()(independent).optimal.all()
     mixture = MixtureJoint([0.5, 0.5], [independent, IndependentJoint(-independent.scores)])
     # Opposite components with nothing in common: each has its mode, and no proof is in reach.
-    assert (Auto()(mixture).log_prob >= Greedy()(mixture).log_prob).all()
+    assert (Auto()(mixture).log_prob >= Greedy()(mixture).log_prob - 1e-12).all()
     assert (Auto()(mixture).upper_bound <= Greedy()(mixture).upper_bound).all()
     small = MixtureJoint([0.3, 0.7], [chain(9, 5), chain(9, 5, seed=1)])
     np.testing.assert_array_equal(Auto()(small).labels, Exhaustive()(small).labels)

@@ -53,7 +53,7 @@ def test_bounds_hold_whenever_the_budget_ends(seed, n, L, scale, evidence, budge
     mode, greedy = BestFirst(budget=budget)(joint), Greedy()(joint)
     assert_valid(mode, joint, true_maximum(joint))
     assert (mode.nodes <= budget).all()
-    assert (mode.log_prob >= greedy.log_prob).all()
+    assert (mode.log_prob >= greedy.log_prob - 1e-12).all()
 
 
 @laws
@@ -129,7 +129,7 @@ def test_extreme_scores(L, size):
     mode = BestFirst(budget=20_000)(joint)
     assert np.isfinite(mode.log_prob).all()
     assert np.isfinite(mode.upper_bound).all()
-    assert (mode.log_prob >= Greedy()(joint).log_prob).all()
+    assert (mode.log_prob >= Greedy()(joint).log_prob - 1e-12).all()
     if L <= 5:
         np.testing.assert_allclose(mode.log_prob, true_maximum(joint), atol=1e-9)
 
@@ -157,7 +157,7 @@ def test_equal_scores_everywhere_end_with_the_budget():
 def test_a_thousand_labels():
     joint = random_chain(5, 3, 1000, scale=1.0)
     mode = BestFirst(budget=3000)(joint)
-    assert (mode.log_prob >= Greedy()(joint).log_prob).all()
+    assert (mode.log_prob >= Greedy()(joint).log_prob - 1e-12).all()
     assert (mode.upper_bound <= 0).all()
     weak = ChainJoint(10 * joint.scores, 1e-5 * joint.coupling, joint.order)
     assert BestFirst()(weak).optimal.all()
@@ -166,7 +166,7 @@ def test_a_thousand_labels():
 def test_no_time_still_gives_an_answer_and_a_bound():
     joint = random_chain(6, 30, 40, scale=0.5)
     mode = BestFirst(budget=10**9, seconds=0.0)(joint)
-    assert (mode.log_prob >= Greedy()(joint).log_prob).all()
+    assert (mode.log_prob >= Greedy()(joint).log_prob - 1e-12).all()
     assert (mode.upper_bound >= mode.log_prob).all()
     assert (mode.nodes <= 40).all()
     general = BestFirst(budget=10**6, seconds=0.0)(as_general(joint))
@@ -233,7 +233,7 @@ def test_long_evidence_is_searched_though_it_cannot_be_normalised_exactly():
     posterior = joint.condition({int(label): 1 for label in joint.order[40:44]})
     mode = BestFirst(budget=20_000)(posterior)
     assert (mode.labels[:, joint.order[40:44]] == 1).all()
-    assert (mode.log_prob >= Greedy()(posterior).log_prob).all()
+    assert (mode.log_prob >= Greedy()(posterior).log_prob - 1e-12).all()
     assert (mode.upper_bound >= mode.log_prob).all()
 
 

@@ -135,7 +135,7 @@ class TestExtremes:
         assert np.isfinite(fast.best_gain).all()
         mode = Gibbs()(joint)
         assert np.isfinite(mode.log_prob).all()
-        assert (mode.log_prob >= Greedy()(joint).log_prob).all()
+        assert (mode.log_prob >= Greedy()(joint).log_prob - 1e-12).all()
 
     def test_products_that_overflow(self):
         """Many certain labels: the product of their odds leaves the range of a double."""
@@ -176,7 +176,7 @@ class TestExtremes:
         coupling[np.arange(1, L), np.arange(L - 1)] = follows
         joint = ChainJoint(rng.normal(scale=2.0, size=(3, L)), coupling)
         mode, greedy = Gibbs()(joint), Greedy()(joint)
-        assert (mode.log_prob >= greedy.log_prob).all()
+        assert (mode.log_prob >= greedy.log_prob - 1e-12).all()
         np.testing.assert_allclose(mode.log_prob, joint.log_prob(mode.labels))
 
         def sigmoid(z):
@@ -260,7 +260,7 @@ class TestAnswer:
         greedy, exact = Greedy()(joint), Exhaustive()(joint)
         for strategy in (Gibbs(sweeps=3), Gibbs(sweeps=2, restarts=2, start="random")):
             mode = strategy(joint)
-            assert (mode.log_prob >= greedy.log_prob).all()
+            assert (mode.log_prob >= greedy.log_prob - 1e-12).all()
             assert (mode.log_prob <= exact.log_prob + 1e-9).all()
             assert (mode.upper_bound >= exact.log_prob - 1e-9).all()
             np.testing.assert_allclose(mode.log_prob, joint.log_prob(mode.labels))

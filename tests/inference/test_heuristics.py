@@ -54,7 +54,7 @@ class TestEpsilonApproximate:
         probable = maximum >= np.log(epsilon) + 1e-9
         np.testing.assert_allclose(mode.log_prob[probable], maximum[probable], atol=1e-9)
         assert mode.optimal[probable].all()
-        assert (mode.log_prob >= greedy.log_prob).all()
+        assert (mode.log_prob >= greedy.log_prob - 1e-12).all()
         bound = np.maximum(np.log(epsilon), mode.log_prob)
         assert (mode.upper_bound <= bound + 1e-9).all()
 
@@ -73,7 +73,7 @@ class TestMonteCarlo:
     def test_more_draws_find_more(self):
         joint = random_chain(1, 200, 8, scale=1.0)
         found = [MonteCarlo(k)(joint).log_prob for k in (1, 10, 300)]
-        assert (found[0] >= Greedy()(joint).log_prob).all()
+        assert (found[0] >= Greedy()(joint).log_prob - 1e-12).all()
         assert (found[1] >= found[0]).all()  # the first draws are the same
         assert found[0].mean() < found[1].mean() < found[2].mean()
         assert (found[2] >= true_maximum(joint) - 1e-9).mean() > 0.95
