@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.field_peer import PlainField
 from benchmarks.measure import Timing, machine, race, timed
 from benchmarks.stack_peer import CrossFittedStack
-from benchmarks.table import _seconds, markdown, replace_between
+from benchmarks.table import _seconds, markdown, write_level
 from benchmarks.threshold_peers import (
     PassiveAggressiveRows,
     ThresholdedMachines,
@@ -272,7 +272,7 @@ def main() -> None:
             print(" | ".join(rows[-1]), flush=True)
     print(markdown(rows))
     if not sys.argv[1:] and not missing:
-        replace_between(README, BEGIN, END, [f"Measured on {machine()}.", markdown(rows)])
+        write_level(README, BEGIN, END, [f"Measured on {machine()}.", markdown(rows)])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ how the kernel's cost grows. README.md is rewritten.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,7 +24,7 @@ from benchmarks.gibbs_numpy import (
 )
 from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, timed
-from benchmarks.table import README, _seconds, markdown
+from benchmarks.table import README, _seconds, markdown, write_level
 from labelweave.datasets import load
 from labelweave.inference._gibbs_runs import run_linear
 from labelweave.joint import ChainJoint
@@ -143,14 +142,6 @@ def growth() -> str:
     return markdown(by_label) + "\n" + markdown(by_row)
 
 
-def write(text: str) -> None:
-    readme = README.read_text()
-    marks = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.S)
-    if not marks.search(readme):
-        raise SystemExit(f"{README.name} has lost its marks {BEGIN!r} and {END!r}")
-    README.write_text(marks.sub(lambda _: f"{BEGIN}\n\n{text}\n{END}", readme))
-
-
 def main() -> None:
     if DATA.is_dir():
         os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
@@ -159,9 +150,9 @@ def main() -> None:
     with one_blas_thread():
         rows += [contest(fit(name)) for name in NUMPY_SWEEPS]
         print(markdown(rows), flush=True)
-        text = f"Measured on {machine()}.\n\n{markdown(rows)}\n{growth()}"
-    print(text)
-    write(text)
+        parts = [f"Measured on {machine()}.", markdown(rows), growth()]
+    print(*parts, sep="\n\n")
+    write_level(README, BEGIN, END, parts)
 
 
 if __name__ == "__main__":

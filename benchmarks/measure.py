@@ -21,6 +21,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from labelweave._core import native
+from labelweave.versions import cpu_name
+
 Runner = Callable[[], Any]
 
 FAR_BEHIND = 2.5
@@ -123,10 +126,8 @@ def _status_bytes(entry: str) -> int:
 
 def machine() -> str:
     """Describe processor and versions, as far as they bear on the figures."""
-    cpuinfo = Path("/proc/cpuinfo")
-    model = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text()) if cpuinfo.exists() else None
     versions = ", ".join(f"{name} {version(name)}" for name in ("scikit-learn", "numpy", "scipy"))
     return (
-        f"{model[1] if model else platform.machine()}, {os.cpu_count()} cores; "
+        f"{cpu_name()}, {os.cpu_count()} cores; {native.compiler()}, "
         f"Python {platform.python_version()}, {versions}"
     )

@@ -24,7 +24,7 @@ from sklearn.linear_model import SGDClassifier
 from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, timed
 from benchmarks.online_stream import streaming
-from benchmarks.table import README, _megabytes, _seconds, markdown, replace_between
+from benchmarks.table import README, _megabytes, _seconds, markdown, write_level
 from labelweave.datasets import load
 from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState
 from labelweave.online.classifier import _BATCH
@@ -252,7 +252,7 @@ def main() -> None:
         if not peers:
             parts.append("Vowpal Wabbit was not installed (`pip install vowpalwabbit`).")
         parts += [growth(stream), films(), memory(stream), streaming(stream.X, stream.Y)]
-    replace_between(README, BEGIN, END, parts)
+    write_level(README, BEGIN, END, parts)
     print("\n\n".join(parts))
 
 

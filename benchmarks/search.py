@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, race, timed
 from benchmarks.search_peers import PlainBestFirst, dacaf_seconds
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.table import README, markdown, write_level
 from labelweave.datasets import load
 from labelweave.inference import Auto, Beam, BestFirst, Greedy, Inference, MeanField, MonteCarlo
 from labelweave.joint import ChainJoint
@@ -205,7 +205,7 @@ def main() -> None:
         parts = list(tables(problems, arguments.rounds, arguments.dacaf))
     print(*parts, sep="\n")
     if set(problems) >= set(SETS):
-        replace_between(README, BEGIN, END, [f"Measured on {machine()}.", *parts])
+        write_level(README, BEGIN, END, [f"Measured on {machine()}.", *parts])
     else:
         print("README.md is left as it is: it holds a run of all sets.")
 

@@ -17,7 +17,7 @@ from benchmarks.accuracy import Floats, Problem, excess
 from benchmarks.peers import Setting, TooSlowError, on_one_core
 
 ACCURACY = 1e-6
-GRID = [10 ** (-k / 2) for k in range(2, 21)]  # 0.1 … 1e-10
+GRID = [10 ** (-k / 4) for k in range(4, 41)]  # 0.1 … 1e-10, four to a decade
 FILE = Path(__file__).with_name("settings.json")
 TOO_SLOW = 4.0  # a solver this many times slower than the fastest is not worth the waiting
 # Liblinear penalises the intercept; scaling its column up makes that penalty vanish, the more the

@@ -27,7 +27,7 @@ from benchmarks.structure_peers import (
     converged,
     sharpened,
 )
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.table import README, markdown, write_level
 from labelweave.datasets import load
 from labelweave.logistic import EdgeWeights, edge_weights
 from labelweave.models.structure import maximum_branching
@@ -257,7 +257,7 @@ def main() -> None:
             "What screening loses (gain: held-out log-likelihood over labels without parents):",
             screening_table(("enron", "corel5k")),
         ]
-    replace_between(README, BEGIN, END, parts)
+    write_level(README, BEGIN, END, parts)
     print(*parts, sep="\n\n")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import machine
 from benchmarks.settings import ACCURACY
+from labelweave._core import native
 
 if TYPE_CHECKING:
     from benchmarks.logistic import Contest
@@ -86,13 +87,34 @@ def write(contests: Sequence[Contest]) -> None:
     """Put the tables into README.md."""
     parts = [f"Measured on {machine()}.", summary(contests)]
     parts += ['What `C="cv"` and `label_penalty="cv"` cost, on two cores:', paths(contests)]
-    replace_between(README, BEGIN, END, [*parts, *(details(contest) for contest in contests)])
+    write_level(README, BEGIN, END, [*parts, *(details(contest) for contest in contests)])
+
+
+def write_level(file: Path, begin: str, end: str, parts: Sequence[str]) -> None:
+    """Put the parts between the marks as the block of the SIMD level in use.
+
+    Blocks of other levels stay as they were measured, the best level first.
+    """
+    level = native.level()
+    inside = _marks(begin, end).search(file.read_text())
+    blocks = dict(_BLOCK.findall(inside[0])) if inside else {}
+    blocks[level] = "\n\n".join(["", f"**SIMD level {level}.** {parts[0]}", *parts[1:], ""])
+    ordered = sorted(blocks, reverse=True)
+    replace_between(file, begin, end, [_BLOCK_TEXT.format(each, blocks[each]) for each in ordered])
+
+
+_BLOCK = re.compile(r"<!-- level (\w+) -->\n(.*?)<!-- end of level \1 -->", re.S)
+_BLOCK_TEXT = "<!-- level {0} -->\n{1}<!-- end of level {0} -->"
+
+
+def _marks(begin: str, end: str) -> re.Pattern[str]:
+    return re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
 
 
 def replace_between(file: Path, begin: str, end: str, parts: Sequence[str]) -> None:
     """Put the parts between the two marks in a file, leaving its prose alone."""
     text = file.read_text()
-    marks = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
+    marks = _marks(begin, end)
     if not marks.search(text):
         raise SystemExit(f"{file.name} has lost its marks {begin!r} and {end!r}")
     file.write_text(marks.sub(lambda _: "\n\n".join([begin, *parts, end]), text))

@@ -15,7 +15,7 @@ import numpy as np
 from tests.reference.tree import PlainTree, random_forest
 
 from benchmarks.measure import Timing, machine, timed
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.table import README, markdown, write_level
 from labelweave.inference import Annealing, Threshold
 from labelweave.joint import MixtureJoint, TreeJoint
 
@@ -152,7 +152,7 @@ def main() -> None:
         decoding(),
     ]
     print(*parts, sep="\n\n")
-    replace_between(README, BEGIN, END, parts)
+    write_level(README, BEGIN, END, parts)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ LABELWEAVE_INLINE Part load_once(const Part& from) { return *static_cast<const v
 LABELWEAVE_INLINE const Part* registers_of(const Lanes* lanes) { return reinterpret_cast<const Part*>(lanes); }
 LABELWEAVE_INLINE Part* registers_of(Lanes* lanes) { return reinterpret_cast<Part*>(lanes); }
 
-// The largest power of two, times n, of sums that leave a quarter of the registers to other things.
+// The largest power of two, up to eight, of which n make no more than kSums.
 constexpr int tile_size(int n) {
     int size = kLanes;
-    while (size > 1 && 4 * n * size > 3 * kRegisters) size /= 2;
+    while (size > 1 && n * size > kSums) size /= 2;
     return size;
 }
 
@@ -61,19 +61,28 @@ struct DenseRows {
         }
     }
 
+    // The sums of N lanes over some rows, for the registers [begin, end) of every vector.
+    template <int N, int Rows>
+    LABELWEAVE_INLINE void add_products(int first_lane, const Lanes* row, int begin, int end, Lanes (&sums)[N][Rows]) {
+        constexpr int n_lines = Rows == kLanes ? 3 : 1;
+        const char* next = ahead;
+        for (std::size_t k = 0; k < n_vectors; ++k) {
+            next = fetch<n_lines>(next);
+            for (int p = begin; p < end; ++p) multiply(first_lane, row, k, p, sums);
+        }
+        ahead = next;
+    }
+
     // u += X v for N lanes, as many rows at a time as there are registers for sums.
     template <int N>
     LABELWEAVE_INLINE void forward(int first_lane) {
-        constexpr int n_rows = tile_size(N * Lanes::kParts), n_lines = n_rows == kLanes ? 3 : 1;
+        constexpr int n_parts = kFused ? Lanes::kParts : 1, n_rows = tile_size(N * n_parts);
         Lanes totals[N][kLanes];
         for (int first = 0; first < kLanes; first += n_rows) {
             Lanes sums[N][n_rows]{};
-            const char* next = ahead;
-            for (std::size_t k = 0; k < n_vectors; ++k) {
-                next = fetch<n_lines>(next);
-                Lanes::each([&](int p) { multiply(first_lane, rows + first * n_vectors, k, p, sums); });
-            }
-            ahead = next;
+            Lanes::each([&](int p) {
+                if (p % n_parts == 0) add_products(first_lane, rows + first * n_vectors, p, p + n_parts, sums);
+            });
             for (int j = 0; j < N; ++j)
                 for (int i = 0; i < n_rows; ++i) totals[j][first + i] = sums[j][i];
         }

@@ -34,6 +34,16 @@ constexpr std::size_t kRegisterBytes = 16;
 constexpr int kRegisters = 16;
 #endif
 
+// How many registers a kernel may fill with sums that grow side by side. Fused multiply-adds have a long latency, and
+// many of them must be under way; without them a few sums are enough, and products need registers of their own.
+#if defined(__FMA__) || defined(__aarch64__)
+constexpr int kSums = 3 * kRegisters / 4;
+constexpr bool kFused = true;
+#else
+constexpr int kSums = kRegisters / 2;
+constexpr bool kFused = false;
+#endif
+
 // W numbers side by side in one register (or, if they fill less than that, in its lower part). The wrapper lets
 // the compilers deduce W, which they do not from an attribute.
 template <class T, int W>

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from labelweave._core import native
 
-__all__ = ["environment", "library_versions", "show_versions"]
+__all__ = ["cpu_name", "environment", "library_versions", "show_versions"]
 
 _LIBRARIES = ("labelweave", "numpy", "scipy", "scikit-learn", "joblib")
 
@@ -45,7 +45,13 @@ def environment() -> dict[str, str]:
 
 
 def cpu_name() -> str:
-    """Return the CPU's name as the operating system gives it."""
+    """Return the CPU's name as the operating system gives it.
+
+    Examples
+    --------
+    >>> bool(cpu_name())
+    True
+    """
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             names = [

@@ -12,7 +12,16 @@ from labelweave import _cpu
 from tests.conftest import PROJECT
 
 HERE = Path(__file__).parent
-KERNELS = ("chain", "dense_pass", "design", "factor", "gibbs", "links", "logistic", "preconditioner")
+KERNELS = (
+    "chain",
+    "dense_pass",
+    "design",
+    "factor",
+    "gibbs",
+    "links",
+    "logistic",
+    "preconditioner",
+)
 KERNELS += ("sparse_links", "sparse_pass", "sweeps")
 SOURCES = {
     "simd": [HERE / "simd.cpp"],
@@ -50,5 +59,7 @@ def test_programs_on_aarch64(program, tmp_path):
     compiler = shutil.which("aarch64-linux-gnu-g++")
     emulator = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
     if compiler is None or emulator is None:
-        pytest.skip("needs aarch64-linux-gnu-g++ and qemu-aarch64 (g++-aarch64-linux-gnu, qemu-user)")
+        pytest.skip(
+            "needs aarch64-linux-gnu-g++ and qemu-aarch64 (g++-aarch64-linux-gnu, qemu-user)"
+        )
     build_and_run(compiler, ["-static"], program, tmp_path, launcher=[emulator])
