@@ -44,7 +44,7 @@ def number_of(value: Any) -> float | None:
     try:
         return float(value)
     except OverflowError:  # an integer of hundreds of digits
-        return math.copysign(math.inf, cast(int, value))
+        return math.inf if cast(int, value) > 0 else -math.inf
 
 
 def numbers_of(values: Sequence[Any]) -> list[float] | None:
@@ -124,7 +124,7 @@ def label_column(column: pd.Series, name: str, source: str) -> NDArray[np.int64]
             f"{source}: label column {name!r} has no value in row {int(np.argmax(codes < 0)) + 1}: "
             "drop such rows, or leave the label out, first"
         )
-    numbers = numbers_of(levels) or [math.nan] * len(levels)
+    numbers = [(numbers_of([level]) or [math.nan])[0] for level in levels]
     wrong = [code for code, number in enumerate(numbers) if number not in (0.0, 1.0)]
     if wrong:
         row = int(np.flatnonzero(np.isin(codes, wrong))[0])

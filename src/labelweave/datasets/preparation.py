@@ -66,7 +66,9 @@ def make_preparation(
         _ONE_HOT: OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2),
         _FREQUENCIES: LabelFrequencyEncoder(),
     }
-    return ColumnTransformer([(kind, steps[kind], names) for kind, names in kinds.items() if names])
+    parts = [(kind, steps[kind], names) for kind, names in kinds.items() if names]
+    # Always dense: whether the result is sparse should not depend on the fold.
+    return ColumnTransformer(parts, sparse_threshold=0)
 
 
 def needs_preparation(X: Any) -> bool:
