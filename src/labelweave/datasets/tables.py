@@ -116,12 +116,22 @@ def read_table(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> pd.DataFrame:
-    """Return all columns of a CSV or Parquet file as they are, named by distinct strings.
+    r"""Return all columns of a CSV or Parquet file as they are, named by distinct strings.
 
     Parameters
     ----------
     path, nominal, header, limits
         As of :func:`read_csv`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "weather.csv")
+    >>> _ = path.write_text("1,sun\n2,rain\n")
+    >>> read_table(path, header=False).to_dict("list")
+    {'1': [1, 2], '2': ['sun', 'rain']}
+    >>> folder.cleanup()
     """
     limits = limits or Limits()
     if plain_name(path).lower().endswith((".parquet", ".pq")):
