@@ -79,7 +79,7 @@ HeaderOption = Annotated[
 MaxMemoryOption = Annotated[
     str | None,
     typer.Option(
-        "--max-memory", help="How much one file or matrix may take: 16GB.", show_default="4GB"
+        "--max-memory", help="How much one file or matrix may take: 16GB.", show_default="2GB"
     ),
 ]
 MaxFeaturesOption = Annotated[

@@ -39,9 +39,11 @@ def open_bytes(path: FilePath) -> BinaryIO:
 def read_bytes(path: FilePath, limits: Limits | None = None) -> bytes:
     """Return the content of a file, decompressed if its name ends in .gz, .xz or .bz2.
 
-    It is read piece by piece: a small file that would become a huge one is refused as soon as it
-    passes the limit.
+    The latter are read piece by piece: a small file that would become a huge one is refused as soon
+    as it passes the limit.
     """
+    if not is_compressed(path):
+        return Path(path).read_bytes()
     limits, content = limits or Limits(), io.BytesIO()
     with open_bytes(path) as file:
         while piece := _next_piece(file, path):
@@ -54,8 +56,6 @@ def _next_piece(file: BinaryIO, path: FilePath) -> bytes:
     try:
         return file.read(_PIECE)
     except DAMAGED as error:
-        if not is_compressed(path):
-            raise
         raise ValueError(
             f"{shown(path)}: not a whole {Path(path).suffix} file ({error}): fetch it again"
         ) from error

@@ -15,8 +15,8 @@ class Limits:
 
     Parameters
     ----------
-    memory : int, default=4 GiB
-        The most bytes a file may hold once decompressed, and the most that one matrix made from it
+    memory : int, default=2 GiB
+        The most bytes a compressed file may become, and the most that one matrix made from a file
         may take.
     features : int, default=2^24
         The highest number of features, or labels, to believe in where a number in the text decides
@@ -29,7 +29,7 @@ class Limits:
     ValueError: tiny.svm: a text of 14 bytes speaks of 100,000,000 features, ...
     """
 
-    memory: int = 2**32
+    memory: int = 2**31
     features: int = 2**24
 
     def __post_init__(self) -> None:
