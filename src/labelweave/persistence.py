@@ -18,6 +18,8 @@ __all__ = ["load", "save"]
 _SPARSE = {
     f"scipy.sparse._{form}.{form}_{kind}" for form in ("csr", "csc") for kind in ("array", "matrix")
 }
+# The dtype that an imputer remembers: skops reads it as that of an empty array.
+_HARMLESS = _SPARSE | {"numpy.dtype"}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -77,7 +79,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     """
     try:
         named = skops.io.get_untrusted_types(file=Path(path))
-        known = _SPARSE | set(trusted)
+        known = _HARMLESS | set(trusted)
         foreign = [name for name in named if name not in known and not _is_our_class(name)]
         if foreign:
             raise ValueError(

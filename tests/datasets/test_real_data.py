@@ -37,6 +37,10 @@ TABLE = {
     "enron": (1702, 1001, 53, 3.378, 753),
     "slashdot": (3782, 1079, 22, 1.181, 156),
     "corel5k": (5000, 499, 374, 3.522, 3175),
+    "cal500": (502, 68, 174, 26.044, 502),
+    "flags": (194, 19, 7, 3.392, 54),
+    "genbase": (662, 1186, 27, 1.252, 32),
+    "delicious": (16105, 500, 983, 19.020, 15806),
     "tmc2007-500": (28596, 500, 22, 2.158, 1341),
     "imdb": (120919, 1001, 28, 2.000, 4503),
     "rcv1": (27613, 47236, 101, 2.913, 2058),
@@ -107,6 +111,21 @@ def test_sparse_file_as_a_plain_reading_sees_it(shared_data, file, n_columns, la
     data = read_arff(shared_data / file)
     np.testing.assert_array_equal(data.Y, table[:, labels])
     np.testing.assert_array_equal(data.X.toarray(), np.delete(table, labels, axis=1))
+
+
+def test_nominal_attributes(shared_data):
+    flags = load("flags")
+    assert flags.nominal_features == ("landmass", "zone", "language", "religion")
+    text = lzma.decompress((shared_data / "flags" / "flags.arff.xz").read_bytes()).decode()
+    rows = [line.split(",") for line in text.partition("@data")[2].split() if line]
+    for column, name in enumerate(flags.feature_names):
+        values = [row[column] for row in rows]
+        given = flags.X[name].tolist()
+        assert given == (values if name in flags.nominal_features else [float(v) for v in values])
+    genbase = load("genbase", ignore="protein")
+    assert isinstance(genbase.X, np.ndarray)
+    assert genbase.n_features == 1185
+    assert load("genbase").X["protein"].nunique() == 662
 
 
 def test_label_names(shared_data):

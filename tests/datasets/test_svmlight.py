@@ -41,3 +41,12 @@ def test_what_scikit_learn_refuses_names_the_file(tmp_path, text):
 def test_labels_must_be_indices(tmp_path, label):
     with pytest.raises(ValueError, match="expected whole numbers from 0 as labels"):
         read_svmlight(write(tmp_path, label + b" 1:2\n"))
+
+
+def test_labels_that_cannot_be_told_apart(tmp_path):
+    path = tmp_path / "toy.svm"
+    path.write_text("9007199254740991 1:1\n5 1:2\n")
+    assert read_svmlight(path).label_names == ("5", "9007199254740991")
+    path.write_text("9007199254740992 1:1\n9007199254740993 1:2\n")
+    with pytest.raises(ValueError, match=r"toy.svm: found label 9007199254740992: .* below 2\^53"):
+        read_svmlight(path)

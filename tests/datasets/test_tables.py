@@ -56,12 +56,18 @@ def test_label_choice_is_checked(reader):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("y,colour\n1,red\n0,2\n", "column 'colour' is not numeric ('red' in row 1): encode it"),
-        ("y,colour\n1,2\n0,red\n", "column 'colour' is not numeric ('red' in row 2): encode it"),
-        ("y,x\n1,2\n0,\n", "column 'x' has no value in row 2: fill missing values in"),
-        ("y,x\n1,2\n0\n", "column 'x' has no value in row 2"),
         ("y,x\n1,2\n,2\n", "column 'y' has no value in row 2"),
-        ("y,x\n1,2\n0,inf\n", "column 'x' is infinite in row 2"),
+        (
+            "y,x\n1,2\nmaybe,2\n",
+            "must hold 0 and 1 only (or no and yes, false and true), found maybe",
+        ),
+        ("y,x\n1,2\n0,inf\n", "column 'x' is infinite, or too large for a number, in row 2"),
+        ("y,x\n1,2\n0," + "9" * 400 + "\n", "column 'x' is infinite, or too large for a number"),
+        ("y,x\n1,2.5\n0," + "9" * 400 + "\n", "column 'x' is infinite, or too large for a number"),
+        ("y,x\n1,2\n0," + "9" * 5000 + "\n", "column 'x' is infinite, or too large for a number"),
+        ("y,x\n" + "9" * 400 + ",2\n", "label column 'y' must hold 0 and 1 only"),
+        ("y,x\n", "expected rows below the names of the columns, found none"),
+        ("y,x,x\n1,2,3\n", "two columns are named 'x'"),
         ("y,x\n1,2\n0,1,5\n", "Expected 2 fields in line 3, saw 3"),
         ("y,x\n1,2,3\n0,1,5\n", "Length of header or names does not match length of data"),
         ("", "No columns to parse"),
@@ -77,12 +83,90 @@ def test_not_parquet(tmp_path):
         read_parquet(write(tmp_path, "hello", "toy.parquet"), "y")
 
 
-def test_text_in_parquet(tmp_path):
-    pd.DataFrame({"y": [1], "when": [pd.Timestamp("2020-01-01")]}).to_parquet(
-        tmp_path / "t.parquet"
-    )
-    with pytest.raises(ValueError, match="column 'when' is not numeric"):
-        read_parquet(tmp_path / "t.parquet", "y")
+MIXED = pd.DataFrame(
+    {
+        "id": ["a7", "b8", "c9"],
+        "colour": ["red", None, "blue"],
+        "zone": [1, 2, 3],
+        "new": [True, False, True],
+        "size": [1.5, None, 2.5],
+        "rock, pop": ["yes", "no", "no"],
+        "jazz": [True, False, True],
+    }
+)
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def mixed(request, tmp_path):
+    path = tmp_path / f"songs.{request.param}"
+    table = MIXED.astype({"colour": "category"})
+    table.to_csv(path, index=False) if request.param == "csv" else table.to_parquet(path)
+    reader = read_csv if request.param == "csv" else read_parquet
+    return lambda **options: reader(path, '"rock, pop",jazz', **options)
+
+
+def test_words_categories_booleans_and_gaps(mixed):
+    data = mixed(ignore=["id"], nominal=["zone"])
+    assert data.label_names == ("rock, pop", "jazz")
+    assert data.Y.tolist() == [[1, 1], [0, 0], [0, 1]]
+    assert data.nominal_features == ("colour", "zone")
+    assert data.X["colour"].tolist() == ["red", np.nan, "blue"]
+    assert data.X["zone"].tolist() == ["1", "2", "3"]
+    assert data.X["new"].tolist() == [1, 0, 1]
+    np.testing.assert_array_equal(data.X["size"], [1.5, np.nan, 2.5])
+    numbers = mixed(ignore=["id", "colour", "size"])
+    assert numbers.X.tolist() == [[1, 1], [2, 0], [3, 1]]
+    with pytest.raises(ValueError, match="no column 'idd' to ignore; did you mean 'id'"):
+        mixed(ignore=["idd"])
+
+
+def test_words_that_are_numbers(tmp_path):
+    text = "x,z,w,y\n?,no,007,1\nNA,YES,8,0\n5,,9,1\n"
+    data = read_csv(write(tmp_path, text), "y", nominal=["w"])
+    np.testing.assert_array_equal(data.X["x"], [np.nan, np.nan, 5])
+    np.testing.assert_array_equal(data.X["z"], [0, 1, np.nan])
+    assert data.X["w"].tolist() == ["007", "8", "9"]
+    long = read_csv(write(tmp_path, "y,x\n1,12345678901234567890\n0,-1.5\n"), "y")
+    assert long.X.ravel().tolist() == [12345678901234567890.0, -1.5]
+
+
+def test_dates_and_lists_in_parquet(tmp_path):
+    path = tmp_path / "t.parquet"
+    when = [pd.Timestamp("1970-01-02 12:00"), pd.NaT]
+    pd.DataFrame({"y": [1, 0], "when": when}).to_parquet(path)
+    np.testing.assert_array_equal(read_parquet(path, "y").X["when"], [1.5, np.nan])
+    pd.DataFrame({"y": [1, 0], "tags": [["a"], ["b"]]}).to_parquet(path)
+    with pytest.raises(ValueError, match="column 'tags' holds neither numbers nor text"):
+        read_parquet(path, "y")
+    assert read_parquet(path, "y", ignore=["tags"]).n_features == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("1.5,0,1\n2.5,1,1\n3.5,0,0\n", "last:2"),
+        ("5,1\n6,0\n", "last:1"),
+        ("red,1,1\nblue,0,0\n", "last:2"),
+        ("red,2.5,1\nblue,0,0\n", "last:1"),
+    ],
+)
+def test_a_first_line_that_is_a_row_is_not_lost(tmp_path, text, labels):
+    path = write(tmp_path, text)
+    with pytest.raises(ValueError, match=r"toy.csv: .*--no-header"):
+        read_csv(path, labels)
+    data = read_csv(path, labels, header=False)
+    assert data.n_rows == text.count("\n")
+    assert data.feature_names[0] == "1"
+    chosen = read_csv(path, [str(text.split()[0].count(",") + 1)], header=False)
+    assert chosen.Y[0, 0] == 1
+
+
+def test_numbers_may_be_names(tmp_path):
+    assert read_csv(write(tmp_path, "0,1,2\n5,6,1\n"), "2").feature_names == ("0", "1")
+    path = write(tmp_path, "1100,1102,7\n5,6,1\n")
+    assert read_csv(path, "7", header=True).feature_names == ("1100", "1102")
+    unnamed = read_csv(write(tmp_path, ",x,y\n0,5,1\n"), "y", ignore=["Unnamed: 0"])
+    assert unnamed.X.tolist() == [[5]]
 
 
 @settings(deadline=None, max_examples=60)

@@ -24,7 +24,7 @@ from labelweave.evaluation import (
     IterativeStratification,
     compare,
     joint_of,
-    with_scaling,
+    with_preparation,
 )
 
 X, Y = make_multilabel_classification(90, 6, n_classes=3, random_state=0)
@@ -90,16 +90,16 @@ def test_scaling_is_learned_from_the_training_fold():
 def test_who_is_scaled():
     tree, pipeline = DecisionTreeClassifier(), make_pipeline(MinMaxScaler(), LogisticRegression())
     rows = sparse.csr_matrix(X)
-    assert with_scaling(tree, X) is not tree
-    assert with_scaling(tree, rows) is tree
-    assert with_scaling(pipeline, X) is pipeline
-    assert with_scaling(tree, X, False) is tree
-    assert with_scaling(pipeline, X, True).steps[1][1] is pipeline
-    scaled = with_scaling(tree, rows, True)[0].fit_transform(rows)
+    assert with_preparation(tree, X) is not tree
+    assert with_preparation(tree, rows) is tree
+    assert with_preparation(pipeline, X) is pipeline
+    assert with_preparation(tree, X, False) is tree
+    assert with_preparation(pipeline, X, True).steps[1][1] is pipeline
+    scaled = with_preparation(tree, rows, True)[0].fit_transform(rows)
     assert sparse.issparse(scaled)
     assert scaled.nnz == rows.nnz
     with pytest.raises(ValueError, match="scale must be"):
-        with_scaling(tree, X, "yes")
+        with_preparation(tree, X, "yes")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

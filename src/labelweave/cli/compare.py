@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import chosen_metrics, load_dataset, writable
+from labelweave.cli.fit import tell_preparation
+from labelweave.cli.inputs import Reading, chosen_metrics, load_dataset, writable
 from labelweave.cli.options import (
     DatasetArgument,
+    HeaderOption,
+    IgnoreOption,
     LabelsOption,
+    MaxFeaturesOption,
+    MaxMemoryOption,
     MetricsOption,
+    NominalOption,
     ScaleOption,
     SeedOption,
     Splits,
@@ -46,6 +52,11 @@ def compare(
     seed: SeedOption = 0,
     metrics: MetricsOption = None,
     labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    nominal: NominalOption = None,
+    header: HeaderOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
     scale: ScaleOption = None,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")
@@ -79,8 +90,18 @@ def compare(
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
-    data = load_dataset(dataset, labels)
+    reading = Reading(
+        labels=labels,
+        ignore=ignore,
+        nominal=nominal,
+        header=header,
+        max_memory=max_memory,
+        max_features=max_features,
+    )
+    data = load_dataset(dataset, reading)
     splitter = evaluation.make_splitter(splits.value, folds, seed)
+    first = next(iter(estimators.values()))
+    tell_preparation(evaluation.with_preparation(first, data.X, scale_of(scale)))
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
     with _progress(len(estimators) * folds) as advance:

@@ -11,19 +11,23 @@ from typing import Annotated
 import typer
 
 from labelweave.cli.errors import WorkFailedError
+from labelweave.cli.features import aligned_labels, dataset_features, nominal_of
 from labelweave.cli.inputs import (
-    aligned_labels,
+    Reading,
     chosen_metrics,
-    dataset_features,
+    is_table,
     label_names_of,
     load_dataset,
     load_model,
-    table_kind,
     writable,
 )
 from labelweave.cli.options import (
     DatasetArgument,
+    HeaderOption,
+    IgnoreOption,
     LabelsOption,
+    MaxFeaturesOption,
+    MaxMemoryOption,
     MetricsOption,
     ModelArgument,
     TrustOption,
@@ -36,7 +40,11 @@ def evaluate(
     dataset: DatasetArgument,
     metrics: MetricsOption = None,
     labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    header: HeaderOption = None,
     zero_based: ZeroBasedOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Keep the figures as JSON.")
     ] = None,
@@ -53,8 +61,17 @@ def evaluate(
     writable(output, "--output")
     measures = chosen_metrics(metrics)
     fitted = load_model(model, trust)
-    known_labels = labels or (label_names_of(fitted, 0) if table_kind(dataset) else None)
-    data = load_dataset(dataset, known_labels or None, zero_based=zero_based)
+    by_name = is_table(dataset)
+    reading = Reading(
+        labels=labels or (label_names_of(fitted, 0) if by_name else None) or None,
+        ignore=ignore,
+        nominal=nominal_of(fitted) if by_name else None,
+        header=header,
+        zero_based=zero_based,
+        max_memory=max_memory,
+        max_features=max_features,
+    )
+    data = load_dataset(dataset, reading)
     features = dataset_features(fitted, data, "DATASET")
     truth = aligned_labels(fitted, data)
 

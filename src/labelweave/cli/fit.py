@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelweave.cli.errors import WorkFailedError, argument
-from labelweave.cli.inputs import load_dataset, writable
+from labelweave.cli.inputs import Reading, load_dataset, writable
 from labelweave.cli.options import (
     DatasetArgument,
+    HeaderOption,
+    IgnoreOption,
     LabelsOption,
+    MaxFeaturesOption,
+    MaxMemoryOption,
+    NominalOption,
     ScaleOption,
     SeedOption,
     scale_of,
@@ -32,6 +37,11 @@ def fit(
     ] = "pcc",
     seed: SeedOption = 0,
     labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    nominal: NominalOption = None,
+    header: HeaderOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
     scale: ScaleOption = None,
 ) -> None:
     """Fit a method to all rows of a data set and keep the model in a file.
@@ -46,7 +56,15 @@ def fit(
 
     with argument("--method"):
         estimator = evaluation.make_method(method, seed=seed)
-    data = load_dataset(dataset, labels)
+    reading = Reading(
+        labels=labels,
+        ignore=ignore,
+        nominal=nominal,
+        header=header,
+        max_memory=max_memory,
+        max_features=max_features,
+    )
+    data = load_dataset(dataset, reading)
     started = time.perf_counter()
     fitted = fit_method(estimator, method, data, scale)
     seconds = time.perf_counter() - started
@@ -63,10 +81,21 @@ def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -
     """Fit an estimator, on scaled features where asked for; `method` is what the user called it."""
     from labelweave import evaluation
 
+    prepared = evaluation.with_preparation(estimator, data.X, scale_of(scale))
+    tell_preparation(prepared)
     try:
-        return _fit_named(evaluation.with_scaling(estimator, data.X, scale_of(scale)), data)
+        return _fit_named(prepared, data)
     except ValueError as error:
         raise WorkFailedError(f"{method} cannot be fitted to {data.name}: {error}") from error
+
+
+def tell_preparation(model: Any) -> None:
+    """Say how columns that are not complete numbers become features, if there are any."""
+    from labelweave.datasets.preparation import describe, preparation_of
+
+    preparation = preparation_of(model)
+    if preparation is not None:
+        typer.echo(f"features: {describe(preparation)}", err=True)
 
 
 def _fit_named(estimator: Any, data: Dataset) -> Any:
@@ -76,7 +105,7 @@ def _fit_named(estimator: Any, data: Dataset) -> Any:
     labels = pd.DataFrame(data.Y, columns=list(data.label_names))
     # A sparse matrix has no column names, and a frame of sparse columns is slow.
     features: Any = data.X
-    if not data.is_sparse:
+    if not (data.is_sparse or data.is_mixed):
         features = pd.DataFrame(features, columns=list(data.feature_names))
     fitted = estimator.fit(features, labels)
     if not hasattr(fitted, "label_names_in_"):

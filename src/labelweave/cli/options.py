@@ -10,9 +10,14 @@ import typer
 
 __all__ = [
     "DatasetArgument",
+    "HeaderOption",
+    "IgnoreOption",
     "LabelsOption",
+    "MaxFeaturesOption",
+    "MaxMemoryOption",
     "MetricsOption",
     "ModelArgument",
+    "NominalOption",
     "ScaleOption",
     "SeedOption",
     "Splits",
@@ -50,7 +55,40 @@ ModelArgument = Annotated[
 LabelsOption = Annotated[
     str | None,
     typer.Option(
-        "--labels", help="Label columns of a file: 'last:6', 'first:6', or their names 'a,b,c'."
+        "--labels",
+        help="Label columns of a file: 'last:6', 'first:6', or their names 'a,b,c'; names with "
+        "commas in double quotes.",
+    ),
+]
+IgnoreOption = Annotated[
+    str | None,
+    typer.Option("--ignore", help="Columns to leave out, such as an identifier: 'id,name'."),
+]
+NominalOption = Annotated[
+    str | None,
+    typer.Option("--nominal", help="Columns of a CSV file whose numbers are codes: 'zone,colour'."),
+]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a CSV file names its columns, or they are called 1, 2, 3.",
+        show_default="it does, and is refused if it looks like a row",
+    ),
+]
+MaxMemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory", help="How much one file or matrix may take: 16GB.", show_default="2GB"
+    ),
+]
+MaxFeaturesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-features",
+        min=1,
+        help="Most features or labels that a short svmlight or XMC text may speak of.",
+        show_default="2^24",
     ),
 ]
 MetricsOption = Annotated[

@@ -9,13 +9,18 @@ from typing import Annotated
 import typer
 
 from labelweave.cli.errors import BadInputError
-from labelweave.cli.inputs import (
-    label_names_of,
-    load_model,
-    read_features,
-    writable,
+from labelweave.cli.features import read_features
+from labelweave.cli.inputs import Reading, label_names_of, load_model, writable
+from labelweave.cli.options import (
+    HeaderOption,
+    IgnoreOption,
+    LabelsOption,
+    MaxFeaturesOption,
+    MaxMemoryOption,
+    ModelArgument,
+    TrustOption,
+    ZeroBasedOption,
 )
-from labelweave.cli.options import LabelsOption, ModelArgument, TrustOption, ZeroBasedOption
 
 
 def predict(
@@ -31,7 +36,11 @@ def predict(
         bool, typer.Option("--proba", help="Write each label's probability instead of 0 or 1.")
     ] = False,
     labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    header: HeaderOption = None,
     zero_based: ZeroBasedOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
     trust: TrustOption = None,
 ) -> None:
     """Predict the labels of the rows of a file, one CSV line a row.
@@ -45,7 +54,15 @@ def predict(
     """  # noqa: D301
     writable(output, "--output")
     fitted = load_model(model, trust)
-    features = read_features(fitted, file, labels, zero_based)
+    reading = Reading(
+        labels=labels,
+        ignore=ignore,
+        header=header,
+        zero_based=zero_based,
+        max_memory=max_memory,
+        max_features=max_features,
+    )
+    features = read_features(fitted, file, reading)
 
     from labelweave.evaluation import labels_of, marginals_of
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import writable
-from labelweave.cli.options import SeedOption
+from labelweave.cli.inputs import Reading, writable
+from labelweave.cli.options import MaxMemoryOption, SeedOption
 
 if TYPE_CHECKING:
     from labelweave.online import OnlineSettings, StreamLearner
@@ -40,9 +40,7 @@ def stream(
     ] = None,
     features: Annotated[
         int | None,
-        typer.Option(
-            "--features", min=1, help="Most features to accept; svmlight only.", show_default="2^24"
-        ),
+        typer.Option("--features", min=1, help="Most features to accept.", show_default="2^24"),
     ] = None,
     zero_based: Annotated[
         bool, typer.Option("--zero-based", help="Features of svmlight text count from 0.")
@@ -62,6 +60,7 @@ def stream(
     score: Annotated[
         bool, typer.Option("--score/--no-score", help="Predict each batch before learning it.")
     ] = True,
+    max_memory: MaxMemoryOption = None,
     seed: SeedOption = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads.")] = 1,
 ) -> None:
@@ -100,17 +99,20 @@ def stream(
     from labelweave.online import StreamLearner
 
     started = time.perf_counter()
+    limits = Reading(max_memory=max_memory).limits()
     with source:
-        learner = StreamLearner(
-            source,
-            settings,
-            passes=passes,
-            batch_lines=batch,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            score=score,
-            n_threads=jobs,
-        )
+        with argument("FILE"):
+            learner = StreamLearner(
+                source,
+                settings,
+                passes=passes,
+                batch_lines=batch,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                score=score,
+                n_threads=jobs,
+                limits=limits,
+            )
         _learn(learner)
     seconds = time.perf_counter() - started
     model.adopt(learner.state, learner.label_names)

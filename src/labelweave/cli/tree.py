@@ -10,8 +10,18 @@ import typer
 
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.fit import fit_method
-from labelweave.cli.inputs import load_dataset, writable
-from labelweave.cli.options import DatasetArgument, LabelsOption, ScaleOption, SeedOption
+from labelweave.cli.inputs import Reading, load_dataset, writable
+from labelweave.cli.options import (
+    DatasetArgument,
+    HeaderOption,
+    IgnoreOption,
+    LabelsOption,
+    MaxFeaturesOption,
+    MaxMemoryOption,
+    NominalOption,
+    ScaleOption,
+    SeedOption,
+)
 
 if TYPE_CHECKING:
     from labelweave.models import Structure
@@ -30,6 +40,11 @@ def tree(
     ] = "sc",
     seed: SeedOption = 0,
     labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    nominal: NominalOption = None,
+    header: HeaderOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
     scale: ScaleOption = None,
 ) -> None:
     """Learn which label depends on which, show it as text and draw it.
@@ -51,7 +66,15 @@ def tree(
         )
     with argument("--method"):
         estimator = evaluation.make_method(method, seed=seed)
-    data = load_dataset(dataset, labels)
+    reading = Reading(
+        labels=labels,
+        ignore=ignore,
+        nominal=nominal,
+        header=header,
+        max_memory=max_memory,
+        max_features=max_features,
+    )
+    data = load_dataset(dataset, reading)
     fitted = fit_method(estimator, method, data, scale)
     structures = _structures_of(fitted)
     if structures is None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from labelweave._core import native
 from labelweave.datasets.arff_header import Attribute, Header, parse_header
+from labelweave.datasets.arff_rows import needs_python, read_rows
+from labelweave.datasets.columns import numbers_of
 from labelweave.datasets.dataset import Dataset, Features, as_features
 from labelweave.datasets.files import FilePath, data_name, read_text, shown
 from labelweave.datasets.label_columns import (
@@ -20,22 +23,20 @@ from labelweave.datasets.label_columns import (
     end_columns,
     named_columns,
 )
+from labelweave.datasets.limits import Limits
 from labelweave.datasets.mulan import find_label_file, read_label_names
 
-# Two-valued words that have an obvious number.
-_WORDS = {
-    "false": 0.0,
-    "true": 1.0,
-    "no": 0.0,
-    "yes": 1.0,
-    "f": 0.0,
-    "t": 1.0,
-    "n": 0.0,
-    "y": 1.0,
-}
+# What the values of a nominal attribute stand for; other attributes have none.
+Meaning: TypeAlias = "tuple[float, ...] | None"
 
 
-def read_arff(path: FilePath | Sequence[FilePath], labels: LabelSpec | None = None) -> Dataset:
+def read_arff(
+    path: FilePath | Sequence[FilePath],
+    labels: LabelSpec | None = None,
+    *,
+    ignore: Sequence[str] = (),
+    limits: Limits | None = None,
+) -> Dataset:
     """Read a multi-label ARFF file, dense or sparse, plain or compressed (.gz, .xz, .bz2).
 
     Parameters
@@ -49,12 +50,18 @@ def read_arff(path: FilePath | Sequence[FilePath], labels: LabelSpec | None = No
         (Mulan), else ``-C k`` in its ``@relation`` line (Meka); the former wins, as the latter is
         known to be wrong in published files. An XML file says which columns are labels, not their
         order: they come in the order of the ARFF file.
+    ignore : sequence of str
+        Columns to leave out, such as an identifier.
+    limits : Limits, optional
+        How large the file may be.
 
     Returns
     -------
     Dataset
-        With a sparse ``X`` if the file is sparse. Nominal attributes become numbers when their
-        values are numbers or two words such as ``{no,yes}``.
+        With a sparse ``X`` if the file is sparse. Nominal attributes of one or two values become
+        numbers when these are numbers or words such as ``{no,yes}``, and dates become days since
+        1970; other nominal attributes, numeric codes among them, and text are categories. With
+        such columns, or with missing values ``?``, ``X`` is a data frame (see `Dataset`).
 
     Raises
     ------
@@ -79,20 +86,26 @@ def read_arff(path: FilePath | Sequence[FilePath], labels: LabelSpec | None = No
     (('sun', 'rain'), array([0.25, 0.75]), [[1, 0], [0, 1]])
     >>> folder.cleanup()
     """
+    limits = limits or Limits()
     if isinstance(path, (str, os.PathLike)):
-        return _read_one(path, labels)
-    parts = [_read_one(part, labels) for part in path]
+        return _read_one(path, labels, ignore, limits)
+    parts = [_read_one(part, labels, ignore, limits) for part in path]
     if not parts:
         raise ValueError("path is an empty list: name at least one file")
     return _concatenate(parts)
 
 
-def _read_one(path: FilePath, labels: LabelSpec | None) -> Dataset:
-    text, source = read_text(path), shown(path)
+def _read_one(
+    path: FilePath, labels: LabelSpec | None, ignore: Sequence[str], limits: Limits
+) -> Dataset:
+    text, source = read_text(path, limits), shown(path)
     header = parse_header(text, source)
-    label_columns = _label_columns(path, header, labels, source)
-    feature_columns = sorted(set(range(len(header.attributes))).difference(label_columns))
-    X, Y = _parse_rows(text, header, feature_columns, label_columns, source)
+    label_columns = _label_columns(path, header, labels, ignore, source)
+    unused = {*label_columns, *(c for c, name in enumerate(header.names) if name in set(ignore))}
+    feature_columns = [c for c in range(len(header.attributes)) if c not in unused]
+    X, Y = _Rows(text, header, source, feature_columns, label_columns, limits).read()
+    if not len(Y):
+        raise ValueError(f"{source}: expected rows after the line @data, found none")
     names = header.names
     return Dataset(
         X,
@@ -104,13 +117,11 @@ def _read_one(path: FilePath, labels: LabelSpec | None) -> Dataset:
 
 
 def _label_columns(
-    path: FilePath, header: Header, labels: LabelSpec | None, source: str
+    path: FilePath, header: Header, labels: LabelSpec | None, ignore: Sequence[str], source: str
 ) -> list[int]:
-    if isinstance(labels, str) and not labels.lower().endswith(".xml"):
-        return choose_labels(labels, header.names, source)
-    if labels is not None and not isinstance(labels, str):
-        return named_columns(list(labels), header.names, source)
-    label_file = labels if labels is not None else find_label_file(path)
+    if labels is not None and not (isinstance(labels, str) and labels.lower().endswith(".xml")):
+        return choose_labels(labels, header.names, source, ignore)
+    label_file = labels if isinstance(labels, str) else find_label_file(path)
     if label_file is not None:
         known = read_label_names(label_file)
         return sorted(named_columns(known, header.names, f"{source} with {shown(label_file)}"))
@@ -123,67 +134,113 @@ def _label_columns(
     return end_columns("first" if count > 0 else "last", abs(count), header.names, source)
 
 
-def _parse_rows(
-    text: bytes, header: Header, feature_columns: list[int], label_columns: list[int], source: str
-) -> tuple[Features, np.ndarray]:
-    target = np.empty(len(header.attributes), dtype=np.int64)
-    target[feature_columns] = np.arange(len(feature_columns))
-    target[label_columns] = -1 - np.arange(len(label_columns))
-    numbers: dict[tuple[str, ...], tuple[float, ...]] = {}
-    for column, attribute in enumerate(header.attributes):
-        if attribute.values is not None:
-            meaning = _numbers_of(attribute, bool(target[column] < 0), source)
-            numbers.setdefault(attribute.values, meaning)
-    position = {values: i for i, values in enumerate(numbers)}
-    is_sparse, n_rows, data, columns, row_starts, labels = native.parse_arff_rows(
-        text=text,
-        offset=header.offset,
-        line=header.line,
-        source=source,
-        names=header.names,
-        target=target.tolist(),
-        domain=[-1 if a.values is None else position[a.values] for a in header.attributes],
-        domains=list(numbers.items()),
-    )
-    if n_rows == 0:
-        raise ValueError(f"{source}: expected rows after the line @data, found none")
-    shape = (n_rows, len(feature_columns))
-    X = (
-        sparse.csr_array((data, columns, row_starts), shape=shape)
-        if is_sparse
-        else data.reshape(shape)
-    )
-    return X, labels.reshape(n_rows, len(label_columns))
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a file, not yet read, and which of its columns are wanted."""
 
+    text: bytes
+    header: Header
+    source: str
+    feature_columns: list[int]
+    label_columns: list[int]
+    limits: Limits
 
-def _numbers_of(attribute: Attribute, is_label: bool, source: str) -> tuple[float, ...]:
-    """Return what the values of a nominal attribute stand for."""
-    values = cast("tuple[str, ...]", attribute.values)
-    numbers = [_number(value) for value in values]
-    words = [_WORDS.get(value.lower()) for value in values]
-    meaning = numbers if None not in numbers else words
-    known = [number for number in meaning if number is not None]
-    place = f"{source}:{attribute.line}:1: "
-    choices = "{" + ",".join(values)[:60] + "}"
-    if is_label and (len(known) < len(values) or not {0.0, 1.0}.issuperset(known)):
-        raise ValueError(
-            f"{place}expected the values {{0,1}} for label {attribute.name!r}, found {choices}"
+    def read(self) -> tuple[Features, NDArray[Any]]:
+        """Return features and labels."""
+        n_lines = self.text.count(b"\n", self.header.offset) + 1
+        self.limits.check_matrix(n_lines, len(self.label_columns), "rows × labels", self.source)
+        is_label = set(self.label_columns)
+        meanings = [
+            _meaning(attribute, column in is_label, self.source)
+            for column, attribute in enumerate(self.header.attributes)
+        ]
+        if not needs_python(self.text, self.header):
+            return self._by_native(meanings)
+        self.limits.check_matrix(
+            n_lines, len(self.header.attributes), "rows × columns", self.source
         )
-    if len(known) < len(values):
-        raise ValueError(
-            f"{place}expected numbers, or two words such as {{no,yes}}, as values of the nominal "
-            f"attribute {attribute.name!r}, found {choices}: encode it as numbers first "
-            "(one 0/1 attribute a value)"
+        return self._by_python(meanings)
+
+    def _by_native(self, meanings: list[Meaning]) -> tuple[Features, NDArray[Any]]:
+        """Read numbers and nominal values with the compiled reader."""
+        attributes, n_labels = self.header.attributes, len(self.label_columns)
+        # It tells features from labels only: columns to ignore are read behind the features.
+        unwanted = set(range(len(attributes))).difference(self.feature_columns, self.label_columns)
+        target = np.empty(len(attributes), dtype=np.int64)
+        target[[*self.feature_columns, *unwanted]] = np.arange(len(attributes) - n_labels)
+        target[self.label_columns] = -1 - np.arange(n_labels)
+        domains = {a.values: m for a, m in zip(attributes, meanings, strict=True) if a.values and m}
+        position = {values: i for i, values in enumerate(domains)}
+        is_sparse, n_rows, data, columns, row_starts, labels = native.parse_arff_rows(
+            text=self.text,
+            offset=self.header.offset,
+            line=self.header.line,
+            source=self.source,
+            names=self.header.names,
+            target=target.tolist(),
+            domain=[-1 if a.values is None else position[a.values] for a in attributes],
+            domains=list(domains.items()),
         )
-    return tuple(known)
+        shape = (n_rows, len(attributes) - n_labels)
+        X: Any = (
+            sparse.csr_array((data, columns, row_starts), shape=shape)
+            if is_sparse
+            else data.reshape(shape)
+        )
+        X = X[:, : len(self.feature_columns)] if unwanted else X
+        return self._features(X, {}), labels.reshape(n_rows, n_labels)
+
+    def _by_python(self, meanings: list[Meaning]) -> tuple[Features, NDArray[Any]]:
+        """Read text, dates and missing values too."""
+        rows = read_rows(self.text, self.header, meanings, self.label_columns, self.source)
+        X: Any = np.ascontiguousarray(rows.values[:, self.feature_columns])
+        X = sparse.csr_array(X) if rows.is_sparse and not np.isnan(X).any() else X
+        return self._features(X, rows.levels), rows.values[:, self.label_columns]
+
+    def _features(self, X: Any, levels: dict[int, tuple[str, ...]]) -> Features:
+        """Return X as it is if it is complete and numeric, else as a data frame."""
+        names = [self.header.names[c] for c in self.feature_columns]
+        levels = levels | {
+            c: attribute.values
+            for c, attribute in enumerate(self.header.attributes)
+            if attribute.values is not None and _is_coded(attribute)
+        }
+        nominal = [(k, c) for k, c in enumerate(self.feature_columns) if c in levels]
+        if not nominal and (sparse.issparse(X) or not np.isnan(X).any()):
+            return X  # type: ignore[no-any-return]
+        import pandas as pd
+
+        self.limits.check_matrix(X.shape[0], X.shape[1], "rows × features", self.source)
+        frame = pd.DataFrame(_dense(X), columns=names)
+        for k, c in nominal:
+            codes = frame[names[k]].fillna(-1).astype(np.int64)
+            frame[names[k]] = pd.Categorical.from_codes(codes, pd.Index(levels[c]))
+        return frame
 
 
-def _number(word: str) -> float | None:
-    try:
-        number = float(word)
-    except ValueError:
+def _is_coded(attribute: Attribute) -> bool:
+    """Whether a nominal attribute has categories that are no numbers, or too many to be ordered."""
+    values = attribute.values or ()
+    numbers = numbers_of(values)
+    return len(values) > 2 or numbers is None or not np.isfinite(numbers).all()
+
+
+def _meaning(attribute: Attribute, is_label: bool, source: str) -> Meaning:
+    """Return the numbers that the values of a nominal attribute stand for, or are coded by."""
+    values = attribute.values
+    if values is None:
         return None
-    return number if math.isfinite(number) else None
+    if not is_label:
+        coded = _is_coded(attribute)
+        return tuple(map(float, range(len(values)))) if coded else tuple(numbers_of(values) or ())
+    numbers = numbers_of(values)
+    if numbers is None or not {0.0, 1.0}.issuperset(numbers):
+        choices = "{" + ",".join(values)[:60] + "}"
+        raise ValueError(
+            f"{source}:{attribute.line}:1: expected the values {{0,1}} for label "
+            f"{attribute.name!r}, found {choices}"
+        )
+    return tuple(numbers)
 
 
 def _concatenate(parts: list[Dataset]) -> Dataset:
@@ -194,16 +251,30 @@ def _concatenate(parts: list[Dataset]) -> Dataset:
                 f"{part.name!r} does not have the columns of {first.name!r}: only files of the "
                 "same attributes can follow each other"
             )
-    blocks: list[Any] = [part.X for part in parts]
-    X: Any
-    if any(part.is_sparse for part in parts):
-        X = sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
-    else:
-        X = np.vstack(blocks)
     return Dataset(
-        as_features(X),
+        _stacked(parts),
         np.vstack([part.Y for part in parts]),
         first.feature_names,
         first.label_names,
         "+".join(part.name for part in parts),
     )
+
+
+def _stacked(parts: list[Dataset]) -> Features:
+    import pandas as pd
+
+    blocks: list[Any] = [part.X for part in parts]
+    if any(part.is_mixed for part in parts):
+        names = list(parts[0].feature_names)
+        frames = [pd.DataFrame(_dense(block), columns=names) for block in blocks]
+        nominal = {name for part in parts for name in part.nominal_features}
+        # Categories of parts may differ: as text they are read anew.
+        joined = pd.concat([f.astype(dict.fromkeys(nominal, object)) for f in frames])
+        return as_features(joined, nominal=nominal)
+    if any(part.is_sparse for part in parts):
+        return as_features(sparse.vstack([sparse.csr_array(b) for b in blocks], format="csr"))
+    return np.vstack(blocks)
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if hasattr(X, "toarray") else X

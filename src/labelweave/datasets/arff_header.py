@@ -6,24 +6,31 @@ import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_NAME = re.compile(rf"""\s*({_QUOTED}|[^\s{{}}%,'"][^\s{{}}%,]*)""")
-_VALUE = re.compile(rf"""\s*({_QUOTED}|[^\s{{}}%,'"][^\s{{}}%,]*)\s*""")
+QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_NAME = re.compile(rf"""\s*({QUOTED}|[^\s{{}}%,'"][^\s{{}}%,]*)""")
+_VALUE = re.compile(rf"""\s*({QUOTED}|[^\s{{}}%,'"][^\s{{}}%,]*)\s*""")
 _KEYWORD = re.compile(r"\s*@(\w+)")
 _TYPE = re.compile(r"\s*(\w+)")
 _END = re.compile(r"\s*(%.*)?$", re.DOTALL)
 _NUMERIC_TYPES = {"numeric", "real", "integer"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-_MEKA_LABELS = re.compile(r"-C\s+(-?\d+)\b")
+_MEKA_LABELS = re.compile(r"-C\s+(-?\d{1,9})\b")
+_ISO_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column: its name, where it is declared, and its values if it is nominal."""
+    """A column: its name, where it is declared, and what its values are.
+
+    Nominal attributes have ``values``, dates the pattern they are written in, as Java has it;
+    ``kind`` is one of "numeric", "nominal", "string" and "date".
+    """
 
     name: str
     line: int
     values: tuple[str, ...] | None = None
+    kind: str = "numeric"
+    date_pattern: str = ""
 
 
 @dataclass
@@ -118,35 +125,37 @@ class _Line:
         # Free text in practice: what cannot be read as a name is kept as it stands.
         found = _NAME.match(self.text, self.at)
         if found and _END.match(self.text, found.end()):
-            return _unquote(found[1])
+            return unquote(found[1])
         return self.text[self.at :].strip()
 
     def _attribute(self) -> Attribute:
-        name = _unquote(self._take(_NAME, "the name of the attribute"))
+        name = unquote(self._take(_NAME, "the name of the attribute"))
         if self.text[self._start() :].startswith("{"):
-            return Attribute(name, self.number, self._values())
+            return Attribute(name, self.number, self._values(), "nominal")
         start = self._start()
-        kind = self._take(_TYPE, "numeric, real, integer or {value,value} for its type")
-        if kind.lower() not in _NUMERIC_TYPES:
-            self.fail(
-                f"numeric, real, integer or {{value,value}} for the type of {name!r} "
-                "(text and dates are not numbers: leave them out or encode them)",
-                start,
-            )
+        types = "numeric, real, integer, string, date or {value,value}"
+        kind = self._take(_TYPE, f"{types} for its type").lower()
+        if kind not in {*_NUMERIC_TYPES, "string", "date"}:
+            self.fail(f"{types} for the type of {name!r}", start)
+        pattern = ""
+        if kind == "date":
+            found = _NAME.match(self.text, self.at)
+            pattern = unquote(self._take(_NAME, "the pattern of the date")) if found else _ISO_DATE
         self._finish()
-        return Attribute(name, self.number)
+        known = "numeric" if kind in _NUMERIC_TYPES else kind
+        return Attribute(name, self.number, None, known, pattern)
 
     def _values(self) -> tuple[str, ...]:
         self.at = self._start() + 1
-        values = [_unquote(self._take(_VALUE, "a value of the nominal attribute"))]
+        values = [unquote(self._take(_VALUE, "a value of the nominal attribute"))]
         while self.text[self.at : self.at + 1] == ",":
             self.at += 1
-            values.append(_unquote(self._take(_VALUE, "a value of the nominal attribute")))
+            values.append(unquote(self._take(_VALUE, "a value of the nominal attribute")))
         if self.text[self.at : self.at + 1] != "}":
             self.fail("',' or '}'", self.at)
         self.at += 1
         self._finish()
-        return tuple(values)
+        return tuple(dict.fromkeys(values))
 
     def _finish(self) -> None:
         if not _END.match(self.text, self.at):
@@ -169,7 +178,8 @@ def _reject_repetition(attribute: Attribute, declared: dict[str, int], line: _Li
         )
 
 
-def _unquote(word: str) -> str:
+def unquote(word: str) -> str:
+    """Return a word without the quotes around it and the escapes in it."""
     if word[0] not in "'\"":
         return word
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), word[1:-1])

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelweave.datasets.columns import feature_column
+from labelweave.datasets.label_columns import split_names
+from labelweave.datasets.names import NumberedNames
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 # Sparse features are a `csr_array` with 32-bit indices: scipy's current interface (the older
 # `csr_matrix` makes `*` a matrix product), accepted by scikit-learn since 1.4, and its solvers that
 # reject 64-bit indices take it too.
-Features: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
+Features: TypeAlias = "NDArray[np.float64] | sparse.csr_array | pd.DataFrame"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,12 +29,14 @@ class Dataset:
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, D)
-        The features. Kept as a C-ordered float64 array, or as a float64 ``csr_array`` when sparse.
+    X : array, sparse matrix or data frame of shape (n, D)
+        The features. Kept as a C-ordered float64 array, as a float64 ``csr_array`` when sparse, or
+        as a data frame when some are categories or values are missing: float64 and ``category``
+        columns, which :func:`labelweave.datasets.make_preparation` turns into numbers.
     Y : array of shape (n, L)
         The labels, 0 or 1. Kept as int64.
     feature_names : sequence of D strings, optional
-        ``x0, x1, …`` if left out.
+        If left out, the columns of a data frame, else ``x0, x1, …``.
     label_names : sequence of L strings, optional
         ``y0, y1, …`` if left out.
     name : str, optional
@@ -42,12 +51,18 @@ class Dataset:
     Dataset 'tiny': 2 rows, 2 features, 3 labels, cardinality 1.500, 2 distinct label sets
     >>> data.label_names
     ('y0', 'y1', 'y2')
+
+    >>> import pandas as pd
+    >>> songs = pd.DataFrame({"genre": ["rock", "folk", None], "bpm": [120, 80, 95]})
+    >>> data = Dataset(songs, [[1], [0], [0]])
+    >>> data.is_mixed, data.nominal_features
+    (True, ('genre',))
     """
 
     X: Features
     Y: NDArray[np.int64]
-    feature_names: tuple[str, ...] = ()
-    label_names: tuple[str, ...] = ()
+    feature_names: Sequence[str] = ()
+    label_names: Sequence[str] = ()
     name: str = "data"
     train_rows: NDArray[np.int64] | None = None
 
@@ -56,10 +71,16 @@ class Dataset:
         X, Y = as_features(self.X), as_labels(self.Y)
         if X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}: they must agree")
+        given = self.feature_names
+        if not given and is_mixed(self.X):
+            given = [str(name) for name in cast(Any, self.X).columns]
+        feature_names = _as_names(given, X.shape[1], "feature_names", "x")
+        if is_mixed(X):
+            X = cast(Any, X).set_axis(list(feature_names), axis="columns")
         fixed = {
             "X": X,
             "Y": Y,
-            "feature_names": _as_names(self.feature_names, X.shape[1], "feature_names", "x"),
+            "feature_names": feature_names,
             "label_names": _as_names(self.label_names, Y.shape[1], "label_names", "y"),
             "train_rows": _as_rows(self.train_rows, Y.shape[0]),
         }
@@ -87,6 +108,16 @@ class Dataset:
         return sparse.issparse(self.X)
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether X is a data frame: some features are nominal or have missing values."""
+        return is_mixed(self.X)
+
+    @property
+    def nominal_features(self) -> tuple[str, ...]:
+        """Names of the features that are categories."""
+        return nominal_columns(cast(Any, self.X)) if self.is_mixed else ()
+
+    @property
     def cardinality(self) -> float:
         """Labels a row has on average."""
         return float(self.Y.sum() / self.n_rows) if self.n_rows else 0.0
@@ -111,9 +142,35 @@ class Dataset:
         array([3., 1.])
         """
         chosen = np.arange(self.n_rows)[rows]
-        return Dataset(
-            self.X[chosen], self.Y[chosen], self.feature_names, self.label_names, self.name
-        )
+        X: Any = self.X
+        X = X.iloc[chosen] if self.is_mixed else X[chosen]
+        return Dataset(X, self.Y[chosen], self.feature_names, self.label_names, self.name)
+
+    def without(self, features: str | Sequence[str]) -> Dataset:
+        """Return the data set without some features, such as an identifier of the rows.
+
+        Parameters
+        ----------
+        features : str or sequence of str
+            Their names, as ``"a,b"`` or as a list.
+
+        Examples
+        --------
+        >>> Dataset([[7.0, 1.5]], [[1]], ["id", "length"]).without("id").feature_names
+        ('length',)
+        """
+        names = split_names(features) if isinstance(features, str) else list(features)
+        unknown = [name for name in names if name not in self.feature_names]
+        if unknown:
+            raise ValueError(f"{self.name!r} has no feature {unknown[0]!r} to leave out")
+        dropped = {self.feature_names.index(name) for name in names}
+        if not dropped:
+            return self
+        kept = np.setdiff1d(np.arange(self.n_features), list(dropped))
+        X: Any = self.X
+        X = X.iloc[:, kept] if self.is_mixed else X[:, kept]
+        left = tuple(self.feature_names[column] for column in kept)
+        return Dataset(X, self.Y, left, self.label_names, self.name, self.train_rows)
 
     def published_split(self) -> tuple[Dataset, Dataset]:
         """Return the published training and test set.
@@ -132,6 +189,8 @@ class Dataset:
 
     def __repr__(self) -> str:
         kind = "sparse features" if self.is_sparse else "features"
+        if self.nominal_features:
+            kind += f" ({len(self.nominal_features)} nominal)"
         return (
             f"Dataset {self.name!r}: {self.n_rows} rows, {self.n_features} {kind}, "
             f"{self.n_labels} labels, cardinality {self.cardinality:.3f}, "
@@ -139,8 +198,20 @@ class Dataset:
         )
 
 
-def as_features(X: Any) -> Features:
-    """Return X as documented in `Dataset`."""
+def is_mixed(X: Any) -> bool:
+    """Whether features are a data frame."""
+    return hasattr(X, "iloc")
+
+
+def nominal_columns(X: pd.DataFrame) -> tuple[str, ...]:
+    """Return the names of the columns that are categories."""
+    return tuple(str(name) for name, dtype in X.dtypes.items() if dtype == "category")
+
+
+def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> Features:
+    """Return X as documented in `Dataset`; the columns named in `nominal` as categories."""
+    if is_mixed(X):
+        return _from_frame(X, nominal, source)
     if sparse.issparse(X):
         csr: sparse.csr_array = sparse.csr_array(cast(Any, X), dtype=np.float64)
         if not csr.has_canonical_format:
@@ -153,6 +224,19 @@ def as_features(X: Any) -> Features:
         raise ValueError(f"X needs two dimensions (rows and features), got {dense.ndim}")
     _check_finite(dense)
     return dense
+
+
+def _from_frame(frame: pd.DataFrame, nominal: Collection[str], source: str) -> Features:
+    import pandas as pd
+
+    names = [str(name) for name in frame.columns]
+    columns = [
+        feature_column(frame.iloc[:, c], name, source, name in nominal)
+        for c, name in enumerate(names)
+    ]
+    if all(column.dtype == np.float64 and column.notna().all() for column in columns):
+        return np.column_stack([np.empty((len(frame), 0)), *columns])
+    return pd.concat(columns, axis="columns").reset_index(drop=True)
 
 
 def _check_finite(values: NDArray[np.float64]) -> None:
@@ -180,14 +264,12 @@ def as_labels(Y: Any) -> NDArray[np.int64]:
     return np.ascontiguousarray(Y, dtype=np.int64)
 
 
-def _as_names(
-    names: Sequence[str] | None, count: int, argument: str, prefix: str
-) -> tuple[str, ...]:
+def _as_names(names: Sequence[str] | None, count: int, argument: str, prefix: str) -> Sequence[str]:
     if names is None or len(names) == 0:
-        return tuple(f"{prefix}{i}" for i in range(count))
+        return NumberedNames(prefix, count)
     if len(names) != count:
         raise ValueError(f"{argument} needs {count} names, got {len(names)}")
-    return tuple(str(name) for name in names)
+    return names if isinstance(names, NumberedNames) else tuple(str(name) for name in names)
 
 
 def _as_rows(rows: NDArray[np.int64] | None, n_rows: int) -> NDArray[np.int64] | None:

@@ -102,6 +102,28 @@ ENTRIES: tuple[CatalogueEntry, ...] = (
         is_sparse=True,
     ),
     CatalogueEntry(
+        *("cal500", 502, 68, 174, 26.044, 502, "Songs by what listeners say about them"),
+        files=("cal500/cal500.arff",),
+        label_file="cal500/cal500.xml",
+    ),
+    CatalogueEntry(
+        *("flags", 194, 19, 7, 3.392, 54, "Countries by the colours of their flags"),
+        files=("flags/flags.arff",),
+        label_file="flags/flags.xml",
+    ),
+    CatalogueEntry(
+        *("genbase", 662, 1186, 27, 1.252, 32, "Proteins by their functional families"),
+        files=("genbase/genbase.arff",),
+        label_file="genbase/genbase.xml",
+    ),
+    CatalogueEntry(
+        *("delicious", 16105, 500, 983, 19.020, 15806, "Web pages by the tags of their readers"),
+        files=("delicious/delicious-train.arff", "delicious/delicious-test.arff"),
+        label_file="delicious/delicious.xml",
+        train_rows=(0, 12920),
+        is_sparse=True,
+    ),
+    CatalogueEntry(
         *("tmc2007-500", 28596, 500, 22, 2.158, 1341, "Aviation safety reports by problem"),
         files=("tmc2007-500/tmc2007-500.arff",),
         label_file="tmc2007-500/tmc2007-500.xml",

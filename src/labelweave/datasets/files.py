@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import zlib
@@ -11,25 +12,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
+from labelweave.datasets.limits import Limits
+
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
-_DECOMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".xz": lzma.decompress,
-    ".bz2": bz2.decompress,
-}
 _OPENERS: dict[str, Callable[..., object]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
 }
+_PIECE = 2**20
 # What reading a damaged compressed file raises.
 DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 
 
 def is_compressed(path: FilePath) -> bool:
     """Return whether a file's name ends in .gz, .xz or .bz2."""
-    return Path(path).suffix.lower() in _DECOMPRESSORS
+    return Path(path).suffix.lower() in _OPENERS
 
 
 def open_bytes(path: FilePath) -> BinaryIO:
@@ -37,27 +36,37 @@ def open_bytes(path: FilePath) -> BinaryIO:
     return cast(BinaryIO, _OPENERS.get(Path(path).suffix.lower(), open)(path, "rb"))
 
 
-def read_bytes(path: FilePath) -> bytes:
-    """Return the content of a file, decompressed if its name ends in .gz, .xz or .bz2."""
-    path = Path(path)
-    content = path.read_bytes()
-    decompress = _DECOMPRESSORS.get(path.suffix.lower())
-    if decompress is None:
-        return content
+def read_bytes(path: FilePath, limits: Limits | None = None) -> bytes:
+    """Return the content of a file, decompressed if its name ends in .gz, .xz or .bz2.
+
+    The latter are read piece by piece: a small file that would become a huge one is refused as soon
+    as it passes the limit.
+    """
+    if not is_compressed(path):
+        return Path(path).read_bytes()
+    limits, content = limits or Limits(), io.BytesIO()
+    with open_bytes(path) as file:
+        while piece := _next_piece(file, path):
+            content.write(piece)
+            limits.check_bytes(content.tell(), shown(path))
+    return content.getvalue()
+
+
+def _next_piece(file: BinaryIO, path: FilePath) -> bytes:
     try:
-        return decompress(content)
+        return file.read(_PIECE)
     except DAMAGED as error:
         raise ValueError(
-            f"{path}: not a whole {path.suffix} file ({error}): fetch it again"
+            f"{shown(path)}: not a whole {Path(path).suffix} file ({error}): fetch it again"
         ) from error
 
 
-def read_text(path: FilePath) -> bytes:
+def read_text(path: FilePath, limits: Limits | None = None) -> bytes:
     """Return the content of a text file in UTF-8, without the mark some editors begin it with.
 
     Text that is not UTF-8 is taken for Latin-1, the other encoding found in published files.
     """
-    content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    content = read_bytes(path, limits).removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import re
 from collections.abc import Sequence
@@ -9,29 +10,46 @@ from typing import TypeAlias
 
 LabelSpec: TypeAlias = "str | Sequence[str]"
 
-_COUNT = re.compile(r"(first|last):(\d+)")
+_COUNT = re.compile(r"(first|last):(\d{1,9})")
 
 
-def choose_labels(labels: LabelSpec, columns: Sequence[str], source: str) -> list[int]:
+def choose_labels(
+    labels: LabelSpec, columns: Sequence[str], source: str, ignore: Sequence[str] = ()
+) -> list[int]:
     """Return the positions of the label columns.
 
     Parameters
     ----------
     labels : str or sequence of str
         ``"first:6"`` or ``"last:14"``: so many columns at that end. ``"a,b,c"`` or
-        ``["a", "b", "c"]``: the columns of these names, in this order.
+        ``["a", "b", "c"]``: the columns of these names, in this order; a name that holds a comma
+        stands in double quotes.
     columns : sequence of str
         The names of all columns.
     source : str
         The file, for messages.
+    ignore : sequence of str
+        Columns that do not count.
 
     Examples
     --------
     >>> choose_labels("last:2", ["x", "y", "z"], "file.csv")
     [1, 2]
-    >>> choose_labels("z,x", ["x", "y", "z"], "file.csv")
+    >>> choose_labels('z,"x, too"', ["x, too", "y", "z"], "file.csv")
     [2, 0]
+    >>> choose_labels("first:1", ["id", "y", "z"], "file.csv", ignore=["id"])
+    [1]
     """
+    unknown = [name for name in ignore if name not in set(columns)]
+    if unknown:
+        raise ValueError(
+            f"{source}: there is no column {unknown[0]!r} to ignore{_hint(unknown[0], columns)}"
+        )
+    kept = [c for c, name in enumerate(columns) if name not in set(ignore)]
+    return [kept[c] for c in _chosen(labels, [columns[c] for c in kept], source)]
+
+
+def _chosen(labels: LabelSpec, columns: Sequence[str], source: str) -> list[int]:
     if not isinstance(labels, str):
         return named_columns(list(labels), columns, source)
     if labels in columns:
@@ -39,7 +57,18 @@ def choose_labels(labels: LabelSpec, columns: Sequence[str], source: str) -> lis
     count = _COUNT.fullmatch(labels.strip())
     if count:
         return end_columns(count[1], int(count[2]), columns, source)
-    return named_columns([name.strip() for name in labels.split(",")], columns, source)
+    return named_columns(split_names(labels), columns, source)
+
+
+def split_names(names: str) -> list[str]:
+    """Return the names in a list such as ``a,b,"c, d"``.
+
+    Examples
+    --------
+    >>> split_names('rock, "rhythm, blues"')
+    ['rock', 'rhythm, blues']
+    """
+    return [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
 
 
 def end_columns(end: str, count: int, columns: Sequence[str], source: str) -> list[int]:

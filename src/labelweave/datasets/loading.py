@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,8 @@ from labelweave.datasets.builtin import BUNDLED
 from labelweave.datasets.dataset import Dataset
 from labelweave.datasets.entries import ENTRIES, CatalogueEntry, find_entry, is_known
 from labelweave.datasets.files import FilePath, plain_name, shown
-from labelweave.datasets.label_columns import LabelSpec
+from labelweave.datasets.label_columns import LabelSpec, split_names
+from labelweave.datasets.limits import Limits
 from labelweave.datasets.openml import download
 from labelweave.datasets.storage import (
     cache_file,
@@ -42,7 +45,14 @@ _FORMATS = {
 
 
 def load(
-    source: FilePath, labels: LabelSpec | None = None, *, zero_based: bool | None = None
+    source: FilePath,
+    labels: LabelSpec | None = None,
+    *,
+    ignore: str | Sequence[str] = (),
+    nominal: str | Sequence[str] = (),
+    header: bool | None = None,
+    zero_based: bool | None = None,
+    limits: Limits | None = None,
 ) -> Dataset:
     """Return a data set: one of the catalogue by its name, or the content of a file.
 
@@ -55,10 +65,19 @@ def load(
     labels : str or sequence of str, optional
         Which columns of a file are labels: ``"first:6"``, ``"last:14"``, or names as ``"a,b,c"``
         or as a list. CSV and Parquet files need it, ARFF files can do without (see `read_arff`),
-        the other formats have it built in.
+        the other formats have it built in. In text, a name that holds a comma stands in double
+        quotes.
+    ignore : str or sequence of str
+        Columns to leave out, such as an identifier: names as ``"a,b"`` or as a list.
+    nominal : str or sequence of str
+        Columns of a CSV or Parquet file whose numbers are codes, to be read as categories.
+    header : bool, optional
+        Whether the first line of a CSV file names its columns (see `read_csv`).
     zero_based : bool, optional
         Whether the features of an svmlight file count from 0 (see `read_svmlight`); other sources
         do not need it.
+    limits : Limits, optional
+        How much memory a file may ask for.
 
     Notes
     -----
@@ -70,10 +89,13 @@ def load(
     >>> load("emotions").n_labels
     6
     """
+    ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
     if not is_known(os.fspath(source)):
         known_format = _FORMATS.get(Path(plain_name(source)).suffix.lower())
         if known_format is not None:
-            return _load_file(source, known_format, labels, zero_based)
+            codes = split_names(nominal) if isinstance(nominal, str) else list(nominal)
+            options = _Options(labels, ignored, codes, header, zero_based, limits)
+            return _load_file(source, known_format, options)
         if Path(source).exists():
             raise ValueError(
                 f"cannot tell the format of {shown(source)!r} from its ending; "
@@ -82,7 +104,7 @@ def load(
     entry = find_entry(os.fspath(source))
     if labels is not None:
         raise ValueError(f"labels is for files: the labels of {entry.name!r} are known")
-    return _load_named(entry)
+    return _load_named(entry).without(ignored)
 
 
 def catalogue() -> tuple[CatalogueEntry, ...]:
@@ -96,25 +118,50 @@ def catalogue() -> tuple[CatalogueEntry, ...]:
     return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
 
 
-def _load_file(
-    path: FilePath, known_format: str, labels: LabelSpec | None, zero_based: bool | None
-) -> Dataset:
+@dataclass(frozen=True)
+class _Options:
+    """The arguments of :func:`load` beside the file."""
+
+    labels: LabelSpec | None
+    ignore: list[str]
+    nominal: list[str]
+    header: bool | None
+    zero_based: bool | None
+    limits: Limits | None
+
+
+def _load_file(path: FilePath, known_format: str, options: _Options) -> Dataset:
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {shown(path)!r}")
+    if options.nominal and known_format not in ("csv", "parquet"):
+        raise ValueError(f"{shown(path)}: nominal is for CSV and Parquet files")
+    labels, limits = options.labels, options.limits
     if known_format == "arff":
-        return read_arff(path, labels)
+        return read_arff(path, labels, ignore=options.ignore, limits=limits)
     if known_format in ("csv", "parquet"):
-        if labels is None:
-            raise ValueError(
-                f"{shown(path)}: say which columns are labels: labels='last:6' "
-                "(or 'first:6', or their names)"
-            )
-        return read_csv(path, labels) if known_format == "csv" else read_parquet(path, labels)
+        return _load_table(path, known_format, options)
     if labels is not None:
         raise ValueError(f"{shown(path)}: labels is not used here, this format marks its labels")
     if known_format == "xmc":
-        return read_xmc(path)
-    return read_svmlight(path, zero_based=zero_based)
+        return read_xmc(path, limits=limits).without(options.ignore)
+    data = read_svmlight(path, zero_based=options.zero_based, limits=limits)
+    return data.without(options.ignore)
+
+
+def _load_table(path: FilePath, known_format: str, options: _Options) -> Dataset:
+    if options.labels is None:
+        raise ValueError(
+            f"{shown(path)}: say which columns are labels: labels='last:6' "
+            "(or 'first:6', or their names)"
+        )
+    reader = partial(read_csv, header=options.header) if known_format == "csv" else read_parquet
+    return reader(
+        path,
+        options.labels,
+        ignore=options.ignore,
+        nominal=options.nominal,
+        limits=options.limits,
+    )
 
 
 def _place(entry: CatalogueEntry) -> str | None:

@@ -60,7 +60,7 @@ class RowStream:
         Whether the features of svmlight text count from 0.
     n_features : int, optional
         The largest number of features to accept, by default 2^24: a damaged line should not be
-        mistaken for a huge problem. XMC text says it itself.
+        mistaken for a huge problem, nor a damaged header of XMC text.
     n_labels : int, optional
         The number of labels, from 0 on, to accept; any number if left out. XMC text says it itself.
     skip_bad : bool, default=False
@@ -94,8 +94,10 @@ class RowStream:
     ) -> None:
         self.source = LineSource(source)
         self.skip_bad = skip_bad
+        self._n_features = _MOST_FEATURES if n_features is None else n_features
         try:
             self.header = _header(self.source.peek())
+            self._check_header()
         except ValueError:
             self.source.close()
             raise
@@ -107,10 +109,17 @@ class RowStream:
             "skip_bad": skip_bad,
         }
         self._first_feature = 0 if zero_based or self.header else 1
-        self._n_features = _MOST_FEATURES if n_features is None else n_features
         self._n_labels = _MOST_COLUMNS if n_labels is None else n_labels
         if self.header:
             _, self._n_features, self._n_labels = self.header
+
+    def _check_header(self) -> None:
+        if self.header and self.header[1] > self._n_features:
+            raise ValueError(
+                f"{self.source.name}:1: the header speaks of {self.header[1]:,} features, more "
+                f"than {self._n_features:,}: if that is meant, raise the limit (n_features=…, "
+                "--features on the command line)"
+            )
 
     def __enter__(self) -> Self:
         return self

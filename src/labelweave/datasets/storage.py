@@ -70,10 +70,11 @@ def save_to_cache(data: Dataset) -> None:
         "label_names": np.asarray(data.label_names, dtype=np.str_),
         "shape": np.asarray(data.X.shape),
     }
-    if isinstance(data.X, np.ndarray):
-        arrays["X"] = data.X
+    X: Any = data.X  # the sets that can be downloaded are numeric and complete
+    if isinstance(X, np.ndarray):
+        arrays["X"] = X
     else:
-        arrays |= {"data": data.X.data, "indices": data.X.indices, "indptr": data.X.indptr}
+        arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr}
     # A reader never sees half a file: it takes its name only when complete.
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
         try:

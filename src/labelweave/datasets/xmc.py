@@ -8,12 +8,11 @@ from scipy import sparse
 from labelweave._core import native
 from labelweave.datasets.dataset import Dataset
 from labelweave.datasets.files import FilePath, data_name, read_text, shown
+from labelweave.datasets.limits import Limits
+from labelweave.datasets.names import NumberedNames
 
-# Labels are held as a dense n × L matrix of 8-byte integers; beyond this it is no longer practical.
-LARGEST_LABEL_MATRIX = 2**32
 
-
-def read_xmc(path: FilePath) -> Dataset:
+def read_xmc(path: FilePath, *, limits: Limits | None = None) -> Dataset:
     r"""Read XMC text: a header ``n D L``, then a row a line, all counted from 0.
 
     A row is ``label,label feature:value feature:value``; one without labels begins with a blank
@@ -23,6 +22,8 @@ def read_xmc(path: FilePath) -> Dataset:
     ----------
     path : path
         The file.
+    limits : Limits, optional
+        How large the file may be.
 
     Returns
     -------
@@ -45,26 +46,18 @@ def read_xmc(path: FilePath) -> Dataset:
     ([[1, 1], [0, 0]], [[0.5, 0.0, 1.0], [0.0, 2.0, 0.0]])
     >>> folder.cleanup()
     """
-    (n, D, L), data, columns, row_starts, labels, label_starts = native.parse_xmc(
-        read_text(path), shown(path)
-    )
-    check_label_matrix(n, L, shown(path))
+    limits, source = limits or Limits(), shown(path)
+    text = read_text(path, limits)
+    (n, D, L), data, columns, row_starts, labels, label_starts = native.parse_xmc(text, source)
+    limits.check_count(D, "features", len(text), source)
+    limits.check_count(L, "labels", len(text), source)
+    limits.check_matrix(n, L, "rows × labels", source)
     Y = np.zeros((n, L), dtype=np.int64)
     Y[np.repeat(np.arange(n), np.diff(label_starts)), labels] = 1
     return Dataset(
         sparse.csr_array((data, columns, row_starts), shape=(n, D)),
         Y,
-        tuple(f"f{j}" for j in range(D)),
-        tuple(f"l{j}" for j in range(L)),
+        NumberedNames("f", D),
+        NumberedNames("l", L),
         data_name(path),
     )
-
-
-def check_label_matrix(n_rows: int, n_labels: int, source: str) -> None:
-    """Refuse a label matrix that would not fit in memory."""
-    if n_rows * n_labels > LARGEST_LABEL_MATRIX:
-        gigabytes = n_rows * n_labels * 8 / 1e9
-        raise ValueError(
-            f"{source}: {n_rows} rows and {n_labels} labels make a label matrix of "
-            f"{gigabytes:.0f} GB: labelweave holds labels dense, so read fewer rows or labels"
-        )

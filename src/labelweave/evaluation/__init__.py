@@ -19,7 +19,7 @@ from labelweave.evaluation.metrics import (
     resolve_metrics,
     subset_loss,
 )
-from labelweave.evaluation.preparation import with_scaling
+from labelweave.evaluation.preparation import with_preparation
 from labelweave.evaluation.significance import (
     TTest,
     corrected_t_test,
@@ -62,5 +62,5 @@ __all__ = [
     "subset_loss",
     "tallies",
     "verdicts",
-    "with_scaling",
+    "with_preparation",
 ]

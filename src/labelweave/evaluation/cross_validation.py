@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from labelweave.evaluation.answers import joint_of, labels_of
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, as_labels, resolve_metrics
-from labelweave.evaluation.preparation import Scale, with_scaling
+from labelweave.evaluation.preparation import Scale, with_preparation
 from labelweave.evaluation.splits import make_splitter
 from labelweave.versions import library_versions
 
@@ -60,7 +60,8 @@ def compare(
     metrics : iterable of str
         Names in :data:`METRICS`.
     scale : {"auto", True, False}, default="auto"
-        Standardise the features on each training fold: see :func:`with_scaling`.
+        Standardise the features on each training fold, where categories and missing values become
+        numbers too: see :func:`with_preparation`.
     n_jobs : int, optional
         Worker processes; -1 for all cores.
     progress : callable, optional
@@ -93,7 +94,7 @@ def compare(
     splitter = make_splitter(n_splits=folds) if isinstance(folds, int) else folds
     parts = list(splitter.split(X, truth))
     tasks = [
-        _Task(method, number, with_scaling(estimator, X, scale), train, test)
+        _Task(method, number, with_preparation(estimator, X, scale), train, test)
         for number, (train, test) in enumerate(parts)
         for method, estimator in methods.items()
     ]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_source import Place
 from labelweave.datasets.row_stream import RowBatch, RowStream
 from labelweave.decision import CardinalityMatching
@@ -49,6 +50,8 @@ class StreamLearner:
         Whether to predict each batch before learning from it; it costs about as much time.
     n_threads : int, default=1
         Threads.
+    limits : Limits, optional
+        How much memory the posterior may take.
 
     Attributes
     ----------
@@ -82,6 +85,7 @@ class StreamLearner:
         checkpoint_every: int = 100_000,
         score: bool = True,
         n_threads: int = 1,
+        limits: Limits | None = None,
     ) -> None:
         if passes > 1 and stream.source.path is None:
             raise ValueError("passes must be 1 for a stream that can be read only once")
@@ -96,6 +100,8 @@ class StreamLearner:
         self.score, self.n_threads = score, n_threads
         n_features = stream.header[1] if stream.header else 0
         n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
+        self.limits = limits or Limits()
+        self._check_size(n_features, n_labels)
         self.state = OnlineState(n_features, n_labels, settings=settings)
         self.quality = PrequentialF1()
         self.n_rows = self.n_bad = self.n_resumed = 0
@@ -146,7 +152,9 @@ class StreamLearner:
         any_known = bool(self._labels.numbers)
         Y = self._labels.matrix(batch.labels, batch.label_starts)
         X: Any = batch.X
-        self.state.grow(max(self.state.n_features, X.shape[1]), Y.shape[1])
+        n_features = max(self.state.n_features, X.shape[1])
+        self._check_size(n_features, Y.shape[1])
+        self.state.grow(n_features, Y.shape[1])
         self.n_rows += len(Y)
         self.n_bad += batch.n_bad
         self.complaint = self.complaint or batch.complaint
@@ -158,6 +166,12 @@ class StreamLearner:
         if self.score and self._passes_done == 0 and self.state.n_rows:
             self.quality.add(Y == 1, self._predict(X))
         self.state.update(X, Y, self.n_threads)
+
+    def _check_size(self, n_features: int, n_labels: int) -> None:
+        """Refuse a posterior that would not fit: a mean and a variance per weight, 4 bytes each."""
+        self.limits.check_matrix(
+            1 + n_features, n_labels, "weights of features × labels", self.stream.source.name
+        )
 
     def _predict(self, X: Any) -> NDArray[np.int8]:
         rates = self.state.positives / np.maximum(self.state.observed, 1)

@@ -1,0 +1,75 @@
+"""Names that are numbers: as many as wanted, none of them stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+
+class NumberedNames(Sequence[str]):
+    """The names ``x0, x1, …``, made when they are asked for.
+
+    A file of a few bytes may speak of feature 100,000,000: a string for each would take gigabytes.
+
+    Parameters
+    ----------
+    prefix : str
+        What stands before the number.
+    count : int
+        How many there are.
+
+    Examples
+    --------
+    >>> names = NumberedNames("x", 100_000_000)
+    >>> names[-1], names[:2], "x7" in names, names.index("x7")
+    ('x99999999', ('x0', 'x1'), True, 7)
+    >>> NumberedNames("y", 2) == ("y0", "y1")
+    True
+    """
+
+    def __init__(self, prefix: str, count: int) -> None:
+        self.prefix, self._numbers = prefix, range(count)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self._name(number) for number in self._numbers[index])
+        return self._name(self._numbers[index])
+
+    def __contains__(self, name: object) -> bool:
+        return self._number(name) in self._numbers
+
+    def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
+        """Return the position of a name; ValueError if it is none of these."""
+        return self._numbers[start:stop].index(self._number(name)) + start
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberedNames):
+            return (self.prefix, self._numbers) == (other.prefix, other._numbers)
+        if not isinstance(other, Sequence) or len(other) != len(self):
+            return False
+        return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))  # that of the tuple it equals
+
+    def __repr__(self) -> str:
+        few = ", ".join(map(repr, self[:2]))
+        return f"({few}, …, {self[-1]!r})" if len(self) > 3 else repr(tuple(self))
+
+    def _name(self, number: int) -> str:
+        return f"{self.prefix}{number}"
+
+    def _number(self, name: object) -> int:
+        """Return the number in a name, -1 if it is not one of ours."""
+        if not isinstance(name, str) or not name.startswith(self.prefix):
+            return -1
+        digits = name[len(self.prefix) :]
+        is_plain = digits.isdecimal() and digits.isascii() and len(digits) < 20
+        return int(digits) if is_plain and str(int(digits)) == digits else -1

@@ -1,0 +1,136 @@
+"""Small files that ask for much: refused before memory is taken, unless a limit is raised."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelweave.datasets import Limits, RowStream, load, read_csv, read_svmlight, read_xmc
+from labelweave.datasets.limits import in_words, parse_size
+from labelweave.datasets.names import NumberedNames
+from labelweave.online import StreamLearner
+
+SMALL = Limits(memory=2**20)
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("tiny.xmc", "1 100000000 1\n0 0:1\n", "100,000,000 features"),
+        ("tiny.xmc", "1 1 100000000\n0 0:1\n", "100,000,000 labels"),
+        ("tiny.svm", "0 100000000:1\n", "100,000,000 features"),
+    ],
+)
+def test_a_few_bytes_do_not_name_millions_of_columns(tmp_path, name, text, count):
+    path = write(tmp_path, name, text)
+    message = rf"{name}: a text of \d+ bytes speaks of {count}, more than 16,777,216: .*--max-feat"
+    with pytest.raises(ValueError, match=message):
+        load(path)
+    data = load(path, limits=Limits(features=10**9))
+    assert max(data.n_features, data.n_labels) == 10**8
+
+
+def test_a_long_text_may_name_many_features(tmp_path):
+    text = "0 " + " ".join(f"{j}:1" for j in range(1, 300)) + "\n"
+    path = write(tmp_path, "long.svm", text)
+    assert read_svmlight(path, limits=Limits(features=10)).n_features == 299
+
+
+def test_label_matrices_are_limited(tmp_path):
+    rows = write(tmp_path, "rows.svm", "".join(f"{label} 1:1\n" for label in range(500)))
+    with pytest.raises(
+        ValueError, match=r"500 × 500 \(rows × labels\) takes 1.9 MB, more than 1.0"
+    ):
+        read_svmlight(rows, limits=SMALL)
+    header = write(tmp_path, "header.xmc", "300 1 1000\n" + "0 0:1\n" * 300)
+    with pytest.raises(ValueError, match=r"300 × 1,000 \(rows × labels\)"):
+        read_xmc(header, limits=SMALL)
+    names = "".join(f"@attribute y{j} {{0,1}}\n" for j in range(1000))
+    empty = write(tmp_path, "empty.arff", names + "@attribute x real\n@data\n" + "{}\n" * 300)
+    with pytest.raises(ValueError, match=r"301 × 1,000 \(rows × labels\)"):
+        load(empty, "first:1000", limits=SMALL)
+    gaps = write(tmp_path, "gaps.arff", empty.read_text() + "{1000 ?}\n")
+    with pytest.raises(ValueError, match=r"302 × 1,001 \(rows × columns\)"):
+        load(gaps, "first:1", limits=SMALL)
+
+
+@pytest.mark.parametrize("ending", ["csv", "arff", "svm", "xmc"])
+def test_compressed_files_are_read_up_to_the_limit(tmp_path, ending):
+    path = write(tmp_path, f"bomb.{ending}.gz", gzip.compress(b"\n" * 2**24))
+    assert path.stat().st_size < 2**15
+    with pytest.raises(ValueError, match=rf"bomb.{ending}.gz: holds more than 1.0 MB: .*--max-mem"):
+        load(path, "last:1" if ending in ("csv", "arff") else None, limits=SMALL)
+
+
+def test_repeated_values_in_parquet(tmp_path):
+    path = tmp_path / "repeated.parquet"
+    pd.DataFrame({"x": np.zeros(10**6), "y": np.zeros(10**6, dtype=bool)}).to_parquet(path)
+    assert path.stat().st_size < 2**20
+    with pytest.raises(ValueError, match=r"repeated.parquet: a matrix of 1,000,000 × 2"):
+        load(path, "y", limits=SMALL)
+
+
+def test_streams_check_their_header_and_their_model(tmp_path):
+    wide = write(tmp_path, "wide.xmc", "1 20000000 64\n0 0:1\n")
+    with pytest.raises(ValueError, match=r"wide.xmc:1: the header speaks of 20,000,000 features"):
+        RowStream(wide)
+    with (
+        RowStream(wide, n_features=20_000_000) as stream,
+        pytest.raises(
+            ValueError, match=r"20,000,001 × 64 \(weights of features × labels\) takes 9.5"
+        ),
+    ):
+        StreamLearner(stream)
+    late = write(tmp_path, "late.svm", "0 1:1\n0 1000000:1\n")
+    with RowStream(late) as stream:
+        learner = StreamLearner(stream, batch_lines=1, limits=SMALL)
+        with pytest.raises(ValueError, match=r"late.svm: a matrix of 1,000,001 × 1"):
+            learner.run()
+        assert learner.n_rows == 1
+
+
+def test_plain_files_are_as_large_as_they_are(tmp_path):
+    path = write(tmp_path, "plain.csv", "x,y\n" + "1,1\n" * 2**18)
+    assert path.stat().st_size > SMALL.memory
+    assert read_csv(path, "y", limits=SMALL).n_rows == 2**18
+
+
+def test_limits_are_checked():
+    with pytest.raises(ValueError, match="memory must be at least 1"):
+        Limits(memory=0)
+    with pytest.raises(ValueError, match="expected a size such as 16GB, found 'much'"):
+        parse_size("much")
+    assert [parse_size(text) for text in ("7", "1.5k", "2 MiB")] == [7, 1536, 2**21]
+    assert in_words(parse_size("2.5TB")) == "2.5 TB"
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text("xf1", max_size=2), st.integers(0, 12), st.integers(-15, 15), st.data())
+def test_numbered_names_are_like_a_tuple(prefix, count, at, data):
+    names, plain = NumberedNames(prefix, count), tuple(f"{prefix}{j}" for j in range(count))
+    assert names == plain
+    assert plain == names
+    assert hash(names) == hash(plain)
+    assert names[at:] == plain[at:]
+    assert [*names] == [*plain]
+    assert names != (*plain, "more")
+    asked = data.draw(st.sampled_from([*plain, "x", "x00", "x-1", "f1", "x²"]))
+    assert (asked in names) == (asked in plain)
+    if asked in plain:
+        assert names.index(asked) == plain.index(asked)
+    if -count <= at < count:
+        assert names[at] == plain[at]
+    else:
+        with pytest.raises(IndexError):
+            names[at]
