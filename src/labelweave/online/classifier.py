@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave.decision import Decision, Labelling, resolve_labelling
@@ -138,6 +137,8 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         decision: str | Decision = "hamming",
         flip_probability: float = 0.0,
         forgetting: float = 0.0,
+        scale_rows: bool = True,
+        calibrate: bool = True,
         passes: int = 1,
         shuffle: bool = True,
         n_jobs: int | None = None,
@@ -155,6 +156,8 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         self.decision = decision
         self.flip_probability = flip_probability
         self.forgetting = forgetting
+        self.scale_rows = scale_rows
+        self.calibrate = calibrate
         self.passes = passes
         self.shuffle = shuffle
         self.n_jobs = n_jobs
@@ -173,6 +176,8 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
             label_offset=self.label_offset,
             flip_probability=self.flip_probability,
             forgetting=self.forgetting,
+            scale_rows=self.scale_rows,
+            calibrate=self.calibrate,
         )
 
     def _fit(
@@ -186,7 +191,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
             order = pass_order(X, labels, sample_weight, self._draws + number, self.shuffle)
             for first in range(0, len(order), _BATCH):
                 rows = order[first : first + _BATCH]
-                state.update(X[rows], labels[rows], self._n_threads())
+                state.update(X[rows], labels[rows], self._n_threads(), seen=number > 0)
         self.state_ = state
         self._tell(f"learned from {state.n_rows} rows")
 
@@ -321,20 +326,12 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
 
     def _joint(self, X: Any) -> JointDistribution:
         threads, state = self._n_threads(), self.state_
-        mean, variance = state.moments(X, threads)
+        latent = state.latent(X, threads)
         common: dict[str, Any] = {
             "label_names": self._names(),
             "row_ids": row_keys(X),
             "n_threads": threads,
         }
         if state.settings.coupled:
-            return bias_mixture(
-                mean,
-                variance,
-                float(state.bias_mean),
-                float(state.bias_variance),
-                nodes=_NODES,
-                **common,
-            )
-        z = (mean - state.bias_mean) / np.sqrt(state.bias_variance + variance)
-        return IndependentJoint(log_ndtr(z) - log_ndtr(-z), **common)
+            return bias_mixture(latent, nodes=_NODES, **common)
+        return IndependentJoint(latent.log_odds(), **common)

@@ -10,6 +10,8 @@ import numpy as np
 
 from labelweave._core import native
 
+_FLAGS = ("coupled", "skew_margin", "scale_rows", "calibrate")
+
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineSettings:
@@ -33,6 +35,10 @@ class OnlineSettings:
         How often a label is recorded wrongly, below one half.
     forgetting : float
         The share of all evidence that is lost with every row, below one.
+    scale_rows : bool
+        Whether features are divided by the mean length of the rows so far.
+    calibrate : bool
+        Whether probabilities are fitted to what came true after earlier predictions.
 
     Examples
     --------
@@ -53,9 +59,11 @@ class OnlineSettings:
     label_offset: float = 0.5
     flip_probability: float = 0.0
     forgetting: float = 0.0
+    scale_rows: bool = True
+    calibrate: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("coupled", "skew_margin"):
+        for name in _FLAGS:
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
                 raise ValueError(f"{name} must be True or False; got {value!r}")
@@ -70,12 +78,13 @@ class OnlineSettings:
 
     def as_dict(self) -> dict[str, bool | float]:
         """Plain values, for a checkpoint."""
-        flags = ("coupled", "skew_margin")
-        return {k: bool(v) if k in flags else float(v) for k, v in asdict(self).items()}
+        return {k: bool(v) if k in _FLAGS else float(v) for k, v in asdict(self).items()}
 
     def native(self) -> native.OnlineSettings:
         """Return what the kernels read."""
-        return native.OnlineSettings(**self.as_dict())  # type: ignore[arg-type]
+        values = self.as_dict()
+        del values["scale_rows"], values["calibrate"]  # done before and after the kernels
+        return native.OnlineSettings(**values)  # type: ignore[arg-type]
 
 
 def _check_number(name: str, value: Any, low: float, high: float) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from labelweave._core import native
-from labelweave.online.csr import csr_batches
+from labelweave.online.calibration import Calibration, trials
+from labelweave.online.csr import CsrArrays, csr_batches, rows_between
+from labelweave.online.latent import Latent
 from labelweave.online.panels import WeightPanels, Weights, panel_slices
+from labelweave.online.row_scale import RowScale, divided, mean_lengths, row_lengths
 from labelweave.online.settings import OnlineSettings
 
 Floats = NDArray[np.float64]
-_TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
+# Fewer rows than this are learned by one thread: starting others takes longer.
+_WORTH_THREADS = 16
 
 
 class OnlineState:
@@ -67,6 +71,7 @@ class OnlineState:
         self._bias_mean = np.zeros(n_biases)
         self._bias_variance = np.full(n_biases, float(self.settings.bias_variance))
         self._panels = WeightPanels(float(self.settings.prior_variance))
+        self._row_scale, self._calibration = RowScale(), Calibration()
         self._pace = native.OnlinePace()
         # Up to which row each feature has forgotten.
         self._current = np.zeros(0, dtype=np.int64)
@@ -99,17 +104,23 @@ class OnlineState:
                 prior = np.full(added, float(self.settings.bias_variance))
                 self._bias_mean = np.append(self._bias_mean, np.zeros(added))
                 self._bias_variance = np.append(self._bias_variance, prior)
+            self._calibration.grow(labels)
             self.n_labels = labels
 
     @property
+    def row_length(self) -> float:
+        """What features are divided by: the mean length of the rows so far, or 1."""
+        return self._row_scale.mean if self.settings.scale_rows else 1.0
+
+    @property
     def mean(self) -> Weights:
-        """Means of the weights, (D, L): a copy."""
-        return self._weights(0)
+        """Means of the weights of the features as given, (D, L): a copy."""
+        return self._weights(0) / np.float32(self.row_length)
 
     @property
     def variance(self) -> Weights:
-        """Variances of the weights, (D, L), as of the last row: a copy."""
-        return self._weights(1)
+        """Variances of these weights, (D, L), as of the last row: a copy."""
+        return self._weights(1) / np.float32(self.row_length) ** 2
 
     def _weights(self, moment: int) -> Weights:
         return self._all_weights(moment)[1:]
@@ -170,8 +181,11 @@ class OnlineState:
     def _shared(self) -> bool:
         return bool(self.settings.coupled)
 
-    def update(self, X: Any, Y: NDArray[Any], n_threads: int = 1) -> None:
-        """Learn from the rows of X (array or sparse) and Y (0, 1, or -1 for unknown) in turn."""
+    def update(self, X: Any, Y: NDArray[Any], n_threads: int = 1, *, seen: bool = False) -> None:
+        """Learn from the rows of X (array or sparse) and Y (0, 1, or -1 for unknown) in turn.
+
+        Rows that were `seen` before tell nothing about how well new ones are predicted.
+        """
         labels = _label_matrix(Y)
         if labels.shape != (X.shape[0], self.n_labels):
             raise ValueError(
@@ -181,26 +195,72 @@ class OnlineState:
         if self.n_labels == 0:
             raise ValueError("there are no labels to learn: call grow(n_labels=...) first")
         for begin, end, rows in csr_batches(X, self.n_features):
-            bound = self._bound()
-            try:
-                bound.update(*rows, labels[begin:end], self._pace, n_threads)
-            finally:  # after Ctrl-C the state is that of the rows it counts
-                self.n_rows = bound.n_rows
+            self._learn(rows, labels[begin:end], n_threads, seen)
+
+    def _learn(self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int, seen: bool) -> None:
+        """Learn from rows, in parts that begin with one to be predicted first."""
+        start, lengths = self.n_rows, self._row_scale.after(row_lengths(rows))
+        if self.settings.scale_rows:
+            rows = divided(rows, mean_lengths(lengths[1:]))
+        tried: dict[int, int] = {}
+        if self.settings.calibrate and not seen:
+            tried = trials(start, start + len(labels), self.settings.forgetting)
+        try:
+            for first, last in pairwise(sorted({start, start + len(labels), *tried})):
+                part = slice(first - start, last - start)
+                threads = n_threads if last - first >= _WORTH_THREADS else 1
+                self._learn_part(
+                    rows_between(rows, part), labels[part], threads, tried.get(first, 0)
+                )
+        finally:
+            self._row_scale.sums = lengths[self.n_rows - start]
+
+    def _learn_part(
+        self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int, stride: int
+    ) -> None:
+        """Learn from rows, the first of them standing for `stride` in the calibration."""
+        start, bound = self.n_rows, self._bound()
+        z = self._first_z(rows) if stride else np.empty(0)
+        try:
+            bound.update(*rows, labels, self._pace, n_threads)
+        finally:  # after Ctrl-C the state is that of the rows it counts
+            self.n_rows = bound.n_rows
+            if stride and self.n_rows > start:
+                self._calibration.add(z, labels[0], (1 - self.settings.forgetting) ** stride)
+
+    def _first_z(self, rows: CsrArrays) -> Floats:
+        """Return the standardised scores of the first row, (L,)."""
+        mean, variance = np.empty((2, 1, self.n_labels))
+        self._bound().moments(*rows_between(rows, slice(1)), mean, variance)
+        z: Floats = self._latent(mean, variance).z[0]
+        return z
 
     def moments(self, X: Any, n_threads: int = 1) -> tuple[Floats, Floats]:
         """Return mean and variance of every label's score, offset + ⟨w, x⟩, (n, L) each."""
         mean = np.empty((X.shape[0], self.n_labels))
         variance = np.empty_like(mean)
-        for begin, end, rows in csr_batches(X, self.n_features):
+        for begin, end, rows in self._scaled(X):
             self._bound().moments(*rows, mean[begin:end], variance[begin:end], n_threads)
         return mean, variance
 
+    def latent(self, X: Any, n_threads: int = 1) -> Latent:
+        """Return what decides on the labels of X, calibrated if the settings ask for it."""
+        latent = self._latent(*self.moments(X, n_threads))
+        return latent.calibrated(self._calibration.fit()) if self.settings.calibrate else latent
+
+    def _latent(self, mean: Floats, variance: Floats) -> Latent:
+        # The paper's prediction is free of noise; a calibrated one need not guess.
+        noise = self.settings.noise if self.settings.calibrate else 0.0
+        return Latent.of(mean, variance + noise**2, self.bias_mean, self.bias_variance)
+
     def scores(self, X: Any, n_threads: int = 1) -> Floats:
-        """Return the probability of every label, (n, L): that its score exceeds the bias."""
+        """Return the probability of every label, (n, L), calibrated if the settings ask for it."""
+        return self.latent(X, n_threads).probabilities()
+
+    def posterior_scores(self, X: Any, n_threads: int = 1) -> Floats:
+        """Return the share of the posterior in which scores exceed the bias, (n, L)."""
         mean, variance = self.moments(X, n_threads)
-        scale = np.sqrt(self.bias_variance + variance)
-        # Rounding must not make anything certain: a posterior never is.
-        return np.clip(ndtr((mean - self.bias_mean) / scale), _TINY, 1.0 - _EPSILON)
+        return Latent.of(mean, variance, self.bias_mean, self.bias_variance).probabilities()
 
     def sample_scores(
         self, X: Any, n_samples: int, seed: int, n_threads: int = 1
@@ -211,11 +271,15 @@ class OnlineState:
         in batches. No drawn model is ever stored.
         """
         above = np.empty((n_samples, X.shape[0], self.n_labels), dtype=np.int8)
-        for begin, end, rows in csr_batches(X, self.n_features):
+        for begin, end, rows in self._scaled(X):
             part = np.empty((n_samples, end - begin, self.n_labels), dtype=np.int8)
             self._bound().samples(*rows, seed, part, n_threads)
             above[:, begin:end] = part
         return above.view(np.bool_)
+
+    def _scaled(self, X: Any) -> Iterator[tuple[int, int, CsrArrays]]:
+        for begin, end, (indptr, indices, values) in csr_batches(X, self.n_features):
+            yield begin, end, (indptr, indices, values / self.row_length)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, bool | float]]:
         """Return everything as arrays and plain settings, for a checkpoint.
@@ -232,6 +296,8 @@ class OnlineState:
             "positives": self.positives,
             "observed": self.observed,
             "n_rows": np.array(self.n_rows),
+            "row_lengths": self._row_scale.sums,
+            "calibration": self._calibration.counts,
         }
         return arrays, self.settings.as_dict()
 
@@ -247,6 +313,8 @@ class OnlineState:
         state.positives[:] = arrays["positives"]
         state.observed[:] = arrays["observed"]
         state.n_rows = int(arrays["n_rows"])
+        state._row_scale.sums[:] = arrays["row_lengths"]
+        state._calibration.counts[:] = arrays["calibration"]
         return state
 
     def copy(self) -> Self:

@@ -157,7 +157,7 @@ class StreamLearner:
             return
         if self.score and self._passes_done == 0 and self.state.n_rows:
             self.quality.add(Y == 1, self._predict(X))
-        self.state.update(X, Y, self.n_threads)
+        self.state.update(X, Y, self.n_threads, seen=self._passes_done > 0)
 
     def _predict(self, X: Any) -> NDArray[np.int8]:
         rates = self.state.positives / np.maximum(self.state.observed, 1)
