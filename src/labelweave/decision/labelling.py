@@ -3,8 +3,8 @@
 Measures such as macro F1 couple the rows of a test set, so the labels of one row are no longer a
 matter of that row alone. A `Labelling` looks at the scores of all rows and says above which score
 each label is given. It works with the scores of any model, and as ``decision=`` of any estimator of
-this library; `CardinalityMatching`, `SampledF`, `ExpectedF`, `TunedThresholds` and `Fixed` are the
-ones there are.
+this library; `CardinalityMatching`, `SampledF`, `ExpectedF`, `ExpectedAUC`, `TunedThresholds` and
+`Fixed` are the ones there are.
 """
 
 from __future__ import annotations

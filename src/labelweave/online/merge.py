@@ -131,7 +131,7 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
     )
     # What was learned of rows divided by one length, for rows divided by another.
     scales = [s.row_length / merged.row_length for s in (*known, start)]
-    for number, panel in enumerate(merged._panels.views()):
+    for number, panel in enumerate(merged.panels()):
         for first in range(0, len(panel), _TILE):
             tile = slice(first, first + _TILE)
             panel[tile, 0], panel[tile, 1] = _combined(
@@ -141,18 +141,13 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
                 ],
                 settings.prior_variance,
             )
-    merged._bias_mean, merged._bias_variance = _combined(
-        [
-            _evidence((s._bias_mean, s._bias_variance), settings.bias_variance)
-            for s in (*known, start)
-        ],
-        settings.bias_variance,
-    )
+    biases = [_evidence(s.bias_moments, settings.bias_prior) for s in (*known, start)]
+    merged.set_bias(*_combined(biases, settings.bias_prior))
     for name in ("positives", "observed"):
         before = getattr(start, name)
         setattr(merged, name, before + sum(getattr(state, name) - before for state in known))
     merged.n_rows = start.n_rows + sum(state.n_rows - start.n_rows for state in known)
-    merged._current[:] = merged.n_rows
+    merged.mark_current()
     return merged
 
 
