@@ -48,6 +48,8 @@ class Labelling(ABC):
 
     #: Whether `informed` needs scores of rows the model was not trained on.
     needs_held_out: ClassVar[bool] = False
+    #: Whether `thresholds` compares scores with drawn labels, whose probabilities they must be.
+    needs_draws: ClassVar[bool] = False
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None

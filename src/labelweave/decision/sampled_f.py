@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,8 @@ class SampledF(Labelling):
     >>> SampledF(samples=50)(joint).ravel()
     array([1, 1, 0, 0], dtype=int8)
     """
+
+    needs_draws: ClassVar[bool] = True
 
     samples: int = 5
     grid: int | Sequence[float] | Floats = 20

@@ -68,9 +68,9 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     labelling : str, Labelling or None, default="cmn"
         How `predict` labels its rows, taken together as one test set: "cmn" gives each label to
         the share of rows that had it in training (by its probability where that is fewer than two
-        rows), "sample" and "expected_f" choose thresholds that maximise the expected F1, "fixed"
-        uses 0.5 throughout (see `labelweave.decision`). None labels every row for itself, by
-        `decision`.
+        rows), "sample" and "expected_f" choose thresholds that maximise the expected F1,
+        "expected_auc" those that maximise the expected AUC, "fixed" uses 0.5 throughout (see
+        `labelweave.decision`). None labels every row for itself, by `decision`.
     decision : {"subset", "hamming"} or callable, default="hamming"
         The loss `predict` decides for if `labelling` is None.
     flip_probability : float, default=0.0
@@ -336,7 +336,8 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         check_is_fitted(self)
         X = self._features(X, reset=False)
         threads = self._n_threads()
-        scores = self.state_.scores(X, threads)
+        answer = self.state_.posterior_scores if rule.needs_draws else self.state_.scores
+        scores = answer(X, threads)
 
         def draw(n_samples: int) -> NDArray[np.bool_]:
             return self.state_.sample_scores(X, n_samples, self._draws, threads)
