@@ -7,24 +7,39 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.decision import ExpectedF, F1Statistics, SampledF, expected_f1
+from labelweave.decision import (
+    ExpectedAUC,
+    ExpectedF,
+    F1Statistics,
+    SampledF,
+    expected_auc,
+    expected_f1,
+)
+from labelweave.decision.labelling import possible_cuts
 
 probabilities = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.3, 1.0])), min_size=1, max_size=7
 )
 
 
-def f1(labels, truth):
-    both = sum(labels) + sum(truth)
-    return 1.0 if both == 0 else 2 * np.dot(labels, truth) / both
+def f1(labels, truth, beta=1.0):
+    both = sum(labels) + beta**2 * sum(truth)
+    return 1.0 if both == 0 else (1 + beta**2) * np.dot(labels, truth) / both
 
 
-def enumerated(p, labels):
-    """E[F1] of a labelling, over all truths there can be."""
+def auc(labels, truth):
+    """Return the share of pairs of a positive and a negative row in the right order."""
+    labels, truth = np.array(labels), np.array(truth)
+    ahead = labels[truth == 1][:, None] - labels[truth == 0]
+    return 0.5 if not ahead.size else 0.5 + 0.5 * ahead.mean()
+
+
+def enumerated(p, labels, measure=f1):
+    """Return E[F1] of a labelling, or of another measure, over all truths there can be."""
     total = 0.0
     for truth in itertools.product((0, 1), repeat=len(p)):
         chance = np.prod([q if t else 1 - q for q, t in zip(p, truth, strict=True)])
-        total += chance * f1(labels, truth)
+        total += chance * measure(labels, truth)
     return total
 
 
@@ -62,6 +77,56 @@ def test_no_labelling_at_all_has_a_higher_expectation(p):
     labels = ExpectedF().label(np.array(p)[:, None]).ravel()
     best = max(enumerated(p, other) for other in itertools.product((0, 1), repeat=len(p)))
     assert enumerated(p, labels) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.75, 2.0, 3.0])
+@settings(deadline=None, max_examples=20)
+@given(p=probabilities)
+def test_expected_f_beta_by_enumeration(beta, p):
+    order = np.argsort(p)[::-1]
+    found = expected_f1(p, beta=beta)
+    for m, value in enumerate(found):
+        labels = np.zeros(len(p), dtype=int)
+        labels[order[:m]] = 1
+        expected = enumerated(p, labels, lambda given, truth: f1(given, truth, beta))
+        assert value == pytest.approx(expected, abs=1e-9)
+    chosen = int(ExpectedF(beta=beta).label(np.reshape(p, (-1, 1))).sum())
+    assert found[chosen] == pytest.approx(found[possible_cuts(-np.sort(-np.array(p)))].max())
+
+
+def test_recall_counts_more_with_a_larger_beta():
+    p = np.random.default_rng(0).beta(0.5, 2, size=(500, 1))
+    given = [ExpectedF(beta=beta).label(p).sum() for beta in (0.25, 0.5, 1.0, 2.0, 4.0)]
+    assert given == sorted(given)
+    assert given[0] < given[-1]
+    scores, drawn = drawn_set(200, 1, 5)
+    sampled = [SampledF(beta=b).thresholds(scores, lambda _: drawn)[0] for b in (0.25, 1.0, 4.0)]
+    assert sampled == sorted(sampled, reverse=True)
+    for beta in (0.0, 9.0, np.nan):
+        with pytest.raises(ValueError, match="beta must be"):
+            ExpectedF(beta=beta).thresholds([[0.5]])
+    with pytest.raises(ValueError, match="beta must be positive"):
+        F1Statistics(1).expected_f1(beta=0.0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True))
+def test_expected_auc_by_enumeration(p):
+    every = list(itertools.product((0, 1), repeat=len(p)))
+    expected = [enumerated(p, labels, auc) for labels in every]
+    np.testing.assert_allclose([expected_auc(p, labels) for labels in every], expected, atol=1e-9)
+    chosen = ExpectedAUC().label(np.reshape(p, (-1, 1))).ravel()
+    assert expected_auc(p, chosen) == pytest.approx(max(expected), abs=1e-9)
+
+
+def test_expected_auc_of_a_large_set():
+    """The share of positive rows that are labelled is close to its value at the expected counts."""
+    p = np.random.default_rng(2).beta(0.5, 3, size=20_000)
+    labels = ExpectedAUC().label(p[:, None]).ravel()
+    np.testing.assert_array_equal(labels, p > p[labels == 0].max())
+    by_counts = 0.5 * (p[labels == 1].sum() / p.sum() + (1 - p[labels == 0]).sum() / (1 - p).sum())
+    assert expected_auc(p, labels) == pytest.approx(by_counts, abs=1e-3)
+    assert p[labels == 0].max() == pytest.approx(p.mean(), abs=1e-2)
 
 
 @pytest.mark.parametrize("shape", [(0.05, 2), (0.5, 0.5), (2, 2), (5, 1)])

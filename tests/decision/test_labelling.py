@@ -5,6 +5,7 @@ import pytest
 
 from labelweave.decision import (
     CardinalityMatching,
+    ExpectedAUC,
     ExpectedF,
     Fixed,
     Labelling,
@@ -22,6 +23,7 @@ RULES = {
     "cmn": CardinalityMatching(rates=[0.2, 0.5, 0.9]),
     "sample": SampledF(),
     "expected_f": ExpectedF(),
+    "expected_auc": ExpectedAUC(),
     "fixed": Fixed(0.4),
     "scut": TunedThresholds(values=[0.3, 0.6, 0.2]),
 }
@@ -87,7 +89,7 @@ def test_bad_scores(scores, message):
             rule.thresholds(scores)
 
 
-@pytest.mark.parametrize("rule", [ExpectedF(), SampledF()])
+@pytest.mark.parametrize("rule", [ExpectedF(), ExpectedAUC(), SampledF()])
 def test_expectations_need_probabilities(rule):
     with pytest.raises(ValueError, match="from 0 to 1"):
         rule.thresholds([[1.5]])

@@ -10,6 +10,7 @@ from scipy.stats import kstest, norm
 
 from labelweave.online import OnlineSettings, OnlineState
 from labelweave.online.bias_mixture import bias_mixture
+from labelweave.online.latent import Latent
 from tests.online.make import same, stream
 
 KINDS = {
@@ -35,7 +36,7 @@ def test_probabilities_are_the_probit_formula(learned, kind):
     mean = rows @ state.mean.astype(np.float64) + state.offset_mean - state.bias_mean
     variance = rows**2 @ state.variance.astype(np.float64) + state.offset_variance
     variance += state.bias_variance
-    np.testing.assert_allclose(state.scores(X), ndtr(mean / np.sqrt(variance)), atol=1e-5)
+    np.testing.assert_allclose(state.posterior_scores(X), ndtr(mean / np.sqrt(variance)), atol=1e-5)
 
 
 @each
@@ -44,7 +45,7 @@ def test_drawn_models_follow_the_posterior(learned, kind):
     state, X = learned
     above = state.sample_scores(X[:40], 4000, seed=3)
     assert above.dtype == np.bool_
-    np.testing.assert_allclose(above.mean(axis=0), state.scores(X[:40]), atol=0.04)
+    np.testing.assert_allclose(above.mean(axis=0), state.posterior_scores(X[:40]), atol=0.04)
 
 
 @each
@@ -93,7 +94,7 @@ def test_the_mixture_has_the_marginals_of_the_formula(bias_variance):
     rng = np.random.default_rng(0)
     mean, variance = rng.normal(size=(30, 6), scale=3), rng.uniform(0, 2, size=(30, 6))
     variance[0] = 0.0
-    joint = bias_mixture(mean, variance, 0.4, bias_variance, nodes=16)
+    joint = bias_mixture(Latent.of(mean, variance, 0.4, bias_variance), nodes=16)
     expected = ndtr((mean - 0.4) / np.sqrt(bias_variance + variance))
     np.testing.assert_allclose(joint.marginals(), expected, rtol=1e-9, atol=1e-14)
 
@@ -102,7 +103,7 @@ def test_the_mixture_integrates_the_bias():
     """Against a fine sum over the bias, all pairs of labels."""
     rng = np.random.default_rng(1)
     mean, variance = rng.normal(size=(10, 4)), rng.uniform(0.5, 2, size=(10, 4))
-    joint = bias_mixture(mean, variance, 0.2, 1.0, nodes=16)
+    joint = bias_mixture(Latent.of(mean, variance, 0.2, 1.0), nodes=16)
     z = np.linspace(-9, 9, 4001)
     weight = norm.pdf(z) / norm.pdf(z).sum()
     p = ndtr((mean[..., None] - 0.2 - z) / np.sqrt(variance)[..., None])

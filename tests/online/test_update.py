@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -22,7 +24,9 @@ SETTINGS = {
     "independent flips": OnlineSettings(coupled=False, flip_probability=0.05),
     "drift": OnlineSettings(forgetting=0.01),
     "independent drift": OnlineSettings(coupled=False, forgetting=0.01, prior_variance=0.5),
-    "published": OnlineSettings(noise=0.01, prior_variance=1.0, label_offset=0.0),
+    "published": OnlineSettings(
+        noise=0.01, prior_variance=1.0, label_offset=0.0, scale_rows=False, calibrate=False
+    ),
     "vague": OnlineSettings(prior_variance=100.0, bias_variance=1.0),
 }
 each = pytest.mark.parametrize("kind", SETTINGS)
@@ -48,7 +52,8 @@ def test_thousands_of_updates_agree_with_numpy(kind):
     assert np.sqrt((error**2).mean()) < 2e-3
     np.testing.assert_allclose(state.bias_mean, reference.bias.squeeze(), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(state.bias_variance, reference.bias_variance.squeeze(), rtol=1e-3)
-    np.testing.assert_allclose(state.scores(X), reference.probabilities(X.toarray()), atol=2e-3)
+    probability = reference.probabilities(X.toarray())
+    np.testing.assert_allclose(state.posterior_scores(X), probability, atol=2e-3)
 
 
 def posterior_on_grid(x, y, options, points=61):
@@ -80,6 +85,7 @@ def test_one_label_and_one_row_give_the_moments_of_the_true_posterior(coupled, y
         bias_variance=2.0,
         prior_variance=0.7,
         label_offset=0.0,
+        scale_rows=False,
     )
     x = np.array([0.8, -1.3])
     state = OnlineState(2, 1, settings=options)
@@ -97,7 +103,12 @@ def test_coupled_labels_come_close_to_the_true_posterior():
     Given the bias, labels are independent, so the truth needs only sums over one-dimensional grids.
     """
     options = OnlineSettings(
-        skew_margin=False, noise=0.2, bias_variance=4.0, prior_variance=1.0, label_offset=0.0
+        skew_margin=False,
+        noise=0.2,
+        bias_variance=4.0,
+        prior_variance=1.0,
+        label_offset=0.0,
+        scale_rows=False,
     )
     y, x = np.array([1, 0, 0]), 0.9
     state = OnlineState(1, 3, settings=options)
@@ -123,10 +134,11 @@ def test_coupled_labels_come_close_to_the_true_posterior():
 @pytest.mark.parametrize("forgetting", [0.0, 0.01])
 def test_offsets_are_the_weights_of_a_constant_column(forgetting):
     X, Y = stream(n=400)
-    state = OnlineState(30, 5, settings=OnlineSettings(label_offset=0.7, forgetting=forgetting))
+    options = OnlineSettings(label_offset=0.7, forgetting=forgetting, scale_rows=False)
+    state = OnlineState(30, 5, settings=options)
     state.update(X, Y)
     column = sp.csr_matrix(np.full((400, 1), 0.7))
-    by_hand = OnlineState(31, 5, settings=OnlineSettings(label_offset=0.0, forgetting=forgetting))
+    by_hand = OnlineState(31, 5, settings=replace(options, label_offset=0.0))
     by_hand.update(sp.hstack([X, column]).tocsr(), Y)
     np.testing.assert_allclose(state.mean, by_hand.mean[:30], atol=1e-4)
     np.testing.assert_allclose(state.offset_mean, 0.7 * by_hand.mean[30], atol=1e-4)
@@ -242,8 +254,8 @@ NUMBERS = st.one_of(st.just(0.0), st.floats(-10, 10), LARGE, st.sampled_from([1e
     variance=st.sampled_from([1e-15, 1.0, 1e15]),
 )
 def test_no_scale_and_no_order_breaks_it(rows, labels, kind, noise, variance):
-    options = SETTINGS[kind].as_dict() | {"noise": noise, "prior_variance": variance}
-    state = OnlineState(4, 3, settings=OnlineSettings(**options))
+    options = replace(SETTINGS[kind], noise=noise, prior_variance=variance)
+    state = OnlineState(4, 3, settings=options)
     for _ in range(3):
         state.update(rows, labels)
         check_sound(state, rows)
@@ -303,6 +315,8 @@ def test_bad_input_is_named():
         "flip_probability": 0.5,
         "forgetting": 1.0,
         "coupled": "yes",
+        "scale_rows": 1,
+        "calibrate": None,
         "noise": None,
     }.items():
         with pytest.raises(ValueError, match=f"{name} must be"):

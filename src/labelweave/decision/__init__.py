@@ -3,6 +3,7 @@
 Losses decide row by row; a `Labelling` decides for a whole test set.
 """
 
+from labelweave.decision.expected_auc import ExpectedAUC, expected_auc
 from labelweave.decision.expected_f import ExpectedF, expected_f1
 from labelweave.decision.labelling import Fixed, Labelling, apply_thresholds
 from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
@@ -14,6 +15,7 @@ from labelweave.decision.vote import Vote
 __all__ = [
     "CardinalityMatching",
     "Decision",
+    "ExpectedAUC",
     "ExpectedF",
     "F1Statistics",
     "Fixed",
@@ -25,6 +27,7 @@ __all__ = [
     "TunedThresholds",
     "Vote",
     "apply_thresholds",
+    "expected_auc",
     "expected_f1",
     "resolve_decision",
     "resolve_labelling",

@@ -14,12 +14,18 @@ degree d on [0, 1] (on [−1, 1] it is 2 exp(−d²/2s): Sachdeva and Vishnoi, 2
 t = u²), Q nodes are exact to degree 2Q − 1 and their weights sum to 1, and the coefficients sum to
 E[K_m] ≤ m; so the error is at most 8 m exp(−(2Q−1)²/(m+n)). Q grows like √(n log n), hence the work
 like n√(n log n) where dynamic programs need n².
+
+For F_β with β² = a/b in lowest terms, 1/(m + β²T) = b ∫₀¹ t^(bm + aT − 1) dt takes the place of
+that integral: a polynomial again, of degree bm + an − 1 at most,
+
+    E[F_β(m)] = (a + b) ∫₀¹ t^(bm + a − 1) G(t^a) Σ_{i≤m} p_i / (1 − p_i + p_i t^a) dt.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -37,11 +43,15 @@ from labelweave.decision.labelling import (
 
 # Nodes are taken in blocks of this many matrix entries, to bound memory.
 _BLOCK_ENTRIES = 2**18
+# Smaller powers of a node would be lost beside 1, and matter as little.
+_SMALLEST_POWER = 2.0**-53
+# β² is taken as a fraction with no larger numbers than this: more would need many nodes.
+_LARGEST_TERM = 64
 
 
 @dataclass(frozen=True)
 class ExpectedF(Labelling):
-    """The threshold with the highest expected F1, exact for independent rows.
+    """The threshold with the highest expected F_β, exact for independent rows.
 
     The scores have to be calibrated probabilities. That the labels of different rows are
     independent holds for a fixed model; `SampledF` also allows for what the model is not sure of.
@@ -49,8 +59,11 @@ class ExpectedF(Labelling):
     Parameters
     ----------
     tolerance : float, default=1e-10
-        The largest error of an expected F1 that is allowed for the sake of speed: the threshold is
+        The largest error of an expected F that is allowed for the sake of speed: the threshold is
         as good as the best one up to twice this.
+    beta : float, default=1.0
+        How many times as much recall counts as precision, from 1/8 to 8; β² is rounded to a
+        fraction with a numerator or denominator of at most 64.
 
     Examples
     --------
@@ -60,22 +73,25 @@ class ExpectedF(Labelling):
     """
 
     tolerance: float = 1e-10
+    beta: float = 1.0
 
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
-        """Return the thresholds with the highest expected F1, (L,)."""
+        """Return the thresholds with the highest expected F, (L,)."""
         del draw
         values = check_probabilities(scores)
         descending = -np.sort(-values, axis=0)
         return np.array([self._best(p) for p in descending.T])
 
     def _best(self, descending: Floats) -> float:
-        expected = _expected_f1(descending, self.tolerance)
+        expected = _expected_f(descending, self.tolerance, _squared(self.beta))
         cuts = possible_cuts(descending)
         cuts = cuts[cuts < len(expected)]
         return cut_between(descending, int(cuts[np.argmax(expected[cuts])]))
 
 
-def expected_f1(probabilities: npt.ArrayLike, tolerance: float = 1e-10) -> Floats:
+def expected_f1(
+    probabilities: npt.ArrayLike, tolerance: float = 1e-10, *, beta: float = 1.0
+) -> Floats:
     """Return the expected F1 when the m most probable of n independent rows get a label, (n+1,).
 
     Parameters
@@ -84,6 +100,8 @@ def expected_f1(probabilities: npt.ArrayLike, tolerance: float = 1e-10) -> Float
         The probability of each row to have the label, in any order.
     tolerance : float, default=1e-10
         The largest error allowed.
+    beta : float, default=1.0
+        The expected F_β instead, as in `ExpectedF`.
 
     Returns
     -------
@@ -98,11 +116,22 @@ def expected_f1(probabilities: npt.ArrayLike, tolerance: float = 1e-10) -> Float
     """
     values = check_probabilities(np.reshape(probabilities, (-1, 1)))[:, 0]
     descending = -np.sort(-values)
-    return _expected_f1(descending, tolerance, keep_tail=True)
+    return _expected_f(descending, tolerance, _squared(beta), keep_tail=True)
 
 
-def _expected_f1(descending: Floats, tolerance: float, *, keep_tail: bool = False) -> Floats:
-    """Return E[F1] of the first m for m = 0, 1, … up to the last row that can matter."""
+def _squared(beta: float) -> Fraction:
+    if not 1 / 8 <= beta <= 8:
+        raise ValueError(f"beta must be a number from 1/8 to 8; got {beta!r}")
+    square = Fraction(beta) ** 2
+    if square <= 1:
+        return square.limit_denominator(_LARGEST_TERM)
+    return 1 / (1 / square).limit_denominator(_LARGEST_TERM)
+
+
+def _expected_f(
+    descending: Floats, tolerance: float, beta_squared: Fraction, *, keep_tail: bool = False
+) -> Floats:
+    """Return E[F_β] of the first m for m = 0, 1, … up to the last row that can matter."""
     if not tolerance > 0:
         raise ValueError(f"tolerance must be positive; got {tolerance!r}")
     n = len(descending)
@@ -113,8 +142,9 @@ def _expected_f1(descending: Floats, tolerance: float, *, keep_tail: bool = Fals
     p = descending[:n]
     expected = np.empty(n + 1)
     expected[0] = math.exp(_log_g(p, np.zeros(1))[0]) if n == 0 or p[0] < 1 else 0.0
-    nodes, weights = _nodes(n, tolerance / 2)
-    expected[1:] = 2 * _integrals(p, nodes, weights)
+    a, b = beta_squared.as_integer_ratio()
+    nodes, weights = unit_nodes(n * (a + b), tolerance / 2)
+    expected[1:] = (a + b) * _integrals(p, nodes, weights, a, b)
     return expected
 
 
@@ -122,29 +152,33 @@ def _log_g(p: Floats, t: Floats) -> Floats:
     return np.asarray(np.log1p(-(1 - t)[:, None] * p).sum(axis=1))
 
 
-def _integrals(p: Floats, nodes: Floats, weights: Floats) -> Floats:
-    """∫ t^m G(t) Σ_{i≤m} p_i / (1 − p_i + p_i t) dt for m = 1 … n."""
+def _integrals(p: Floats, nodes: Floats, weights: Floats, a: int, b: int) -> Floats:
+    """∫ t^(bm + a − 1) G(t^a) Σ_{i≤m} p_i / (1 − p_i + p_i t^a) dt for m = 1 … n."""
     m = np.arange(1, len(p) + 1)
     total = np.zeros(len(p))
     step = max(1, _BLOCK_ENTRIES // max(1, len(p)))
     for start in range(0, len(nodes), step):
         t = nodes[start : start + step]
-        log_g = _log_g(p, t)
+        power = np.maximum(t**a, _SMALLEST_POWER)
+        log_g = _log_g(p, power)
         # G grows with t and the nodes descend. At most n·G is left of the integrand from here on.
         if log_g[0] + math.log(len(p) + 1) < -80:
             break
-        summed = np.cumsum(p / (1 - (1 - t)[:, None] * p), axis=1)
-        factor = np.exp(log_g[:, None] + np.log(t)[:, None] * m)
+        summed = np.cumsum(p / (1 - (1 - power)[:, None] * p), axis=1)
+        factor = np.exp(log_g[:, None] + np.log(t)[:, None] * (b * m + a - 1))
         total += weights[start : start + step] @ (factor * summed)
     return total
 
 
-def _nodes(n: int, tolerance: float) -> tuple[Floats, Floats]:
-    """Nodes in (0, 1), descending, and weights: as many as the tolerance needs, n are exact."""
-    if n == 0:
+def unit_nodes(degree: int, tolerance: float) -> tuple[Floats, Floats]:
+    """Nodes in (0, 1), descending, and weights, as many as the tolerance needs.
+
+    For polynomials below this degree with positive coefficients that sum to at most the degree.
+    """
+    if degree == 0:
         return np.empty(0), np.empty(0)
-    enough = (1 + math.sqrt(2 * n * math.log(8 * n / min(tolerance, 1.0)))) / 2
-    exact = n
+    enough = (1 + math.sqrt(degree * math.log(4 * degree / min(tolerance, 1.0)))) / 2
+    exact = -(-degree // 2)
     # Few different numbers of nodes, so that labels can share them.
     return _legendre(min(exact, 32 * math.ceil(enough / 32)))
 

@@ -3,8 +3,8 @@
 Measures such as macro F1 couple the rows of a test set, so the labels of one row are no longer a
 matter of that row alone. A `Labelling` looks at the scores of all rows and says above which score
 each label is given. It works with the scores of any model, and as ``decision=`` of any estimator of
-this library; `CardinalityMatching`, `SampledF`, `ExpectedF`, `TunedThresholds` and `Fixed` are the
-ones there are.
+this library; `CardinalityMatching`, `SampledF`, `ExpectedF`, `ExpectedAUC`, `TunedThresholds` and
+`Fixed` are the ones there are.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ class Labelling(ABC):
 
     #: Whether `informed` needs scores of rows the model was not trained on.
     needs_held_out: ClassVar[bool] = False
+    #: Whether `thresholds` compares scores with drawn labels, whose probabilities they must be.
+    needs_draws: ClassVar[bool] = False
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labelweave.decision.expected_auc import ExpectedAUC
 from labelweave.decision.expected_f import ExpectedF
 from labelweave.decision.labelling import Fixed, Labelling
 from labelweave.decision.losses import Decision, HammingLoss, SubsetLoss
@@ -44,6 +45,7 @@ _LABELLINGS: dict[str, type[Labelling]] = {
     "cmn": CardinalityMatching,
     "sample": SampledF,
     "expected_f": ExpectedF,
+    "expected_auc": ExpectedAUC,
     "fixed": Fixed,
     "scut": TunedThresholds,
 }
@@ -54,8 +56,9 @@ def resolve_labelling(labelling: str | Labelling) -> Labelling:
 
     Parameters
     ----------
-    labelling : {"cmn", "sample", "expected_f", "fixed", "scut"} or Labelling
-        `CardinalityMatching`, `SampledF`, `ExpectedF`, `Fixed` at one half, `TunedThresholds`.
+    labelling : {"cmn", "sample", "expected_f", "expected_auc", "fixed", "scut"} or Labelling
+        `CardinalityMatching`, `SampledF`, `ExpectedF`, `ExpectedAUC`, `Fixed` at one half,
+        `TunedThresholds`.
 
     Examples
     --------

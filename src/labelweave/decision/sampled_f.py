@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from labelweave.decision.labelling import Draw, Floats, Labelling, check_probabi
 
 @dataclass(frozen=True, eq=False)
 class SampledF(Labelling):
-    """The threshold with the highest expected F1 over samples of the model.
+    """The threshold with the highest expected F_β over samples of the model.
 
     Unlike `ExpectedF`, it respects that all test rows are labelled by one and the same unknown
     model: their labels depend on each other. The test set can be a stream, see `F1Statistics`.
@@ -29,6 +30,8 @@ class SampledF(Labelling):
         Number S of labellings drawn from the model.
     grid : int or sequence of float, default=20
         The candidate thresholds: their number G, evenly spread over (0, 1), or themselves.
+    beta : float, default=1.0
+        How many times as much recall counts as precision.
 
     Examples
     --------
@@ -38,15 +41,18 @@ class SampledF(Labelling):
     array([1, 1, 0, 0], dtype=int8)
     """
 
+    needs_draws: ClassVar[bool] = True
+
     samples: int = 5
     grid: int | Sequence[float] | Floats = 20
+    beta: float = 1.0
 
     def statistics(self, n_labels: int) -> F1Statistics:
         """Return empty counts, to be filled batch by batch."""
         return F1Statistics(n_labels, self.samples, self.grid)
 
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
-        """Return the candidates with the highest expected F1, (L,)."""
+        """Return the candidates with the highest expected F, (L,)."""
         values = check_probabilities(scores)
         if draw is None:
             raise ValueError(
@@ -55,7 +61,7 @@ class SampledF(Labelling):
             )
         counts = self.statistics(values.shape[1])
         counts.update(values, np.stack([np.asarray(labels) for labels in draw(self.samples)]))
-        return counts.thresholds()
+        return counts.thresholds(self.beta)
 
 
 class F1Statistics:
@@ -138,15 +144,17 @@ class F1Statistics:
         counts = counts.reshape(n_labels, n_candidates + 1)
         return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, -2::-1])
 
-    def expected_f1(self) -> Floats:
-        """Return the mean F1 over the samples, (L, G); no labels where there are none count 1."""
-        both = self.beta[:, :, None] + self.gamma[:, None, :]
-        f1 = np.where(both == 0, 1.0, 2.0 * self.alpha / np.maximum(both, 1))
-        return np.asarray(f1.mean(axis=1))
+    def expected_f1(self, beta: float = 1.0) -> Floats:
+        """Return the mean F_β over the samples, (L, G); no labels where there are none count 1."""
+        if not beta > 0:
+            raise ValueError(f"beta must be positive; got {beta!r}")
+        both = beta**2 * self.beta[:, :, None] + self.gamma[:, None, :]
+        found = (1 + beta**2) * self.alpha
+        return np.asarray(np.where(both == 0, 1.0, found / np.where(both == 0, 1.0, both)).mean(1))
 
-    def thresholds(self) -> Floats:
+    def thresholds(self, beta: float = 1.0) -> Floats:
         """Return the best candidate of each label, (L,); among equals the highest."""
-        expected = self.expected_f1()
+        expected = self.expected_f1(beta)
         best = expected.shape[1] - 1 - np.argmax(expected[:, ::-1], axis=1)
         return np.asarray(self.grid[best])
 

@@ -3,6 +3,7 @@
 from labelweave.online.classifier import BayesianOnlineClassifier
 from labelweave.online.merge import merge, merge_states
 from labelweave.online.settings import OnlineSettings
+from labelweave.online.smoothing import drifted, smooth
 from labelweave.online.state import OnlineState
 from labelweave.online.stream import StreamLearner
 
@@ -11,6 +12,8 @@ __all__ = [
     "OnlineSettings",
     "OnlineState",
     "StreamLearner",
+    "drifted",
     "merge",
     "merge_states",
+    "smooth",
 ]

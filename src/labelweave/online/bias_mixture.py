@@ -9,38 +9,35 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from labelweave.joint import IndependentJoint, MixtureJoint
+from labelweave.online.latent import Latent
 
 Floats = NDArray[np.float64]
 
-# A score less uncertain than this is taken to be: its label still has finite log-odds.
+# No less of a label's uncertainty is its own: given the bias, it still has finite log-odds.
 _SMALLEST_VARIANCE = 1e-24
 # Below this, probabilities are too small to be compared.
 _SMALLEST_PROBABILITY = 1e-300
 
 
 def bias_mixture(
-    mean: Floats,
-    variance: Floats,
-    bias_mean: float,
-    bias_variance: float,
+    latent: Latent,
     *,
     nodes: int,
     label_names: Sequence[str] | None = None,
     row_ids: NDArray[np.int64] | None = None,
     n_threads: int = 1,
 ) -> MixtureJoint:
-    """Return P(y) = ∫ Π_c P(y_c | b) N(b) db by Gauss–Hermite quadrature over the bias b.
+    """Return P(y) = ∫ Π_c P(y_c | ζ) N(ζ) dζ by Gauss–Hermite quadrature over the bias ζ.
 
-    Given b the labels are independent: P(y_c = 1 | b) = Φ((mean_c − b) / sd_c). The marginals have
-    a closed form, and the mixture has exactly those: where a few nodes miss one (a bias much less
-    certain than the scores), its probabilities at all nodes are moved by the same share.
+    Given ζ the labels are independent: P(y_c = 1 | ζ) = Φ((z_c − ρ_c ζ) / √(1 − ρ_c²)). The
+    marginals have a closed form, and the mixture has exactly those: where a few nodes miss one (a
+    bias much less certain than the scores), its probabilities at all nodes are moved by the same
+    share.
 
     Parameters
     ----------
-    mean, variance : (n, L) arrays
-        Of the scores, without the bias.
-    bias_mean, bias_variance : float
-        Of the bias.
+    latent : Latent
+        z and ρ of every label.
     nodes : int
         Number of components.
     label_names, row_ids, n_threads
@@ -51,7 +48,8 @@ def bias_mixture(
     A bias as uncertain as the scores: one label makes the other twice as likely as not.
 
     >>> import numpy as np
-    >>> joint = bias_mixture(np.zeros((1, 2)), np.ones((1, 2)), 0.0, 1.0, nodes=16)
+    >>> latent = Latent(np.zeros((1, 2)), np.full((1, 2), np.sqrt(0.5)))
+    >>> joint = bias_mixture(latent, nodes=16)
     >>> joint.marginals()
     array([[0.5, 0.5]])
     >>> joint.condition({0: 1}).marginals().round(4)
@@ -59,9 +57,9 @@ def bias_mixture(
     """
     points, weights = np.polynomial.hermite_e.hermegauss(nodes)
     weights = weights / weights.sum()
-    spread = np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE))
-    z = (mean - bias_mean) / np.sqrt(bias_variance + variance)
-    at_nodes = [(mean - (bias_mean + np.sqrt(bias_variance) * point)) / spread for point in points]
+    z, loading = latent
+    own = np.sqrt(np.maximum(1.0 - loading**2, _SMALLEST_VARIANCE))
+    at_nodes = [(z - loading * point) / own for point in points]
     # Work with the rarer value of each label, whose probability has all its digits.
     sign = np.where(z < 0, 1.0, -1.0)
     rare, found = ndtr(sign * z), np.zeros_like(z)

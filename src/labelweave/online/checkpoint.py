@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-_LAYOUT = 2
+_LAYOUT = 3
 # Bytes that are written at a time.
 _PIECE = 1 << 18
 

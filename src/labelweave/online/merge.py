@@ -125,24 +125,29 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
     start.grow(max(n_features, start.n_features), max(n_labels, start.n_labels))
     known = [_grown(state, start) for state in states]
     merged = start.copy()
-    for number, panel in enumerate(merged._panels.views()):
+    merged._row_scale.sums = _added([s._row_scale.sums for s in known], start._row_scale.sums)
+    merged._calibration.counts = _added(
+        [s._calibration.counts for s in known], start._calibration.counts
+    )
+    # What was learned of rows divided by one length, for rows divided by another.
+    scales = [s.row_length / merged.row_length for s in (*known, start)]
+    for number, panel in enumerate(merged.panels()):
         for first in range(0, len(panel), _TILE):
             tile = slice(first, first + _TILE)
             panel[tile, 0], panel[tile, 1] = _combined(
-                [state.panel_moments(number, tile) for state in known],
-                start.panel_moments(number, tile),
+                [
+                    _evidence(s.panel_moments(number, tile), settings.prior_variance, scale, first)
+                    for s, scale in zip((*known, start), scales, strict=True)
+                ],
                 settings.prior_variance,
             )
-    merged._bias_mean, merged._bias_variance = _combined(
-        [(state._bias_mean, state._bias_variance) for state in known],
-        (start._bias_mean, start._bias_variance),
-        settings.bias_variance,
-    )
+    biases = [_evidence(s.bias_moments, settings.bias_prior) for s in (*known, start)]
+    merged.set_bias(*_combined(biases, settings.bias_prior))
     for name in ("positives", "observed"):
         before = getattr(start, name)
         setattr(merged, name, before + sum(getattr(state, name) - before for state in known))
     merged.n_rows = start.n_rows + sum(state.n_rows - start.n_rows for state in known)
-    merged._current[:] = merged.n_rows
+    merged.mark_current()
     return merged
 
 
@@ -155,18 +160,37 @@ def _grown(state: OnlineState, target: OnlineState) -> OnlineState:
     return grown
 
 
-def _combined(
-    posteriors: Sequence[tuple[NDArray[np.floating], NDArray[np.floating]]],
-    start: tuple[NDArray[np.floating], NDArray[np.floating]],
+def _evidence(
+    moments: tuple[NDArray[np.floating], NDArray[np.floating]],
     prior_variance: float,
+    scale: float = 1.0,
+    first: int = 1,
 ) -> tuple[Floats, Floats]:
-    """Mean and variance of the start and what each posterior adds to it."""
-    mean, variance = (np.asarray(values, dtype=np.float64) for values in start)
-    precision, weighted = 1 / variance, mean / variance
-    precisions = np.stack([1 / v.astype(np.float64) for _, v in posteriors]) - precision
-    means = np.stack([m / v.astype(np.float64) for m, v in posteriors]) - weighted
-    total = np.maximum(precision + _sum(precisions), _LEAST_PRECISION / prior_variance)
-    return (weighted + _sum(means)) / total, 1 / total
+    """Precision and weighted mean beyond the prior's, for features `scale` times as small.
+
+    The constant feature, number 0, is not scaled; `first` is the number of the first feature here.
+    """
+    mean, variance = (values.astype(np.float64) for values in moments)
+    scales = np.full((len(mean),) + (1,) * (mean.ndim - 1), scale)
+    if first == 0:
+        scales[0] = 1.0
+    return (1 / variance - 1 / prior_variance) * scales**2, mean / variance * scales
+
+
+def _combined(
+    evidence: Sequence[tuple[Floats, Floats]], prior_variance: float
+) -> tuple[Floats, Floats]:
+    """Mean and variance by the evidence of several states and, last, of what all began with."""
+    *precisions, common_precision = (precision for precision, _ in evidence)
+    *weighted, common_weighted = (mean for _, mean in evidence)
+    precision = 1 / prior_variance + _added(precisions, common_precision)
+    precision = np.maximum(precision, _LEAST_PRECISION / prior_variance)
+    return _added(weighted, common_weighted) / precision, 1 / precision
+
+
+def _added(values: Sequence[Floats], start: Floats) -> Floats:
+    """Add to the start what each of the values has beyond it."""
+    return start + _sum(np.stack(values) - start)
 
 
 def _sum(terms: Floats) -> Floats:

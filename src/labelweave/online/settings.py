@@ -10,6 +10,11 @@ import numpy as np
 
 from labelweave._core import native
 
+_LIKELIHOODS = ("bias", "pairwise", "multiclass")
+# The variance of a bias that is known.
+_KNOWN = 1e-15
+_FLAGS = ("coupled", "skew_margin", "scale_rows", "calibrate")
+
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineSettings:
@@ -17,6 +22,8 @@ class OnlineSettings:
 
     Parameters
     ----------
+    likelihood : {"bias", "pairwise", "multiclass"}
+        What scores of relevant labels have to exceed: a bias, or those of all irrelevant labels.
     coupled : bool
         One bias for all labels, or one for each.
     skew_margin : bool
@@ -33,6 +40,10 @@ class OnlineSettings:
         How often a label is recorded wrongly, below one half.
     forgetting : float
         The share of all evidence that is lost with every row, below one.
+    scale_rows : bool
+        Whether features are divided by the mean length of the rows so far.
+    calibrate : bool
+        Whether probabilities are fitted to what came true after earlier predictions.
 
     Examples
     --------
@@ -44,6 +55,7 @@ class OnlineSettings:
     ValueError: noise must be a number from 0 to 1e+10; got -1.0
     """
 
+    likelihood: str = "bias"
     coupled: bool = True
     skew_margin: bool = True
     margin: float = 1.0
@@ -53,12 +65,21 @@ class OnlineSettings:
     label_offset: float = 0.5
     flip_probability: float = 0.0
     forgetting: float = 0.0
+    scale_rows: bool = True
+    calibrate: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("coupled", "skew_margin"):
+        if self.likelihood not in _LIKELIHOODS:
+            raise ValueError(f"likelihood must be one of {_LIKELIHOODS}; got {self.likelihood!r}")
+        for name in _FLAGS:
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
                 raise ValueError(f"{name} must be True or False; got {value!r}")
+        if self.likelihood != "bias" and not self.coupled:
+            raise ValueError(
+                "coupled must be True unless likelihood='bias': labels that are compared with each "
+                "other have no biases"
+            )
         _check_number("margin", self.margin, 0.0, 1e10)
         _check_number("noise", self.noise, 0.0, 1e10)
         # Variances are kept in float32, and their squares are needed.
@@ -68,14 +89,24 @@ class OnlineSettings:
         _check_number("flip_probability", self.flip_probability, 0.0, 0.499)
         _check_number("forgetting", self.forgetting, 0.0, 0.999)
 
-    def as_dict(self) -> dict[str, bool | float]:
+    @property
+    def bias_prior(self) -> float:
+        """Prior variance of a bias; labels that are compared with each other have it at 0."""
+        return float(self.bias_variance) if self.likelihood == "bias" else _KNOWN
+
+    def as_dict(self) -> dict[str, bool | float | str]:
         """Plain values, for a checkpoint."""
-        flags = ("coupled", "skew_margin")
-        return {k: bool(v) if k in flags else float(v) for k, v in asdict(self).items()}
+        values = asdict(self)
+        likelihood = values.pop("likelihood")
+        plain = {k: bool(v) if k in _FLAGS else float(v) for k, v in values.items()}
+        return {"likelihood": likelihood, **plain}
 
     def native(self) -> native.OnlineSettings:
         """Return what the kernels read."""
-        return native.OnlineSettings(**self.as_dict())  # type: ignore[arg-type]
+        values = self.as_dict()
+        for name in ("likelihood", "scale_rows", "calibrate"):  # not the kernels' business
+            del values[name]
+        return native.OnlineSettings(**values)  # type: ignore[arg-type]
 
 
 def _check_number(name: str, value: Any, low: float, high: float) -> None:

@@ -165,7 +165,7 @@ class StreamLearner:
             return
         if self.score and self._passes_done == 0 and self.state.n_rows:
             self.quality.add(Y == 1, self._predict(X))
-        self.state.update(X, Y, self.n_threads)
+        self.state.update(X, Y, self.n_threads, seen=self._passes_done > 0)
 
     def _check_size(self, n_features: int, n_labels: int) -> None:
         """Refuse a posterior that would not fit: a mean and a variance per weight, 4 bytes each."""

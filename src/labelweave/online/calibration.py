@@ -1,0 +1,156 @@
+"""From standardised scores to probabilities that hold, by what came true before.
+
+A margin, noise-free answers and correlated features make a diagonal posterior too sure of itself,
+and wider margins for rare labels lift their scores. How much, the stream itself tells: a row is
+predicted before it is learned from. Per label a logistic map of the standardised score z,
+P(y = 1) = σ(slope · z + offset), is fitted to these predictions and what came true; labels with few
+examples borrow from all others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+Floats = NDArray[np.float64]
+
+# Scores are counted in bins, evenly spaced in arcsinh(z): fine where labels are decided, and
+# reaching to |z| = 27.
+_WIDTH, _REACH = 0.125, 32
+_CENTRES = np.sinh(np.arange(-_REACH, _REACH + 1) * _WIDTH)
+# The map common to all labels before anything came true: σ(1.7 z) is Φ(z) within 0.01.
+PROBIT_SLOPE = 1.7
+_COMMON_SPREAD = np.array([1.0, 10.0])
+# Standard deviations among labels: of a slope relative to the common one, and of an offset.
+_SPREAD = np.array([0.3, 1.0])
+# A label's scores rank its rows: no slope is smaller than this share of the common one.
+_SMALLEST_SLOPE = 0.05
+# Rows that are predicted before they are learned from: all up to so many, and as many again
+# whenever the number of rows has doubled.
+_TRIALS = 512
+# Newton steps at most, and how small one is, relative to the prior, when nothing is left to gain.
+_MOST_STEPS, _CLOSE = 50, 1e-8
+# Labels that are fitted together, to bound memory.
+_TOGETHER = 4096
+
+
+class CalibrationMap(NamedTuple):
+    """Slope and offset of the log-odds of every label, (L,) each."""
+
+    slope: Floats
+    offset: Floats
+
+    def log_odds(self, z: Floats) -> Floats:
+        """Return the log-odds of every label, (n, L)."""
+        return self.slope * z + self.offset
+
+
+class Calibration:
+    """How often labels came true at which standardised score.
+
+    Attributes
+    ----------
+    counts : (L, 2, bins) array
+        Rows without and with the label; what is forgotten makes them fractions.
+
+    Examples
+    --------
+    Scores that are four times as sure as they should be:
+
+    >>> rng = np.random.default_rng(0)
+    >>> calibration = Calibration()
+    >>> calibration.grow(1)
+    >>> for z in 4 * rng.normal(size=2000):
+    ...     calibration.add(np.array([z]), np.array([rng.random() < expit(1.7 * z / 4)]))
+    >>> calibration.fit().slope.round(1)
+    array([0.4])
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((0, 2, len(_CENTRES)))
+
+    def grow(self, n_labels: int) -> None:
+        """Make room for more labels."""
+        added = n_labels - len(self.counts)
+        self.counts = np.concatenate([self.counts, np.zeros((added, *self.counts.shape[1:]))])
+
+    def add(self, z: Floats, labels: NDArray[np.int8], keeping: float = 1.0) -> None:
+        """Count one row: its scores and labels (0, 1, or -1 for unknown), (L,) each.
+
+        Of what was counted before, the share `keeping` remains.
+        """
+        if keeping < 1.0:
+            self.counts *= keeping
+        known = np.flatnonzero(labels >= 0)
+        place = np.rint(np.arcsinh(z[known]) / _WIDTH).clip(-_REACH, _REACH).astype(np.int64)
+        self.counts[known, labels[known].astype(np.int64), place + _REACH] += 1.0
+
+    def fit(self) -> CalibrationMap:
+        """Return the map of every label."""
+        start = np.array([PROBIT_SLOPE, 0.0])
+        common = _fitted(self.counts.sum(axis=0)[None], _CENTRES, start, _COMMON_SPREAD)[0]
+        slope = max(common[0], _SMALLEST_SLOPE)
+        start = np.array([1.0, common[1]])
+        parts = [
+            _fitted(self.counts[first : first + _TOGETHER], slope * _CENTRES, start, _SPREAD)
+            for first in range(0, len(self.counts), _TOGETHER)
+        ]
+        relative, offset = np.concatenate([*parts, np.empty((0, 2))]).T
+        return CalibrationMap(slope * np.maximum(relative, _SMALLEST_SLOPE), offset)
+
+
+def trials(first: int, last: int, forgetting: float) -> dict[int, int]:
+    """Return which of the rows numbered [first, last) are predicted before they are learned from.
+
+    Returns
+    -------
+    dict
+        From the number of each such row to how far it is from the one before.
+
+    Examples
+    --------
+    >>> trials(1022, 1030, forgetting=0.0)
+    {1022: 1, 1023: 1, 1024: 2, 1026: 2, 1028: 2}
+    """
+    rows = np.arange(first, last)
+    # Where evidence is forgotten, the rows that count are the last 1/forgetting.
+    counted = np.minimum(rows, 1.0 / forgetting if forgetting else np.inf)
+    _, octave = np.frexp(np.maximum(counted / _TRIALS, 0.5))
+    stride = 1 << np.maximum(octave - 1, 0)
+    chosen = rows % stride == 0
+    return dict(zip(rows[chosen].tolist(), stride[chosen].tolist(), strict=True))
+
+
+def _fitted(counts: Floats, z: Floats, start: Floats, spread: Floats) -> Floats:
+    """Slope and offset of each label, (L, 2), with a Gaussian prior around `start`.
+
+    Newton's method; a step that leads uphill is halved until it does not.
+    """
+    columns = np.stack([z, np.ones_like(z)], axis=1)
+    products = (columns[:, :, None] * columns[:, None, :]).reshape(-1, 4)
+    precision = 1 / spread**2
+    rows, true = counts.sum(axis=1), counts[:, 1]
+
+    def loss(at: Floats) -> Floats:
+        log_odds = at @ columns.T
+        fit = rows * np.logaddexp(0.0, log_odds) - true * log_odds
+        return np.asarray(fit.sum(axis=1) + 0.5 * ((at - start) ** 2 @ precision))
+
+    found = np.tile(start, (len(counts), 1))
+    before = loss(found)
+    for _ in range(_MOST_STEPS):
+        p = expit(found @ columns.T)
+        gradient = (rows * p - true) @ columns + precision * (found - start)
+        curvature = ((rows * p * (1 - p)) @ products).reshape(-1, 2, 2) + np.diag(precision)
+        step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
+        after = loss(found - step)
+        while (uphill := after > before).any() and (np.abs(step) > _CLOSE * spread).any():
+            step[uphill] *= 0.5
+            after = loss(found - step)
+        found, before = found - step, after
+        if (np.abs(step) <= _CLOSE * spread).all():
+            break
+    return found

@@ -1,0 +1,45 @@
+"""Labels of which exactly one applies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from labelweave.joint import ChainJoint
+
+Floats = NDArray[np.float64]
+# Log-odds that are as good as certain, and leave other log-odds their digits.
+_CERTAIN = 100.0
+
+
+def one_label_joint(log_odds: Floats, **options: Any) -> ChainJoint:
+    """Return the distribution of labels that would be independent, given that one applies.
+
+    P(only c) is proportional to the odds of label c. As a chain: each label is asked whether it is
+    the one, until one says yes.
+
+    Parameters
+    ----------
+    log_odds : (n, L) array
+        Of each label on its own.
+    **options
+        As in `ChainJoint`.
+
+    Examples
+    --------
+    >>> joint = one_label_joint(np.log([[1.0, 2.0, 5.0]]))
+    >>> joint.marginals()
+    array([[0.125, 0.25 , 0.625]])
+    """
+    log_p = log_softmax(log_odds, axis=1)
+    # The probability that it is this label or a later one.
+    left = np.logaddexp.accumulate(log_p[:, ::-1], axis=1)[:, ::-1]
+    later = np.full_like(left, -np.inf)
+    later[:, :-1] = left[:, 1:]
+    scores = np.clip(log_p - later, -_CERTAIN, _CERTAIN)
+    n_labels = log_odds.shape[1]
+    coupling = np.tril(np.full((n_labels, n_labels), -2 * _CERTAIN), k=-1)
+    return ChainJoint(scores, coupling, **options)

@@ -1,0 +1,59 @@
+"""Learning from rows whose labels are compared with each other."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave.online.csr import CsrArrays
+from labelweave.online.pairwise import compare
+
+if TYPE_CHECKING:
+    from labelweave.online.posterior import Posterior
+
+Floats = NDArray[np.float64]
+
+# As in the kernels: noise is at least this variance, and a step leaves at least this share of one.
+_SMALLEST_NOISE, _SMALLEST_FACTOR = 1e-12, 2.0**-23
+
+
+def check_labels(likelihood: str, labels: NDArray[np.int8]) -> None:
+    """Refuse rows that a multi-class model cannot have."""
+    if likelihood == "multiclass" and ((labels == 1).sum(axis=1) != 1).any():
+        raise ValueError(
+            "Y must have exactly one label in every row for likelihood='multiclass'; "
+            "likelihood='pairwise' takes any number"
+        )
+
+
+def learn_pairs(posterior: Posterior, rows: CsrArrays, labels: NDArray[np.int8]) -> None:
+    """Learn from the rows in turn; the constant feature comes first in each."""
+    indptr, indices, values = rows
+    for row, (begin, end) in zip(labels, pairwise(indptr), strict=True):
+        features = np.append(0, indices[begin:end] + 1)
+        x = np.append(posterior.label_offset, values[begin:end])
+        mean, variance = posterior.feature_moments(features)
+        posterior.count(row)
+        noise = max(posterior.settings.noise**2, _SMALLEST_NOISE)
+        moves = compare(
+            x @ mean,
+            x**2 @ variance + noise,
+            row,
+            _margins(posterior, row),
+            posterior.settings.flip_probability,
+        )
+        mean += variance * x[:, None] * moves.pull
+        factor = 1.0 - variance * x[:, None] ** 2 * moves.certainty
+        posterior.set_features(features, mean, variance * np.maximum(factor, _SMALLEST_FACTOR))
+
+
+def _margins(posterior: Posterior, labels: NDArray[np.int8]) -> Floats:
+    margins = np.full(len(labels), float(posterior.settings.margin))
+    if posterior.settings.skew_margin:
+        given = labels == 1
+        ratio = (posterior.observed - posterior.positives)[given] / posterior.positives[given]
+        margins[given] *= np.log(np.e + ratio)
+    return margins

@@ -1,0 +1,254 @@
+"""What an online learner stores: a Gaussian for every weight and bias, and a few counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave._core import native
+from labelweave.online.calibration import Calibration
+from labelweave.online.panels import WeightPanels, Weights, panel_slices
+from labelweave.online.row_scale import RowScale
+from labelweave.online.settings import OnlineSettings
+
+Floats = NDArray[np.float64]
+
+
+class Posterior:
+    """The posterior of an online learner and what it has counted; `OnlineState` learns it.
+
+    Every weight has a mean and a variance, kept feature-major in float32 (`WeightPanels`), the
+    constant feature first. Features are forgotten lazily: `_current` says up to which row.
+    """
+
+    def __init__(
+        self, n_features: int = 0, n_labels: int = 0, *, settings: OnlineSettings | None = None
+    ) -> None:
+        self.settings = OnlineSettings() if settings is None else settings
+        self.n_features = self.n_labels = self.n_rows = 0
+        self.positives = np.zeros(0, dtype=np.int64)
+        self.observed = np.zeros(0, dtype=np.int64)
+        n_biases = 1 if self.settings.coupled else 0
+        self._bias_mean = np.zeros(n_biases)
+        self._bias_variance = np.full(n_biases, self.settings.bias_prior)
+        self._panels = WeightPanels(float(self.settings.prior_variance))
+        self._row_scale, self._calibration = RowScale(), Calibration()
+        self._pace = native.OnlinePace()
+        # Up to which row each feature has forgotten.
+        self._current = np.zeros(0, dtype=np.int64)
+        self.grow(n_features, n_labels)
+
+    def grow(self, n_features: int | None = None, n_labels: int | None = None) -> None:
+        """Make room for more features or labels, which start from the prior.
+
+        Memory is taken in growing steps, so that adding one at a time is not slow.
+        """
+        wanted = self.n_features if n_features is None else int(n_features)
+        labels = self.n_labels if n_labels is None else int(n_labels)
+        if wanted < self.n_features or labels < self.n_labels:
+            raise ValueError(
+                f"a state can only grow: it has {self.n_features} features and {self.n_labels} "
+                f"labels; got n_features={wanted}, n_labels={labels}"
+            )
+        self._panels.grow(1 + wanted, labels)  # the constant feature comes first
+        if wanted >= len(self._current):
+            room = max(1 + wanted, len(self._current) * 3 // 2)
+            self._current = np.append(
+                self._current, np.zeros(room - len(self._current), dtype=np.int64)
+            )
+        self.n_features = wanted
+        added = labels - self.n_labels
+        if added:
+            self.positives = np.append(self.positives, np.zeros(added, dtype=np.int64))
+            self.observed = np.append(self.observed, np.zeros(added, dtype=np.int64))
+            if not self.settings.coupled:
+                prior = np.full(added, self.settings.bias_prior)
+                self._bias_mean = np.append(self._bias_mean, np.zeros(added))
+                self._bias_variance = np.append(self._bias_variance, prior)
+            self._calibration.grow(labels)
+            self.n_labels = labels
+
+    @property
+    def row_length(self) -> float:
+        """What features are divided by: the mean length of the rows so far, or 1."""
+        return self._row_scale.mean if self.settings.scale_rows else 1.0
+
+    @property
+    def mean(self) -> Weights:
+        """Means of the weights of the features as given, (D, L): a copy."""
+        return self._weights(0) / np.float32(self.row_length)
+
+    @property
+    def variance(self) -> Weights:
+        """Variances of these weights, (D, L), as of the last row: a copy."""
+        return self._weights(1) / np.float32(self.row_length) ** 2
+
+    def _weights(self, moment: int) -> Weights:
+        return self._all_weights(moment)[1:]
+
+    def _all_weights(self, moment: int, rows: slice = slice(None)) -> Weights:
+        parts = range(len(panel_slices(self.n_labels)))
+        none = np.empty((len(self._stored_current[rows]), 0), dtype=np.float32)
+        return np.hstack([none, *(self.panel_moments(part, rows)[moment] for part in parts)])
+
+    @property
+    def offset_mean(self) -> Floats:
+        """Mean of what the score of each label has added to it, whatever the row, (L,)."""
+        mean: Floats = self._all_weights(0, slice(1))[0] * np.float64(self.label_offset)
+        return mean
+
+    @property
+    def offset_variance(self) -> Floats:
+        """Variance of it, (L,)."""
+        variance: Floats = self._all_weights(1, slice(1))[0] * np.float64(self.label_offset**2)
+        return variance
+
+    @property
+    def label_offset(self) -> float:
+        """Value of the constant feature; labels with biases of their own have none."""
+        return self.settings.label_offset if self.settings.coupled else 0.0
+
+    @property
+    def _stored_current(self) -> NDArray[np.int64]:
+        return self._current[: self._panels.n_features]
+
+    def panel_moments(self, number: int, rows: slice = slice(None)) -> tuple[Weights, Weights]:
+        """Return mean and variance of the weights of one panel, the first row the offsets'."""
+        panel = self._panels.views()[number][rows]
+        mean, variance = panel[:, 0], panel[:, 1]
+        return mean, self._forgotten(variance, self.n_rows - self._stored_current[rows])
+
+    def _forgotten(self, variance: Weights, elapsed: NDArray[np.int64]) -> Weights:
+        """Return what variances of features have become so many rows later."""
+        if not self.settings.forgetting:
+            return variance
+        keeping = np.exp(elapsed[:, None] * np.log1p(-self.settings.forgetting)).astype(np.float32)
+        prior = np.float32(self.settings.prior_variance)
+        inflated: Weights = prior * variance / (variance + keeping * (prior - variance))
+        return inflated
+
+    def feature_moments(self, features: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return mean and variance of the weights of some features as the next row meets them."""
+        mean, variance = (
+            np.hstack([panel[features, moment] for panel in self._panels.views()])
+            for moment in (0, 1)
+        )
+        elapsed = self.n_rows + 1 - self._stored_current[features]
+        return mean.astype(np.float64), self._forgotten(variance, elapsed).astype(np.float64)
+
+    def set_features(self, features: NDArray[np.int64], mean: Floats, variance: Floats) -> None:
+        """Replace the weights of some features by what the next row makes of them."""
+        for panel, labels in zip(self._panels.views(), panel_slices(self.n_labels), strict=True):
+            panel[features, 0], panel[features, 1] = mean[:, labels], variance[:, labels]
+        self.n_rows += 1
+        self._stored_current[features] = self.n_rows
+
+    def panels(self) -> list[Weights]:
+        """Return the weights themselves, (features, 2, labels) each, the constant feature first."""
+        return self._panels.views()
+
+    def mark_current(self) -> None:
+        """Note that the weights are those of the last row: nothing is left to forget."""
+        self._current[:] = self.n_rows
+
+    def count(self, labels: NDArray[np.int8]) -> None:
+        """Count the labels of a row."""
+        self.positives += labels == 1
+        self.observed += labels >= 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the weights take."""
+        return self._panels.nbytes
+
+    @property
+    def bias_mean(self) -> Floats:
+        """Mean of the bias: one number if the labels are coupled, else (L,)."""
+        return _read_only(self._bias_mean[0:1].reshape(()) if self._shared else self._bias_mean)
+
+    @property
+    def bias_variance(self) -> Floats:
+        """Variance of the bias, shaped as its mean."""
+        values = self._bias_variance
+        return _read_only(values[0:1].reshape(()) if self._shared else values)
+
+    @property
+    def bias_moments(self) -> tuple[Floats, Floats]:
+        """Mean and variance of all biases, (1,) or (L,) each."""
+        return self._bias_mean, self._bias_variance
+
+    def set_bias(self, mean: Floats, variance: Floats) -> None:
+        """Replace the posterior of all biases."""
+        self._bias_mean, self._bias_variance = mean, variance
+
+    @property
+    def _shared(self) -> bool:
+        return bool(self.settings.coupled)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, bool | float | str]]:
+        """Return everything as arrays and plain settings, for a checkpoint.
+
+        Nothing is copied: the arrays change when learning goes on.
+        """
+        arrays: dict[str, NDArray[Any]] = {
+            f"panel_{number}": panel for number, panel in enumerate(self._panels.views())
+        }
+        arrays |= {
+            "current": self._stored_current,
+            "bias_mean": self._bias_mean,
+            "bias_variance": self._bias_variance,
+            "positives": self.positives,
+            "observed": self.observed,
+            "n_rows": np.array(self.n_rows),
+            "row_lengths": self._row_scale.sums,
+            "calibration": self._calibration.counts,
+        }
+        return arrays, self.settings.as_dict()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
+        """Return the state that `to_arrays` described, as a copy."""
+        sizes = len(arrays["current"]) - 1, len(arrays["positives"])
+        state = cls(*sizes, settings=OnlineSettings(**settings))
+        for number, panel in enumerate(state._panels.views()):
+            panel[:] = arrays[f"panel_{number}"]
+        for name in ("current", "bias_mean", "bias_variance"):
+            getattr(state, f"_{name}")[:] = arrays[name]
+        state.positives[:] = arrays["positives"]
+        state.observed[:] = arrays["observed"]
+        state.n_rows = int(arrays["n_rows"])
+        state._row_scale.sums[:] = arrays["row_lengths"]
+        state._calibration.counts[:] = arrays["calibration"]
+        return state
+
+    def copy(self) -> Self:
+        """Return a state that learns on its own."""
+        return self.from_arrays(*self.to_arrays())
+
+    def __getstate__(self) -> dict[str, Any]:
+        arrays, settings = self.to_arrays()
+        return {"arrays": arrays, "settings": settings}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(vars(self.from_arrays(saved["arrays"], saved["settings"])))
+
+    def _bound(self) -> native.OnlineModel:
+        return native.OnlineModel(
+            self._panels.bound(),
+            self._stored_current,
+            self._bias_mean,
+            self._bias_variance,
+            self.positives,
+            self.observed,
+            self.n_rows,
+            self.settings.native(),
+        )
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    shown = values.view()
+    shown.flags.writeable = False
+    return shown
