@@ -19,9 +19,9 @@ def label_pairs(draw, min_labels=1):
     return draw(labels), draw(labels)
 
 
-def f1_of_sets(truth, prediction):
+def f1_of_sets(truth, prediction, zero_division=1.0):
     total = len(truth) + len(prediction)
-    return 1.0 if total == 0 else 2 * len(truth & prediction) / total
+    return zero_division if total == 0 else 2 * len(truth & prediction) / total
 
 
 def jaccard_of_sets(truth, prediction):
@@ -43,7 +43,8 @@ ORACLES = {
     "subset_loss": lambda t, p: mean_over_rows(set.__ne__, t, p),
     "hamming_loss": lambda t, p: mean_over_rows(lambda a, b: len(a ^ b), t, p) / t.shape[1],
     "f1_micro": lambda t, p: f1_of_sets(*sets_of([t.ravel(), p.ravel()])),
-    "f1_macro": lambda t, p: mean_over_rows(f1_of_sets, t.T, p.T),
+    "f1_macro": lambda t, p: mean_over_rows(lambda a, b: f1_of_sets(a, b, 0.0), t.T, p.T),
+    "f1_macro_zero_division_1": lambda t, p: mean_over_rows(f1_of_sets, t.T, p.T),
     "f1_example": lambda t, p: mean_over_rows(f1_of_sets, t, p),
     "jaccard": lambda t, p: mean_over_rows(jaccard_of_sets, t, p),
 }
@@ -75,19 +76,22 @@ def test_metric_ignores_the_order_of_rows_and_labels(metric, pair, seed):
 def test_truth_is_the_best_prediction(metric, pair):
     truth, prediction = pair
     best, other = metric(truth, truth), metric(truth, prediction)
-    assert best == (1.0 if metric.higher_is_better else 0.0)
-    assert other <= best if metric.higher_is_better else other >= best
+    # Labels that do not occur are nothing to be right about in macro F1.
+    occurring = truth.any(axis=0).mean() if metric.name == "f1_macro" else 1.0
+    assert best == pytest.approx(occurring if metric.higher_is_better else 0.0)
+    assert other <= best + 1e-12 if metric.higher_is_better else other >= best
     assert 0.0 <= other <= 1.0
 
 
 @given(pair=label_pairs(min_labels=2))
 def test_scikit_learn_agrees_where_it_has_the_measure(pair):
-    for average, ours in (
-        ("micro", metrics.f1_micro),
-        ("macro", metrics.f1_macro),
-        ("samples", metrics.f1_example),
+    for average, zero_division, ours in (
+        ("micro", 1.0, metrics.f1_micro),
+        ("macro", 0.0, metrics.f1_macro),
+        ("macro", 1.0, metrics.f1_macro_zero_division_1),
+        ("samples", 1.0, metrics.f1_example),
     ):
-        theirs = sklearn.metrics.f1_score(*pair, average=average, zero_division=1.0)
+        theirs = sklearn.metrics.f1_score(*pair, average=average, zero_division=zero_division)
         assert ours(*pair) == pytest.approx(theirs)
     assert metrics.subset_loss(*pair) == pytest.approx(sklearn.metrics.zero_one_loss(*pair))
 
@@ -99,9 +103,19 @@ def test_figures_by_hand():
     assert metrics.exact_match(truth, prediction) == 0.5
     assert metrics.hamming_loss(truth, prediction) == pytest.approx(3 / 12)
     assert metrics.f1_micro(truth, prediction) == pytest.approx(4 / 7)
-    assert metrics.f1_macro(truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
+    assert metrics.f1_macro(truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+    lenient = metrics.f1_macro_zero_division_1(truth, prediction)
+    assert lenient == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
     assert metrics.f1_example(truth, prediction) == pytest.approx((2 / 3 + 1 + 1 + 0) / 4)
     assert metrics.jaccard(truth, prediction) == pytest.approx((1 / 2 + 1 + 1 + 0) / 4)
+
+
+def test_predicting_nothing_earns_no_macro_f1():
+    truth = np.zeros((30, 45), dtype=np.int64)
+    truth[:25, :25] = np.eye(25)  # twenty labels of forty-five do not occur
+    nothing = np.zeros_like(truth)
+    assert metrics.f1_macro(truth, nothing) == 0.0
+    assert metrics.f1_macro_zero_division_1(truth, nothing) == pytest.approx(20 / 45)
 
 
 class Independent:

@@ -58,8 +58,8 @@ MetricsOption = Annotated[
     typer.Option(
         "--metrics",
         help="Measures, separated by commas: exact_match, subset_loss, hamming_loss, cll_loss, "
-        "cll_loss_row, f1_micro, f1_macro, f1_example, jaccard.",
-        show_default="all but subset_loss, cll_loss",
+        "cll_loss_row, f1_micro, f1_macro, f1_macro_zero_division_1, f1_example, jaccard.",
+        show_default="all but subset_loss, cll_loss, f1_macro_zero_division_1",
     ),
 ]
 ScaleOption = Annotated[

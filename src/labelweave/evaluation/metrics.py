@@ -1,8 +1,9 @@
 """How good is a prediction: measures of label vectors and of joint distributions.
 
-One convention where a ratio has no meaning: when nothing was there to be found and nothing was
-claimed (a row without labels predicted empty, a label that neither occurs nor is predicted), F1
-and Jaccard are 1. It is what the exact match says of the same prediction.
+Where a ratio is 0/0, two conventions are in use. A *row* without labels that is predicted empty is
+right, so example F1 and Jaccard count it as 1. A *label* that neither occurs nor is predicted shows
+nothing, so macro F1 counts it as 0, as scikit-learn does (``zero_division=0``): otherwise
+predicting nothing would score well wherever most labels are rare. Titles say which it is.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "exact_match",
     "f1_example",
     "f1_macro",
+    "f1_macro_zero_division_1",
     "f1_micro",
     "hamming_loss",
     "jaccard",
@@ -121,13 +123,24 @@ def f1_micro(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
 
 def f1_macro(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """F1 of every label, averaged; a label that neither occurs nor is predicted counts 1.
+    """F1 of every label, averaged; a label that neither occurs nor is predicted counts 0.
 
     Examples
     --------
     >>> round(f1_macro([[1, 0], [0, 1]], [[1, 0], [1, 1]]), 4)
     0.8333
     >>> f1_macro([[1, 0]], [[1, 0]])
+    0.5
+    """
+    return float(f1_score(*_pair(Y_true, Y_pred), average="macro", zero_division=0.0))
+
+
+def f1_macro_zero_division_1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Macro F1 in which a label that neither occurs nor is predicted counts 1.
+
+    Examples
+    --------
+    >>> f1_macro_zero_division_1([[1, 0]], [[1, 0]])
     1.0
     """
     return float(f1_score(*_pair(Y_true, Y_pred), average="macro", zero_division=1.0))
@@ -248,14 +261,23 @@ METRICS: dict[str, Metric] = {
         Metric("cll_loss", "CLL-loss", cll_loss, False, needs_joint=True),
         Metric("cll_loss_row", "CLL-loss / row", cll_loss_row, False, needs_joint=True),
         Metric("f1_micro", "micro F1", f1_micro, True),
-        Metric("f1_macro", "macro F1", f1_macro, True),
-        Metric("f1_example", "example F1", f1_example, True),
-        Metric("jaccard", "Jaccard", jaccard, True),
+        Metric("f1_macro", "macro F1 (0/0 = 0)", f1_macro, True),
+        Metric("f1_macro_zero_division_1", "macro F1 (0/0 = 1)", f1_macro_zero_division_1, True),
+        Metric("f1_example", "example F1 (0/0 = 1)", f1_example, True),
+        Metric("jaccard", "Jaccard (0/0 = 1)", jaccard, True),
     )
 }
 
-#: The measures shown unless others are asked for: all that are not a rescaling of another.
-DEFAULT_METRICS = tuple(name for name in METRICS if name not in ("subset_loss", "cll_loss"))
+#: The measures shown unless others are asked for.
+DEFAULT_METRICS = (
+    "exact_match",
+    "hamming_loss",
+    "cll_loss_row",
+    "f1_micro",
+    "f1_macro",
+    "f1_example",
+    "jaccard",
+)
 
 
 def resolve_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
@@ -264,7 +286,7 @@ def resolve_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
     Examples
     --------
     >>> [metric.title for metric in resolve_metrics(["exact-match", "jaccard"])]
-    ['exact match', 'Jaccard']
+    ['exact match', 'Jaccard (0/0 = 1)']
     """
     found: dict[str, Metric] = {}
     for name in names:
