@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from labelweave.joint import _checks as checks
 from labelweave.joint._checks import Floats, Indices, Labels
@@ -83,6 +83,10 @@ class ChainForm(JointDistribution):
     @abstractmethod
     def _log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
         """Log-odds of ``label`` in ``rows`` after the labels set in ``prefix``."""
+
+    @abstractmethod
+    def _prefix_log_odds(self, labels: Labels) -> Floats:
+        """Log-odds of every label of (n, k, L) vectors given the vector's earlier labels."""
 
     @abstractmethod
     def _log_joint(self, labels: Labels) -> Floats:
@@ -213,6 +217,25 @@ class ChainForm(JointDistribution):
         log_weight[~self._normaliser.exact] = rest._complete(weighted, seed)
         labels[~self._normaliser.exact] = weighted
         return labels, log_weight
+
+    def _conditionals(self, labels: Labels) -> Floats:
+        """Given the earlier labels, or where evidence depends on the label, given all others."""
+        log_odds = self._prefix_log_odds(labels)
+        for rows, unknown in patterns(self._known):
+            ancestors = self._ancestors(np.flatnonzero(~unknown))
+            for label in ancestors[unknown[ancestors]]:
+                log_odds[rows, :, label] = self[rows]._full_log_odds(labels[rows], int(label))
+        return np.asarray(expit(log_odds))
+
+    def _full_log_odds(self, labels: Labels, label: int) -> Floats:
+        """Log-odds (n, k) of one label given all other labels of the draws."""
+        flipped, log_prob = labels.copy(), []
+        for value in (0, 1):
+            flipped[:, :, label] = value
+            log_prob.append(self._log_prob_of_draws(flipped))
+        # A draw that is impossible either way has no weight: any finite number will do.
+        possible = np.isfinite(log_prob[0]) | np.isfinite(log_prob[1])
+        return np.subtract(log_prob[1], log_prob[0], out=np.zeros(possible.shape), where=possible)
 
     # ------------------------------------------------------------------ search
 

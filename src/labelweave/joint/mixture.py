@@ -137,6 +137,17 @@ class MixtureJoint(JointDistribution):
             labels[choice == i] = drawn[choice == i]
         return labels
 
+    def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
+        """Average what each component says from draws of its own."""
+        parts = [
+            component._marginals_from_draws(k, checks.derive_seed(seed, i))
+            for i, component in enumerate(self.components)
+        ]
+        share = self.weights.T[:, :, None]
+        value = (share * np.stack([value for value, _ in parts])).sum(axis=0)
+        error = np.sqrt(((share * np.stack([error for _, error in parts])) ** 2).sum(axis=0))
+        return np.where(self.known >= 0, self.known, np.minimum(value, 1.0)), error
+
     def _evidence_log_prob(self, known: Labels) -> Estimate:
         parts = [component._evidence_log_prob(known) for component in self.components]
         value = self._mixed([part.value for part in parts])
