@@ -159,8 +159,12 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "online": ("BayesianOnlineClassifier",),
 }
 
+_MODULES = (*_ROOMS, "logistic", "persistence", "report")
+
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"labelweave.{name}")
     for room, names in _ROOMS.items():
         if name in names:
             return getattr(import_module(f"labelweave.{room}"), name)
@@ -168,4 +172,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted((*__all__, *_MODULES))

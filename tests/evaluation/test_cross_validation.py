@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
@@ -24,8 +25,10 @@ from labelweave.evaluation import (
     IterativeStratification,
     compare,
     joint_of,
+    make_method,
     with_scaling,
 )
+from labelweave.models import ClassifierChain
 
 X, Y = make_multilabel_classification(90, 6, n_classes=3, random_state=0)
 
@@ -160,7 +163,8 @@ def test_one_label():
 
 def test_a_failing_method_does_not_stop_the_others():
     methods = {"good": DummyClassifier(), "bad": Recorder("fails"), "loud": Recorder("warns")}
-    result = compare(methods, X, Y, folds=2)
+    with pytest.warns(FitFailedWarning, match="bad failed on 2 of 2 folds: RuntimeError: no luck"):
+        result = compare(methods, X, Y, folds=2)
     assert [(run.method, run.error) for run in result.failures()] == [
         ("bad", "RuntimeError: no luck")
     ] * 2
@@ -189,11 +193,35 @@ def test_bad_arguments_fail_at_once():
         compare(tree, X, Y + 1)
     with pytest.raises(ValueError, match="scale must be"):
         compare(tree, X, Y, scale="no")
+    with pytest.raises(ValueError, match="ridge is a regressor, not a classifier"):
+        compare({"ridge": Ridge()}, X, Y)
+    with pytest.raises(ValueError, match="the test set of fold 1 has no rows"):
+        compare(tree, X, Y, folds=PredefinedSplits([np.arange(3), np.arange(0)]))
+
+
+class PredefinedSplits:
+    """The given test sets; all rows to train on."""
+
+    def __init__(self, tests):
+        self.tests = tests
+
+    def split(self, X, Y):
+        for test in self.tests:
+            yield np.arange(len(X)), test
+
+
+@pytest.mark.parametrize("method", ["pcc", "ClassifierChain(inference=Exhaustive())"])
+def test_methods_that_cannot_decide_so_many_labels_fail_before_they_fit(method, monkeypatch):
+    labels = np.random.default_rng(0).integers(0, 2, size=(len(X), 31))
+    monkeypatch.setattr(ClassifierChain, "_fit", None)  # not even begun
+    with pytest.raises(ValueError, match="cannot decide 31 labels: use inference='auto'"):
+        make_method(method).fit(X, labels)
 
 
 def test_json_keeps_everything():
     methods = {"tree": DecisionTreeClassifier(max_depth=2), "bad": Recorder("fails")}
-    result = compare(methods, X, Y, folds=2, name="töy", scale=False)
+    with pytest.warns(FitFailedWarning, match="bad failed"):
+        result = compare(methods, X, Y, folds=2, name="töy", scale=False)
     text = result.to_json()
     again = Comparison.from_json(text)
     assert again.to_json() == text

@@ -10,7 +10,6 @@ from labelweave.evaluation import FoldResult
 from labelweave.report import (
     Symbols,
     comparison_tables,
-    failure_notes,
     make_console,
     show_comparison,
     warning_notes,
@@ -158,7 +157,7 @@ def test_names_are_not_read_as_markup():
 
 def test_failures_are_counted_and_left_out_of_the_means():
     result = comparison(FIGURES, errors={("tree", 0), ("tree", 2)})
-    assert failure_notes(result) == ["tree failed on 2 of 4 folds: ValueError: broken"]
+    assert result.failure_notes() == ["tree failed on 2 of 4 folds: ValueError: broken"]
     assert row(printed(result), "exact match")[3] == "0.2250 ± 0.0212 ●"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ def compare(
             help="Methods, separated by commas, with options in brackets: br, cc, pcc(C=1), or the "
             "import path of a scikit-learn classifier. The first one is the reference.",
         ),
-    ] = "br,cc,pcc",
+    ] = "br,cc,auto",
     folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")] = 10,
     splits: Annotated[
         Splits, typer.Option("--splits", help="Shuffled rows, or fair shares of every label.")
@@ -75,6 +76,8 @@ def compare(
     writable(output, "--output")
     measures = chosen_metrics(metrics)
 
+    from sklearn.exceptions import FitFailedWarning
+
     from labelweave import evaluation, report
 
     with argument("--methods"):
@@ -83,7 +86,8 @@ def compare(
     splitter = evaluation.make_splitter(splits.value, folds, seed)
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
-    with _progress(len(estimators) * folds) as advance:
+    with _progress(len(estimators) * folds) as advance, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitFailedWarning)  # told below, with the exit code
         result = evaluation.compare(
             estimators,
             data.X,
@@ -108,7 +112,7 @@ def _tell_troubles(result: Comparison) -> None:
 
     for note in report.warning_notes(result):
         typer.echo(f"warning: {note}", err=True)
-    failures = report.failure_notes(result)
+    failures = result.failure_notes()
     failed = Counter(fold.method for fold in result.failures())
     if any(failed[name] == len(result.of_method(name)) for name in failed):
         error = WorkFailedError("\n       ".join(failures))

@@ -105,6 +105,8 @@ def read_features(model: Any, file: str, labels: str | None, zero_based: bool | 
     with argument("FILE"):
         separator = _TABLES[kind]
         table = pd.read_parquet(file) if separator is None else pd.read_csv(file, sep=separator)
+    if len(table) == 0:
+        raise BadInputError(f"FILE: {file} has no rows to predict")
     table.columns = table.columns.map(str).str.strip()
     # Columns the model does not know may hold anything; a model without names takes them all.
     known = getattr(model, "feature_names_in_", None)

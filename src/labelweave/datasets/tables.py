@@ -115,6 +115,8 @@ def _exact_numbers(pandas_version: str) -> dict[str, Any]:
 
 def from_table(table: pd.DataFrame, labels: LabelSpec, source: str, name: str) -> Dataset:
     """Return the data set of a data frame."""
+    if len(table) == 0:
+        raise ValueError(f"{source}: there are no rows below the header line")
     columns = [str(column) for column in table.columns]
     label_columns = choose_labels(labels, columns, source)
     feature_columns = sorted(set(range(len(columns))).difference(label_columns))

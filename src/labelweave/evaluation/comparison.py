@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -123,6 +124,14 @@ class Comparison:
     def failures(self) -> tuple[FoldResult, ...]:
         """Return the runs that ended in an error."""
         return tuple(run for run in self.results if run.error is not None)
+
+    def failure_notes(self) -> list[str]:
+        """Say which method failed on how many folds, and why; one line a method and reason."""
+        reasons = Counter((run.method, run.error) for run in self.failures())
+        return [
+            f"{method} failed on {count} of {self.n_folds} folds: {reason}"
+            for (method, reason), count in reasons.items()
+        ]
 
     def mean_sizes(self) -> tuple[float, float]:
         """Return the rows of a training and of a test set, averaged over the folds."""

@@ -2,7 +2,7 @@
 
 from labelweave.report.console import Symbols, make_console
 from labelweave.report.listings import show_catalogue, show_scores
-from labelweave.report.notes import failure_notes, warning_notes
+from labelweave.report.notes import warning_notes
 from labelweave.report.plots import plot_expected_f1
 from labelweave.report.structures import FIGURE_FORMATS, save_structures, show_structures
 from labelweave.report.tables import comparison_tables, show_comparison
@@ -11,7 +11,6 @@ __all__ = [
     "FIGURE_FORMATS",
     "Symbols",
     "comparison_tables",
-    "failure_notes",
     "make_console",
     "save_structures",
     "plot_expected_f1",

@@ -1,4 +1,4 @@
-"""What went wrong in a comparison, in a few lines a person can read."""
+"""What methods warned of in a comparison, in a few lines a person can read."""
 
 from __future__ import annotations
 
@@ -6,27 +6,7 @@ from collections import Counter
 
 from labelweave.evaluation import Comparison
 
-__all__ = ["failure_notes", "warning_notes"]
-
-
-def failure_notes(comparison: Comparison) -> list[str]:
-    """Say which method failed on how many folds, and why; one line a method and reason.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from labelweave.evaluation import compare
-    >>> X, Y = make_multilabel_classification(20, random_state=0)
-    >>> result = compare({"tree": DecisionTreeClassifier(max_depth=1)}, X, Y, folds=2)
-    >>> failure_notes(result)
-    []
-    """
-    reasons = Counter((run.method, run.error) for run in comparison.failures())
-    return [
-        f"{method} failed on {count} of {comparison.n_folds} folds: {reason}"
-        for (method, reason), count in reasons.items()
-    ]
+__all__ = ["warning_notes"]
 
 
 def warning_notes(comparison: Comparison, *, limit: int = 3, width: int = 200) -> list[str]:
