@@ -162,6 +162,17 @@ def test_evaluate(run, table, model, tmp_path):
     assert lines["CLL-loss / row"] == "–"
 
 
+def test_evaluate_label_by_label_and_in_other_forms(run, table, model, tmp_path):
+    for ending, expected in (("csv", "exact_match,0.6"), ("md", "| exact_match | 0.6")):
+        output = tmp_path / f"scores.{ending}"
+        result = run("evaluate", model, table, "--per-label", "--output", output)
+        assert result.exit_code == 0, result.stderr
+        assert expected in output.read_text(encoding="utf-8")
+    lines = result.stdout.splitlines()[-4:]
+    assert lines[0].split()[:4] == ["label", "support", "predicted", "precision"]
+    assert [line.split()[0] for line in lines[1:]] == LABELS
+
+
 def test_evaluate_aligns_labels_by_name(run, table, model, tmp_path):
     swapped = tmp_path / "swapped.csv"
     pd.read_csv(table)[["wind", "c", "sun", "b", "a", "rain", "d", "e"]].to_csv(

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
@@ -26,6 +27,9 @@ from labelweave.evaluation import (
     compare,
     joint_of,
     make_method,
+    marginals_of,
+    resolve_metrics,
+    score_model,
     with_scaling,
 )
 from labelweave.models import ClassifierChain
@@ -236,6 +240,39 @@ def test_json_keeps_everything():
     }
     assert content["methods"][1]["folds"][0]["fit_seconds"] == "nan"
     assert {"labelweave", "numpy", "python"} <= content["versions"].keys()
+
+
+def test_a_comparison_shows_itself():
+    methods = {"tree | 2": DecisionTreeClassifier(max_depth=2), "bad": Recorder("fails")}
+    with pytest.warns(FitFailedWarning, match="bad failed"):
+        result = compare(methods, X, Y, folds=2, metrics=["exact_match", "auc_macro"])
+    text = repr(result)
+    mean = result.scores("tree | 2", "exact_match").mean()
+    assert text.splitlines()[0] == "data: 90 rows, 6 features, 3 labels; 2 folds"
+    assert f"{mean:.4f} ±" in text
+    assert text.endswith("bad failed on 2 of 2 folds: RuntimeError: no luck")
+    frame = result.to_frame()
+    assert frame.shape == (4, 7)
+    kept = frame[frame["method"] == "tree | 2"]["auc_macro"]
+    np.testing.assert_array_equal(kept, result.scores("tree | 2", "auc_macro"))
+    assert frame["error"].notna().sum() == 2
+    lines = result.to_markdown().splitlines()
+    assert lines[2:4] == [r"|  | tree \| 2 | bad |", "|---|---:|---:|"]
+    assert f"{mean:.4f} ±" in lines[4]
+    panels = result.plot(["auc_macro"]).axes
+    assert [panel.get_title() for panel in panels] == ["macro AUC"]
+    assert [tick.get_text() for tick in panels[0].get_yticklabels()] == ["tree | 2", "bad"]
+
+
+def test_measures_of_scores_take_probabilities_or_decision_values():
+    chosen = resolve_metrics(["auc_micro", "exact_match"])
+    neighbours = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
+    expected = roc_auc_score(Y, marginals_of(neighbours, X), average="micro")
+    assert score_model(neighbours, X, Y, chosen)[0]["auc_micro"] == pytest.approx(expected)
+    ridge = RidgeClassifier().fit(X, Y)
+    expected = roc_auc_score(Y, ridge.decision_function(X), average="micro")
+    assert score_model(ridge, X, Y, chosen)[0]["auc_micro"] == pytest.approx(expected)
+    assert set(score_model(Recorder().fit(X, Y), X, Y, chosen)[0]) == {"exact_match"}
 
 
 def test_json_of_an_infinite_loss():

@@ -9,7 +9,9 @@ from hypothesis.extra.numpy import arrays
 
 from labelweave.evaluation import METRICS, metrics, resolve_metrics
 
-LABEL_METRICS = [metric for metric in METRICS.values() if not metric.needs_joint]
+LABEL_METRICS = [
+    metric for metric in METRICS.values() if not (metric.needs_joint or metric.needs_scores)
+]
 
 
 @st.composite
@@ -38,6 +40,14 @@ def mean_over_rows(measure, truth, prediction):
     return np.mean([measure(a, b) for a, b in pairs])
 
 
+def precision_of_sets(truth, prediction):
+    return len(truth & prediction) / len(prediction) if prediction else 0.0
+
+
+def recall_of_sets(truth, prediction):
+    return precision_of_sets(prediction, truth)
+
+
 ORACLES = {
     "exact_match": lambda t, p: mean_over_rows(set.__eq__, t, p),
     "subset_loss": lambda t, p: mean_over_rows(set.__ne__, t, p),
@@ -47,6 +57,10 @@ ORACLES = {
     "f1_macro_zero_division_1": lambda t, p: mean_over_rows(f1_of_sets, t.T, p.T),
     "f1_example": lambda t, p: mean_over_rows(f1_of_sets, t, p),
     "jaccard": lambda t, p: mean_over_rows(jaccard_of_sets, t, p),
+    "precision_micro": lambda t, p: precision_of_sets(*sets_of([t.ravel(), p.ravel()])),
+    "recall_micro": lambda t, p: recall_of_sets(*sets_of([t.ravel(), p.ravel()])),
+    "precision_macro": lambda t, p: mean_over_rows(precision_of_sets, t.T, p.T),
+    "recall_macro": lambda t, p: mean_over_rows(recall_of_sets, t.T, p.T),
 }
 
 
@@ -76,8 +90,10 @@ def test_metric_ignores_the_order_of_rows_and_labels(metric, pair, seed):
 def test_truth_is_the_best_prediction(metric, pair):
     truth, prediction = pair
     best, other = metric(truth, truth), metric(truth, prediction)
-    # Labels that do not occur are nothing to be right about in macro F1.
-    occurring = truth.any(axis=0).mean() if metric.name == "f1_macro" else 1.0
+    # Labels that do not occur are nothing to be right about where 0/0 counts 0.
+    right = {"f1_macro", "precision_macro", "recall_macro"}, {"precision_micro", "recall_micro"}
+    occurring = truth.any(axis=0).mean() if metric.name in right[0] else 1.0
+    occurring = float(truth.any()) if metric.name in right[1] else occurring
     assert best == pytest.approx(occurring if metric.higher_is_better else 0.0)
     assert other <= best + 1e-12 if metric.higher_is_better else other >= best
     assert 0.0 <= other <= 1.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import chosen_metrics, load_dataset, writable
+from labelweave.cli.inputs import chosen_metrics, load_dataset
 from labelweave.cli.options import (
     DatasetArgument,
     LabelsOption,
@@ -24,6 +24,7 @@ from labelweave.cli.options import (
     Test,
     scale_of,
 )
+from labelweave.cli.outputs import check_output, write_comparison
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison, FoldResult
@@ -55,7 +56,10 @@ def compare(
         Test, typer.Option("--test", help="t-test over folds: paired, or corrected for overlap.")
     ] = Test.paired,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Keep every fold's figures as JSON.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Keep every fold's figures (.json, .csv) or the table (.md)."
+        ),
     ] = None,
 ) -> None:
     """Compare methods by cross-validation on the same folds.
@@ -73,7 +77,7 @@ def compare(
         raise BadInputError(
             "--jobs: 0 is no number of processes; use 1 or more, or -1 for all cores"
         )
-    writable(output, "--output")
+    check_output(output)
     measures = chosen_metrics(metrics)
 
     from sklearn.exceptions import FitFailedWarning
@@ -100,7 +104,7 @@ def compare(
             name=data.name,
         )
     if output is not None:
-        output.write_text(result.to_json(), encoding="utf-8")
+        write_comparison(result, output)
     if len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
     _tell_troubles(result)

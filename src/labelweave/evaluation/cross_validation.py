@@ -20,10 +20,11 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing, check_consistent_length
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from labelweave.evaluation.answers import joint_of, labels_of
+from labelweave.evaluation.answers import joint_of, labels_of, scores_of
+from labelweave.evaluation.checks import as_labels
 from labelweave.evaluation.classifiers import check_classifier
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, as_labels, resolve_metrics
+from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, resolve_metrics
 from labelweave.evaluation.preparation import Scale, with_scaling
 from labelweave.evaluation.splits import make_splitter
 
@@ -200,7 +201,8 @@ def score_model(
     X, Y : array-like
         Test data.
     metrics : iterable of Metric
-        Measures; those that need a joint distribution are left out if the model has none.
+        Measures; those that need a joint distribution or scores are left out if the model has
+        none.
 
     Returns
     -------
@@ -222,13 +224,13 @@ def score_model(
     seconds = time.perf_counter() - start
     wanted = list(metrics)
     joint = joint_of(model, X) if any(metric.needs_joint for metric in wanted) else None
-    scores: dict[str, float] = {}
-    for metric in wanted:
-        if not metric.needs_joint:
-            scores[metric.name] = metric(truth, prediction)
-        elif joint is not None:
-            scores[metric.name] = metric(truth, joint)
-    return scores, seconds
+    scores = scores_of(model, X) if any(metric.needs_scores for metric in wanted) else None
+    measured = {
+        metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
+        for metric in wanted
+    }
+    figures = {m.name: m(truth, answer) for m, answer in measured.items() if answer is not None}
+    return figures, seconds
 
 
 def _versions() -> dict[str, str]:

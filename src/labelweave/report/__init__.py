@@ -1,7 +1,7 @@
 """Show results to a person: tables, trees, pictures, and notes on what went wrong."""
 
 from labelweave.report.console import Symbols, make_console
-from labelweave.report.listings import show_catalogue, show_scores
+from labelweave.report.listings import show_catalogue, show_label_table, show_scores
 from labelweave.report.notes import warning_notes
 from labelweave.report.plots import plot_expected_f1
 from labelweave.report.structures import FIGURE_FORMATS, save_structures, show_structures
@@ -16,6 +16,7 @@ __all__ = [
     "plot_expected_f1",
     "show_catalogue",
     "show_comparison",
+    "show_label_table",
     "show_scores",
     "show_structures",
     "warning_notes",
