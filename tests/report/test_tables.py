@@ -177,3 +177,11 @@ def test_warnings_are_gathered_and_cut():
     assert notes[2].endswith("...")
     assert len(notes[2]) == len("a (1 of 2 folds): ") + 50
     assert notes[3] == "a: 1 more kinds of warning"
+
+
+def test_warnings_that_differ_in_numbers_are_one():
+    result = comparison({"a": {"exact_match": [0.1, 0.2]}})
+    told = (FoldResult("a", 0, warnings=("W: 3 of 9 rows, 0.5 nats",)),)
+    told += (FoldResult("a", 1, warnings=("W: 4 of 9 rows, 1e-05 nats",)),)
+    object.__setattr__(result, "results", told)
+    assert warning_notes(result) == ["a (2 of 2 folds): W: 3 of 9 rows, 0.5 nats"]

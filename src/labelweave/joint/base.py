@@ -272,10 +272,11 @@ class JointDistribution(ABC):
         inference : callable, optional
             A strategy of `labelweave.inference`. By default the form's own exact algorithm.
 
-        Raises
-        ------
-        ValueError
-            If the mode cannot be proven with reasonable effort; strategies say how close they came.
+        Returns
+        -------
+        Mode
+            ``optimal`` says which rows are proven. Where a proof would take too long, the row has
+            the best vector found, and ``gap`` says how much more probable the mode may be.
         """
         return self._mode() if inference is None else inference(self)
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from labelweave.evaluation import Comparison
 
 __all__ = ["warning_notes"]
 
+_NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
+
 
 def warning_notes(comparison: Comparison, *, limit: int = 3, width: int = 200) -> list[str]:
     """Gather the warnings of all folds: one line a method and warning, long ones cut.
+
+    Warnings that differ in their numbers only are one; the first is shown.
 
     Parameters
     ----------
@@ -23,9 +28,14 @@ def warning_notes(comparison: Comparison, *, limit: int = 3, width: int = 200) -
     """
     notes = []
     for method in comparison.methods:
-        told = Counter(message for run in comparison.of_method(method) for message in run.warnings)
-        for message, count in told.most_common(limit):
-            text = " ".join(message.split())
+        first: dict[str, str] = {}
+        told: Counter[str] = Counter()
+        for run in comparison.of_method(method):
+            kinds = {_NUMBER.sub("#", message): message for message in reversed(run.warnings)}
+            told.update(kinds.keys())
+            first = kinds | first
+        for kind, count in told.most_common(limit):
+            text = " ".join(first[kind].split())
             text = text if len(text) <= width else text[: width - 3] + "..."
             notes.append(f"{method} ({count} of {comparison.n_folds} folds): {text}")
         if len(told) > limit:
