@@ -77,7 +77,9 @@ def test_hamming_risk_checks_labels():
 
 
 def test_a_mode_that_is_sought_and_not_proven_is_told():
-    flat = ChainJoint(np.full((3, 40), 0.01), np.tril(np.full((40, 40), 0.05), -1))
+    random = np.random.default_rng(0)
+    coupling = 0.1 * np.tril(random.normal(size=(100, 100)), -1)
+    flat = ChainJoint(0.1 * random.normal(size=(3, 100)), coupling)
     for strategy in (Auto(budget=20), BestFirst(budget=20)):
         with pytest.warns(
             UnprovenModeWarning, match="3 of 3 rows have the best label vector found"

@@ -31,9 +31,10 @@ def warning_notes(comparison: Comparison, *, limit: int = 3, width: int = 200) -
         first: dict[str, str] = {}
         told: Counter[str] = Counter()
         for run in comparison.of_method(method):
-            kinds = {_NUMBER.sub("#", message): message for message in reversed(run.warnings)}
-            told.update(kinds.keys())
-            first = kinds | first
+            kinds = [_NUMBER.sub("#", message) for message in run.warnings]
+            told.update(dict.fromkeys(kinds).keys())
+            for kind, message in zip(kinds, run.warnings, strict=True):
+                first.setdefault(kind, message)
         for kind, count in told.most_common(limit):
             text = " ".join(first[kind].split())
             text = text if len(text) <= width else text[: width - 3] + "..."
