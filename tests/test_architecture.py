@@ -128,3 +128,9 @@ def test_public_methods_are_documented(room):
         if inspect.isfunction(function) and not method.startswith("_") and not function.__doc__
     ]
     assert missing == []
+
+
+def test_rooms_are_there_after_a_plain_import():
+    code = "import labelweave as lw; lw.evaluation.joint_of, lw.persistence.load, lw.decision.Fixed"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert set(ROOMS) <= set(dir(labelweave))

@@ -4,20 +4,28 @@ import json
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import persistence
 from labelweave.evaluation.significance import Tally
+from labelweave.models import BinaryRelevance, ClassifierChain, TreeNetwork
 
 X, Y = make_multilabel_classification(40, 5, n_classes=3, random_state=0)
 
@@ -61,13 +69,82 @@ def test_foreign_types_are_refused(tmp_path):
         persistence.load(path)
 
 
-def test_trust_can_be_given(tmp_path):
-    tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
-    persistence.save(tree, tmp_path / "tree.skops")
-    with pytest.raises(ValueError, match=r"sklearn.tree._tree.Tree; if you know"):
-        persistence.load(tmp_path / "tree.skops")
-    again = persistence.load(tmp_path / "tree.skops", trusted=["sklearn.tree._tree.Tree"])
-    np.testing.assert_array_equal(again.predict(X), Y)
+def test_trust_can_be_given_and_is_asked_for_when_saving(tmp_path):
+    model = KNeighborsClassifier(1, algorithm="kd_tree").fit(X, Y)
+    path = tmp_path / "neighbours.skops"
+    types = [
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.neighbors._kd_tree.KDTree",
+    ]
+    with pytest.warns(UserWarning, match=r"only by those who trust the types .*KDTree"):
+        persistence.save(model, path)
+    with pytest.raises(ValueError, match=r"KDTree; if you know"):
+        persistence.load(path)
+    np.testing.assert_array_equal(persistence.load(path, trusted=types).predict(X), Y)
+
+
+def columns():
+    numbers = make_column_selector(dtype_include="number")
+    rest = make_column_selector(dtype_exclude="number")
+    return make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(), rest))
+
+
+FRAME = pd.DataFrame(X, columns=list("abcde")).assign(f=np.where(X[:, 0] > 0, "high", "low"))
+COMMON = {
+    "imputer": (make_pipeline(SimpleImputer(add_indicator=True), BinaryRelevance(C=1.0)), X),
+    "column selectors": (make_pipeline(columns(), BinaryRelevance(C=1.0)), FRAME),
+    "grid search": (GridSearchCV(BinaryRelevance(), {"C": [0.1, 1.0]}, cv=2), X),
+    "grid search by F1": (
+        GridSearchCV(BinaryRelevance(), {"C": [0.1, 1.0]}, cv=KFold(2), scoring="f1_micro"),
+        X,
+    ),
+    "forest": (RandomForestClassifier(3, random_state=0), X),
+    "chain of forests": (ClassifierChain(base=RandomForestClassifier(3), random_state=0), X),
+    "boosting": (BinaryRelevance(base=GradientBoostingClassifier(n_estimators=3)), X),
+    "calibrated": (BinaryRelevance(base=CalibratedClassifierCV(LinearSVC())), X),
+    "bins": (make_pipeline(KBinsDiscretizer(3, strategy="uniform"), TreeNetwork(C=1.0)), X),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", COMMON)
+def test_common_pipelines_come_back_without_a_word(tmp_path, name):
+    model, features = COMMON[name]
+    model.fit(features, Y)
+    persistence.save(model, tmp_path / "model.skops")
+    again = persistence.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(features), model.predict(features))
+
+
+@pytest.mark.parametrize(
+    ("field", "node", "value"),
+    [
+        ("left_child", 0, 10**6),
+        ("right_child", 0, -7),
+        ("left_child", 0, 0),  # a circle
+        ("feature", 0, 99),
+        ("feature", 0, -3),
+    ],
+)
+def test_forged_trees_are_refused(tmp_path, field, node, value):
+    model = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    state = model.tree_.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    state["nodes"][field][node] = value
+    model.tree_.__setstate__(state)
+    persistence.save(make_pipeline(StandardScaler(), model), tmp_path / "model.skops")
+    with pytest.raises(ValueError, match="is refused: a decision tree leads out"):
+        persistence.load(tmp_path / "model.skops")
+
+
+@pytest.mark.parametrize("booster", [False, True])
+def test_trees_of_more_features_than_their_estimator_are_refused(tmp_path, booster):
+    model = GradientBoostingClassifier(n_estimators=2) if booster else DecisionTreeClassifier()
+    model.fit(X, Y[:, 0])
+    model.n_features_in_ = 2
+    persistence.save(model, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match="another number of features"):
+        persistence.load(tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize(

@@ -162,8 +162,12 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "versions": ("show_versions",),
 }
 
+_MODULES = (*_ROOMS, "logistic", "persistence", "report")
+
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"labelweave.{name}")
     for room, names in _ROOMS.items():
         if name in names:
             return getattr(import_module(f"labelweave.{room}"), name)
@@ -171,4 +175,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted((*__all__, *_MODULES))

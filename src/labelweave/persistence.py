@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import zipfile
 from collections.abc import Iterable
 from importlib import import_module
@@ -12,18 +13,15 @@ from typing import Any
 import skops.io
 from skops.io.exceptions import UnsupportedTypeException
 
-__all__ = ["load", "save"]
+from labelweave._model_types import HARMLESS, check_trees
 
-# skops reads these with scipy's load_npz, which runs no code, yet lists them as not trusted.
-_SPARSE = {
-    f"scipy.sparse._{form}.{form}_{kind}" for form in ("csr", "csc") for kind in ("array", "matrix")
-}
-# The dtype that an imputer remembers: skops reads it as that of an empty array.
-_HARMLESS = _SPARSE | {"numpy.dtype"}
+__all__ = ["load", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model, or a pipeline that ends in one, to a file.
+
+    A warning tells at once if :func:`load` will want to be told to trust some of its types.
 
     Parameters
     ----------
@@ -48,6 +46,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         content = skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED)
     except (UnsupportedTypeException, TypeError) as error:
         raise ValueError(f"model cannot be kept in a file: {error}") from error
+    foreign = _foreign(skops.io.get_untrusted_types(data=content))
+    if foreign:
+        warnings.warn(
+            f"{os.fspath(path)} will be read back only by those who trust the types "
+            f"{', '.join(foreign)} (--trust on the command line, trusted= in Python)",
+            stacklevel=2,
+        )
     # Written aside first: an interruption leaves the old file whole.
     unfinished = target.with_name(target.name + ".part")
     try:
@@ -60,17 +65,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     """Read a model back.
 
-    labelweave's types and those that skops holds harmless (scikit-learn's estimators, NumPy,
-    SciPy) are trusted; a file that names any other type is refused before anything in it is
-    constructed.
+    labelweave's types and those known to be harmless (scikit-learn's estimators, NumPy, SciPy)
+    are trusted; a file that names any other type is refused before anything in it is constructed.
+    Decision trees are tables that compiled code follows unchecked: they are checked here.
 
     Parameters
     ----------
     path : str or path
         A file that :func:`save` wrote.
     trusted : iterable of str
-        Types to trust as well, e.g. ``"sklearn.tree._tree.Tree"``: a decision tree is a table
-        that compiled code follows unchecked, so a forged one could do harm.
+        Types to trust as well, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``, whose tables
+        compiled code follows unchecked, so that a forged one could do harm.
 
     Returns
     -------
@@ -79,20 +84,29 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     """
     try:
         named = skops.io.get_untrusted_types(file=Path(path))
-        known = _HARMLESS | set(trusted)
-        foreign = [name for name in named if name not in known and not _is_our_class(name)]
+        foreign = [name for name in _foreign(named) if name not in set(trusted)]
         if foreign:
             raise ValueError(
                 f"{os.fspath(path)} is refused: it holds types not known to be safe, "
                 f"{', '.join(foreign)}; if you know where the file comes from, name them as "
                 "trusted (--trust on the command line, trusted= in Python)"
             )
-        return skops.io.load(Path(path), trusted=named)
+        model = skops.io.load(Path(path), trusted=named)
     except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, ImportError) as error:
         raise ValueError(
             f"{os.fspath(path)} is not a model file that this version of labelweave can read "
             f"({type(error).__name__}: {error}); save the model again"
         ) from error
+    try:
+        check_trees(model)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)} is refused: {error}") from error
+    return model
+
+
+def _foreign(named: Iterable[str]) -> list[str]:
+    """Return the types that are neither labelweave's own nor known to be harmless."""
+    return [name for name in named if name not in HARMLESS and not _is_our_class(name)]
 
 
 def _is_our_class(name: str) -> bool:

@@ -51,6 +51,20 @@ def test_figures_are_those_of_the_library(run, table, tmp_path):
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("ending", ["csv", "md"])
+def test_the_ending_of_the_output_says_its_form(run, table, tmp_path, ending):
+    output = tmp_path / f"result.{ending}"
+    words = ["--labels", "last:3", "-m", PRIOR, "-k", 2, "-j", 1, "--metrics", "jaccard"]
+    assert run("compare", table, *words, "-o", output).exit_code == 0
+    text = output.read_text(encoding="utf-8")
+    if ending == "md":
+        assert "| Jaccard (0/0 = 1) | 0." in text
+    else:
+        header = "method,fold,jaccard,fit_seconds,predict_seconds,error"
+        assert text.splitlines()[0] == header
+        assert len(text.splitlines()) == 3
+
+
 def test_choices_reach_the_comparison(run, table, tmp_path):
     output = tmp_path / "result.json"
     result = run(
@@ -136,6 +150,7 @@ def test_warnings_of_workers_are_gathered_on_the_error_stream(run, table):
         (["--jobs", "0"], "error: --jobs: "),
         (["--output", "no/such/folder/result.json"], "error: --output: the folder"),
         (["--output", "."], "error: --output: . is a folder"),
+        (["--output", "result.txt"], "must end in .json, .csv or .md"),
         (["--seed", "-1"], "--seed"),
         (["--unknown"], "--unknown"),
     ],
@@ -181,3 +196,9 @@ def test_as_a_process_through_a_pipe_with_two_workers(table):
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
     assert done.stdout.startswith("weather: 60 rows, 5 features, 3 labels; 2 folds\n")
+
+
+def test_the_help_names_every_measure(run):
+    shown = " ".join(run("compare", "--help").stdout.split())
+    for name in evaluation.METRICS:
+        assert name in shown.replace("- ", "")

@@ -54,6 +54,31 @@ def test_columns_are_found_by_name_and_others_ignored(run, table, model, tmp_pat
     np.testing.assert_allclose(pd.read_csv(output), expected, atol=1e-5)
 
 
+def test_files_without_rows_are_named(run, table, model, tmp_path):
+    empty = tmp_path / "empty.csv"
+    empty.write_text(table.read_text().splitlines()[0] + "\n")
+    for words in (["predict", model, empty], ["evaluate", model, empty]):
+        result = run(*words)
+        assert result.exit_code == 2
+        assert "expected rows" in result.stderr
+    result = run("compare", empty, "--labels", "last:3", "--methods", PRIOR)
+    assert result.exit_code == 2
+    assert "expected rows" in result.stderr
+
+
+def test_the_default_method_decides_any_number_of_labels(run, tmp_path):
+    random = np.random.default_rng(0)
+    features, labels = random.normal(size=(40, 3)), random.integers(0, 2, size=(40, 31))
+    wide, model = tmp_path / "wide.csv", tmp_path / "wide.skops"
+    names = [f"y{j}" for j in range(31)]
+    pd.DataFrame(features).join(pd.DataFrame(labels, columns=names)).to_csv(wide, index=False)
+    result = run("fit", wide, "--labels", "last:31", "--method", "pcc", "--model", model)
+    assert result.exit_code == 1
+    assert "cannot decide 31 labels" in result.stderr
+    assert run("fit", wide, "--labels", "last:31", "--model", model).exit_code == 0
+    assert run("predict", model, wide).exit_code == 0
+
+
 def test_parquet_too(run, table, model, tmp_path):
     pd.read_csv(table).to_parquet(tmp_path / "weather.parquet")
     from_csv = run("predict", model, table)
@@ -132,8 +157,20 @@ def test_evaluate(run, table, model, tmp_path):
     scores = json.loads(output.read_text(encoding="utf-8"))["scores"]
     for name, value in scores.items():
         assert value == evaluation.METRICS[name](frame[LABELS], predicted)
-    assert f"exact match     {scores['exact_match']:.4f}" in result.stdout
-    assert "CLL-loss / row       –" in result.stdout
+    lines = {line[:20].strip(): line[20:].strip() for line in result.stdout.splitlines()}
+    assert lines["exact match"] == f"{scores['exact_match']:.4f}"
+    assert lines["CLL-loss / row"] == "–"
+
+
+def test_evaluate_label_by_label_and_in_other_forms(run, table, model, tmp_path):
+    for ending, expected in (("csv", "exact_match,0.6"), ("md", "| exact_match | 0.6")):
+        output = tmp_path / f"scores.{ending}"
+        result = run("evaluate", model, table, "--per-label", "--output", output)
+        assert result.exit_code == 0, result.stderr
+        assert expected in output.read_text(encoding="utf-8")
+    lines = result.stdout.splitlines()[-4:]
+    assert lines[0].split()[:4] == ["label", "support", "predicted", "precision"]
+    assert [line.split()[0] for line in lines[1:]] == LABELS
 
 
 def test_evaluate_aligns_labels_by_name(run, table, model, tmp_path):
@@ -161,13 +198,20 @@ def test_no_probabilities(run, table, tmp_path):
 
 
 def test_types_that_need_trust(run, table, tmp_path):
-    path = tmp_path / "tree.skops"
-    tree = "sklearn.tree.DecisionTreeClassifier(max_depth=2)"
-    assert run("fit", table, "--labels", "last:3", "-m", tree, "--model", path).exit_code == 0
+    path = tmp_path / "neighbours.skops"
+    method = "sklearn.neighbors.KNeighborsClassifier(algorithm='kd_tree')"
+    types = [
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.neighbors._kd_tree.KDTree",
+    ]
+    with pytest.warns(UserWarning, match=f"trust the types {', '.join(types)}"):
+        fitted = run("fit", table, "--labels", "last:3", "-m", method, "--model", path)
+    assert fitted.exit_code == 0
     refused = run("predict", path, table)
     assert refused.exit_code == 2
     assert "error: MODEL: " in refused.stderr
-    assert run("predict", path, table, "--trust", "sklearn.tree._tree.Tree").exit_code == 0
+    trust = [word for name in types for word in ("--trust", name)]
+    assert run("predict", path, table, *trust).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.decision import HammingLoss, SubsetLoss, resolve_decision
-from labelweave.inference import Exhaustive, Greedy
+from labelweave.decision import (
+    HammingLoss,
+    SubsetLoss,
+    UnprovenModeWarning,
+    resolve_decision,
+)
+from labelweave.inference import Auto, BestFirst, Exhaustive, Greedy
 from labelweave.joint import ChainJoint
 from tests.joint.cases import forms, label_counts, make, make_with_oracle, row_counts, seeds
 
@@ -69,3 +74,17 @@ def test_hamming_risk_checks_labels():
     for labels in (np.zeros((2, 2)), np.full((2, 3), 2)):
         with pytest.raises(ValueError, match="labels must"):
             HammingLoss().risk(joint, labels)
+
+
+def test_a_mode_that_is_sought_and_not_proven_is_told():
+    random = np.random.default_rng(0)
+    coupling = 0.1 * np.tril(random.normal(size=(100, 100)), -1)
+    flat = ChainJoint(0.1 * random.normal(size=(3, 100)), coupling)
+    for strategy in (Auto(budget=20), BestFirst(budget=20)):
+        with pytest.warns(
+            UnprovenModeWarning, match="3 of 3 rows have the best label vector found"
+        ):
+            labels = SubsetLoss(strategy)(flat)
+        np.testing.assert_array_equal(labels, strategy(flat).labels)
+    SubsetLoss(Greedy())(flat)  # never meant to prove anything
+    SubsetLoss(BestFirst())(ChainJoint(np.full((3, 40), 4.0), np.zeros((40, 40))))

@@ -11,7 +11,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
@@ -24,8 +26,13 @@ from labelweave.evaluation import (
     IterativeStratification,
     compare,
     joint_of,
+    make_method,
+    marginals_of,
+    resolve_metrics,
+    score_model,
     with_preparation,
 )
+from labelweave.models import ClassifierChain
 
 X, Y = make_multilabel_classification(90, 6, n_classes=3, random_state=0)
 
@@ -160,7 +167,8 @@ def test_one_label():
 
 def test_a_failing_method_does_not_stop_the_others():
     methods = {"good": DummyClassifier(), "bad": Recorder("fails"), "loud": Recorder("warns")}
-    result = compare(methods, X, Y, folds=2)
+    with pytest.warns(FitFailedWarning, match="bad failed on 2 of 2 folds: RuntimeError: no luck"):
+        result = compare(methods, X, Y, folds=2)
     assert [(run.method, run.error) for run in result.failures()] == [
         ("bad", "RuntimeError: no luck")
     ] * 2
@@ -189,11 +197,35 @@ def test_bad_arguments_fail_at_once():
         compare(tree, X, Y + 1)
     with pytest.raises(ValueError, match="scale must be"):
         compare(tree, X, Y, scale="no")
+    with pytest.raises(ValueError, match="ridge is a regressor, not a classifier"):
+        compare({"ridge": Ridge()}, X, Y)
+    with pytest.raises(ValueError, match="the test set of fold 1 has no rows"):
+        compare(tree, X, Y, folds=PredefinedSplits([np.arange(3), np.arange(0)]))
+
+
+class PredefinedSplits:
+    """The given test sets; all rows to train on."""
+
+    def __init__(self, tests):
+        self.tests = tests
+
+    def split(self, X, Y):
+        for test in self.tests:
+            yield np.arange(len(X)), test
+
+
+@pytest.mark.parametrize("method", ["pcc", "ClassifierChain(inference=Exhaustive())"])
+def test_methods_that_cannot_decide_so_many_labels_fail_before_they_fit(method, monkeypatch):
+    labels = np.random.default_rng(0).integers(0, 2, size=(len(X), 31))
+    monkeypatch.setattr(ClassifierChain, "_fit", None)  # not even begun
+    with pytest.raises(ValueError, match="cannot decide 31 labels: use inference='auto'"):
+        make_method(method).fit(X, labels)
 
 
 def test_json_keeps_everything():
     methods = {"tree": DecisionTreeClassifier(max_depth=2), "bad": Recorder("fails")}
-    result = compare(methods, X, Y, folds=2, name="töy", scale=False)
+    with pytest.warns(FitFailedWarning, match="bad failed"):
+        result = compare(methods, X, Y, folds=2, name="töy", scale=False)
     text = result.to_json()
     again = Comparison.from_json(text)
     assert again.to_json() == text
@@ -208,6 +240,39 @@ def test_json_keeps_everything():
     }
     assert content["methods"][1]["folds"][0]["fit_seconds"] == "nan"
     assert {"labelweave", "numpy", "python"} <= content["versions"].keys()
+
+
+def test_a_comparison_shows_itself():
+    methods = {"tree | 2": DecisionTreeClassifier(max_depth=2), "bad": Recorder("fails")}
+    with pytest.warns(FitFailedWarning, match="bad failed"):
+        result = compare(methods, X, Y, folds=2, metrics=["exact_match", "auc_macro"])
+    text = repr(result)
+    mean = result.scores("tree | 2", "exact_match").mean()
+    assert text.splitlines()[0] == "data: 90 rows, 6 features, 3 labels; 2 folds"
+    assert f"{mean:.4f} ±" in text
+    assert text.endswith("bad failed on 2 of 2 folds: RuntimeError: no luck")
+    frame = result.to_frame()
+    assert frame.shape == (4, 7)
+    kept = frame[frame["method"] == "tree | 2"]["auc_macro"]
+    np.testing.assert_array_equal(kept, result.scores("tree | 2", "auc_macro"))
+    assert frame["error"].notna().sum() == 2
+    lines = result.to_markdown().splitlines()
+    assert lines[2:4] == [r"|  | tree \| 2 | bad |", "|---|---:|---:|"]
+    assert f"{mean:.4f} ±" in lines[4]
+    panels = result.plot(["auc_macro"]).axes
+    assert [panel.get_title() for panel in panels] == ["macro AUC"]
+    assert [tick.get_text() for tick in panels[0].get_yticklabels()] == ["tree | 2", "bad"]
+
+
+def test_measures_of_scores_take_probabilities_or_decision_values():
+    chosen = resolve_metrics(["auc_micro", "exact_match"])
+    neighbours = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
+    expected = roc_auc_score(Y, marginals_of(neighbours, X), average="micro")
+    assert score_model(neighbours, X, Y, chosen)[0]["auc_micro"] == pytest.approx(expected)
+    ridge = RidgeClassifier().fit(X, Y)
+    expected = roc_auc_score(Y, ridge.decision_function(X), average="micro")
+    assert score_model(ridge, X, Y, chosen)[0]["auc_micro"] == pytest.approx(expected)
+    assert set(score_model(Recorder().fit(X, Y), X, Y, chosen)[0]) == {"exact_match"}
 
 
 def test_json_of_an_infinite_loss():

@@ -120,8 +120,15 @@ def test_nothing_but_estimators_is_made(tmp_path):
     [
         ("", "no method is named"),
         ("pccc", "unknown method 'pccc': did you mean pcc"),
-        ("qqqqqq", "unknown method 'qqqqqq': Known are br, cc, pcc"),
+        ("qqqqqq", "unknown method 'qqqqqq': Known are auto, br, cc, pcc"),
         ("sklearn.tree.DecisionTreeClasifier", "did you mean DecisionTreeClassifier"),
+        ("sklearn.ensemble.RandomForest", r"has no RandomForest; did you mean RandomForestClass"),
+        (
+            "sklearn.ensemble.RandomForestRegressor",
+            "is a regressor, not a classifier; did you mean RandomForestClassifier",
+        ),
+        ("sklearn.linear_model.Ridge", "is a regressor, not a classifier; did you mean RidgeCl"),
+        ("sklearn.cluster.KMeans", "is a clusterer, not a classifier; name a classifier"),
         ("no_such_package.Model", "cannot import no_such_package.Model"),
         ("sklearn.preprocessing.StandardScaler", "no fit and predict"),
         (

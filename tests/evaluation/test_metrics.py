@@ -9,7 +9,9 @@ from hypothesis.extra.numpy import arrays
 
 from labelweave.evaluation import METRICS, metrics, resolve_metrics
 
-LABEL_METRICS = [metric for metric in METRICS.values() if not metric.needs_joint]
+LABEL_METRICS = [
+    metric for metric in METRICS.values() if not (metric.needs_joint or metric.needs_scores)
+]
 
 
 @st.composite
@@ -19,9 +21,9 @@ def label_pairs(draw, min_labels=1):
     return draw(labels), draw(labels)
 
 
-def f1_of_sets(truth, prediction):
+def f1_of_sets(truth, prediction, zero_division=1.0):
     total = len(truth) + len(prediction)
-    return 1.0 if total == 0 else 2 * len(truth & prediction) / total
+    return zero_division if total == 0 else 2 * len(truth & prediction) / total
 
 
 def jaccard_of_sets(truth, prediction):
@@ -38,14 +40,27 @@ def mean_over_rows(measure, truth, prediction):
     return np.mean([measure(a, b) for a, b in pairs])
 
 
+def precision_of_sets(truth, prediction):
+    return len(truth & prediction) / len(prediction) if prediction else 0.0
+
+
+def recall_of_sets(truth, prediction):
+    return precision_of_sets(prediction, truth)
+
+
 ORACLES = {
     "exact_match": lambda t, p: mean_over_rows(set.__eq__, t, p),
     "subset_loss": lambda t, p: mean_over_rows(set.__ne__, t, p),
     "hamming_loss": lambda t, p: mean_over_rows(lambda a, b: len(a ^ b), t, p) / t.shape[1],
     "f1_micro": lambda t, p: f1_of_sets(*sets_of([t.ravel(), p.ravel()])),
-    "f1_macro": lambda t, p: mean_over_rows(f1_of_sets, t.T, p.T),
+    "f1_macro": lambda t, p: mean_over_rows(lambda a, b: f1_of_sets(a, b, 0.0), t.T, p.T),
+    "f1_macro_zero_division_1": lambda t, p: mean_over_rows(f1_of_sets, t.T, p.T),
     "f1_example": lambda t, p: mean_over_rows(f1_of_sets, t, p),
     "jaccard": lambda t, p: mean_over_rows(jaccard_of_sets, t, p),
+    "precision_micro": lambda t, p: precision_of_sets(*sets_of([t.ravel(), p.ravel()])),
+    "recall_micro": lambda t, p: recall_of_sets(*sets_of([t.ravel(), p.ravel()])),
+    "precision_macro": lambda t, p: mean_over_rows(precision_of_sets, t.T, p.T),
+    "recall_macro": lambda t, p: mean_over_rows(recall_of_sets, t.T, p.T),
 }
 
 
@@ -75,19 +90,24 @@ def test_metric_ignores_the_order_of_rows_and_labels(metric, pair, seed):
 def test_truth_is_the_best_prediction(metric, pair):
     truth, prediction = pair
     best, other = metric(truth, truth), metric(truth, prediction)
-    assert best == (1.0 if metric.higher_is_better else 0.0)
-    assert other <= best if metric.higher_is_better else other >= best
+    # Labels that do not occur are nothing to be right about where 0/0 counts 0.
+    right = {"f1_macro", "precision_macro", "recall_macro"}, {"precision_micro", "recall_micro"}
+    occurring = truth.any(axis=0).mean() if metric.name in right[0] else 1.0
+    occurring = float(truth.any()) if metric.name in right[1] else occurring
+    assert best == pytest.approx(occurring if metric.higher_is_better else 0.0)
+    assert other <= best + 1e-12 if metric.higher_is_better else other >= best
     assert 0.0 <= other <= 1.0
 
 
 @given(pair=label_pairs(min_labels=2))
 def test_scikit_learn_agrees_where_it_has_the_measure(pair):
-    for average, ours in (
-        ("micro", metrics.f1_micro),
-        ("macro", metrics.f1_macro),
-        ("samples", metrics.f1_example),
+    for average, zero_division, ours in (
+        ("micro", 1.0, metrics.f1_micro),
+        ("macro", 0.0, metrics.f1_macro),
+        ("macro", 1.0, metrics.f1_macro_zero_division_1),
+        ("samples", 1.0, metrics.f1_example),
     ):
-        theirs = sklearn.metrics.f1_score(*pair, average=average, zero_division=1.0)
+        theirs = sklearn.metrics.f1_score(*pair, average=average, zero_division=zero_division)
         assert ours(*pair) == pytest.approx(theirs)
     assert metrics.subset_loss(*pair) == pytest.approx(sklearn.metrics.zero_one_loss(*pair))
 
@@ -99,9 +119,19 @@ def test_figures_by_hand():
     assert metrics.exact_match(truth, prediction) == 0.5
     assert metrics.hamming_loss(truth, prediction) == pytest.approx(3 / 12)
     assert metrics.f1_micro(truth, prediction) == pytest.approx(4 / 7)
-    assert metrics.f1_macro(truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
+    assert metrics.f1_macro(truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+    lenient = metrics.f1_macro_zero_division_1(truth, prediction)
+    assert lenient == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
     assert metrics.f1_example(truth, prediction) == pytest.approx((2 / 3 + 1 + 1 + 0) / 4)
     assert metrics.jaccard(truth, prediction) == pytest.approx((1 / 2 + 1 + 1 + 0) / 4)
+
+
+def test_predicting_nothing_earns_no_macro_f1():
+    truth = np.zeros((30, 45), dtype=np.int64)
+    truth[:25, :25] = np.eye(25)  # twenty labels of forty-five do not occur
+    nothing = np.zeros_like(truth)
+    assert metrics.f1_macro(truth, nothing) == 0.0
+    assert metrics.f1_macro_zero_division_1(truth, nothing) == pytest.approx(20 / 45)
 
 
 class Independent:

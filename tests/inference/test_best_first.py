@@ -191,8 +191,8 @@ def test_every_form_has_an_answer(form, seed, n, L):
 
 def test_mixtures_of_too_many_labels_say_so():
     flat = 0.01 * np.random.default_rng(0).normal(size=(2, 2, 60))
-    with pytest.raises(ValueError, match=r"row 0 .*Threshold\(budget=.*Auto\(\)"):
-        BestFirst()(MixtureJoint([0.5, 0.5], [IndependentJoint(scores) for scores in flat]))
+    mixture = MixtureJoint([0.5, 0.5], [IndependentJoint(scores) for scores in flat])
+    assert not BestFirst()(mixture).optimal.any()
 
 
 @pytest.mark.parametrize(

@@ -224,12 +224,13 @@ def test_bounds_hold_and_a_wide_search_is_exhaustive(seed):
     np.testing.assert_allclose(end.energy, np.sort(table, axis=1)[:, ::-1], atol=1e-9)
 
 
-def test_a_mode_that_cannot_be_proven_is_refused_with_the_way_out():
+def test_a_mode_that_cannot_be_proven_says_so():
     rng = np.random.default_rng(0)
     upper = np.triu(rng.normal(scale=3, size=(30, 30)), 1)
     joint = FieldJoint(rng.normal(size=(1, 30)), upper + upper.T)
-    with pytest.raises(ValueError, match=r"row 0 is not proven.*Auto\(\)"):
-        joint.mode()
+    mode = joint.mode()
+    assert not mode.optimal[0]
+    assert mode.gap[0] > 0
     found = Auto(budget=60)(joint)
     assert found.gap[0] > 0
 

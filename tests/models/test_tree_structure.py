@@ -33,7 +33,30 @@ def random_forest(n_labels, seed):
 def test_text_shows_every_label_once_with_its_gain(forest):
     lines = repr(forest).splitlines()
     assert lines[0] == "Structure(5 labels, 3 edges, gain 15.5)"
-    assert lines[1:] == ["sea", "├─ sand  +3.0", "│  └─ palm  +0.5", "└─ boat  +12.0", "ice"]
+    assert lines[1:] == [
+        "sea",
+        "├─ sand  (gain 3.0)",
+        "│  └─ palm  (gain 0.5)",
+        "└─ boat  (gain 12.0)",
+        "ice",
+    ]
+
+
+def test_couplings_are_shown_with_their_sign(forest):
+    coupling = np.zeros((5, 5))
+    coupling[1, 0], coupling[2, 0], coupling[3, 1] = 1.25, -2.5, -0.125
+    coupled = forest.coupled(coupling)
+    lines = repr(coupled).splitlines()
+    assert lines[0] == repr(forest).splitlines()[0]
+    assert lines[2:5] == [
+        "├─ sand  +1.25  (gain 3.0)",
+        "│  └─ palm  -0.12  (gain 0.5)",
+        "└─ boat  -2.50  (gain 12.0)",
+    ]
+    assert '0 -> 2 [label="-2.50 (gain 12.0)"];' in coupled.to_dot()
+    assert coupled.to_networkx().edges[0, 2]["coupling"] == -2.5
+    dashed = [line.get_linestyle() for line in coupled.plot().lines]
+    assert dashed == ["-", "--", "--"]
 
 
 @pytest.mark.parametrize("seed", range(5))

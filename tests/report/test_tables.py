@@ -10,7 +10,6 @@ from labelweave.evaluation import FoldResult
 from labelweave.report import (
     Symbols,
     comparison_tables,
-    failure_notes,
     make_console,
     show_comparison,
     warning_notes,
@@ -158,7 +157,7 @@ def test_names_are_not_read_as_markup():
 
 def test_failures_are_counted_and_left_out_of_the_means():
     result = comparison(FIGURES, errors={("tree", 0), ("tree", 2)})
-    assert failure_notes(result) == ["tree failed on 2 of 4 folds: ValueError: broken"]
+    assert result.failure_notes() == ["tree failed on 2 of 4 folds: ValueError: broken"]
     assert row(printed(result), "exact match")[3] == "0.2250 ± 0.0212 ●"
 
 
@@ -178,3 +177,11 @@ def test_warnings_are_gathered_and_cut():
     assert notes[2].endswith("...")
     assert len(notes[2]) == len("a (1 of 2 folds): ") + 50
     assert notes[3] == "a: 1 more kinds of warning"
+
+
+def test_warnings_that_differ_in_numbers_are_one():
+    result = comparison({"a": {"exact_match": [0.1, 0.2]}})
+    told = (FoldResult("a", 0, warnings=("W: 3 of 9 rows, 0.5 nats",)),)
+    told += (FoldResult("a", 1, warnings=("W: 4 of 9 rows, 1e-05 nats",)),)
+    object.__setattr__(result, "results", told)
+    assert warning_notes(result) == ["a (2 of 2 folds): W: 3 of 9 rows, 0.5 nats"]

@@ -111,7 +111,7 @@ def root(
 
     \b
     labelweave compare emotions --methods br,cc,pcc
-    labelweave fit emotions --method pcc --model emotions.skops
+    labelweave fit emotions --model emotions.skops
     labelweave predict emotions.skops songs.csv --output predicted.csv
     labelweave stream news.svm.gz --out news.skops
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.fit import tell_preparation
-from labelweave.cli.inputs import Reading, chosen_metrics, load_dataset, writable
+from labelweave.cli.inputs import Reading, chosen_metrics, load_dataset
 from labelweave.cli.options import (
     DatasetArgument,
     HeaderOption,
@@ -29,6 +30,7 @@ from labelweave.cli.options import (
     Test,
     scale_of,
 )
+from labelweave.cli.outputs import check_output, write_comparison
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison, FoldResult
@@ -44,7 +46,7 @@ def compare(
             help="Methods, separated by commas, with options in brackets: br, cc, pcc(C=1), or the "
             "import path of a scikit-learn classifier. The first one is the reference.",
         ),
-    ] = "br,cc,pcc",
+    ] = "br,cc,auto",
     folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")] = 10,
     splits: Annotated[
         Splits, typer.Option("--splits", help="Shuffled rows, or fair shares of every label.")
@@ -65,7 +67,10 @@ def compare(
         Test, typer.Option("--test", help="t-test over folds: paired, or corrected for overlap.")
     ] = Test.paired,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Keep every fold's figures as JSON.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Keep every fold's figures (.json, .csv) or the table (.md)."
+        ),
     ] = None,
 ) -> None:
     """Compare methods by cross-validation on the same folds.
@@ -83,8 +88,10 @@ def compare(
         raise BadInputError(
             "--jobs: 0 is no number of processes; use 1 or more, or -1 for all cores"
         )
-    writable(output, "--output")
+    check_output(output)
     measures = chosen_metrics(metrics)
+
+    from sklearn.exceptions import FitFailedWarning
 
     from labelweave import evaluation, report
 
@@ -104,7 +111,8 @@ def compare(
     tell_preparation(evaluation.with_preparation(first, data.X, scale_of(scale)))
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
-    with _progress(len(estimators) * folds) as advance:
+    with _progress(len(estimators) * folds) as advance, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitFailedWarning)  # told below, with the exit code
         result = evaluation.compare(
             estimators,
             data.X,
@@ -117,7 +125,7 @@ def compare(
             name=data.name,
         )
     if output is not None:
-        output.write_text(result.to_json(), encoding="utf-8")
+        write_comparison(result, output)
     if len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
     _tell_troubles(result)
@@ -129,7 +137,7 @@ def _tell_troubles(result: Comparison) -> None:
 
     for note in report.warning_notes(result):
         typer.echo(f"warning: {note}", err=True)
-    failures = report.failure_notes(result)
+    failures = result.failure_notes()
     failed = Counter(fold.method for fold in result.failures())
     if any(failed[name] == len(result.of_method(name)) for name in failed):
         error = WorkFailedError("\n       ".join(failures))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +17,6 @@ from labelweave.cli.inputs import (
     label_names_of,
     load_dataset,
     load_model,
-    writable,
 )
 from labelweave.cli.options import (
     DatasetArgument,
@@ -33,6 +30,7 @@ from labelweave.cli.options import (
     TrustOption,
     ZeroBasedOption,
 )
+from labelweave.cli.outputs import check_output, write_scores
 
 
 def evaluate(
@@ -46,8 +44,11 @@ def evaluate(
     max_memory: MaxMemoryOption = None,
     max_features: MaxFeaturesOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Keep the figures as JSON.")
+        Path | None, typer.Option("--output", "-o", help="Keep the figures: .json, .csv or .md.")
     ] = None,
+    by_label: Annotated[
+        bool, typer.Option("--per-label", help="Also show the figures of every label.")
+    ] = False,
     trust: TrustOption = None,
 ) -> None:
     """Measure a fitted model on a data set.
@@ -56,9 +57,9 @@ def evaluate(
 
     \b
     labelweave evaluate emotions.skops test.arff
-    labelweave evaluate songs.skops test.csv --metrics exact_match,cll_loss_row
+    labelweave evaluate songs.skops test.csv --metrics exact_match,auc_macro --per-label
     """  # noqa: D301
-    writable(output, "--output")
+    check_output(output)
     measures = chosen_metrics(metrics)
     fitted = load_model(model, trust)
     by_name = is_table(dataset)
@@ -82,12 +83,14 @@ def evaluate(
     except ValueError as error:
         raise WorkFailedError(f"{model} cannot be measured on {data.name}: {error}") from error
     if output is not None:
-        figures = {
-            name: value if math.isfinite(value) else str(value) for name, value in scores.items()
-        }
         content = {"schema": 1, "kind": "labelweave-evaluation", "model": str(model)}
         summary = {"data": data.name, "n_rows": data.n_rows, "predict_seconds": seconds}
-        output.write_text(
-            json.dumps(content | summary | {"scores": figures}, indent=2) + "\n", encoding="utf-8"
-        )
-    report.show_scores(scores, measures, report.make_console(sys.stdout))
+        write_scores(scores, content | summary, output)
+    console = report.make_console(sys.stdout)
+    report.show_scores(scores, measures, console)
+    if by_label:
+        predicted = evaluation.labels_of(fitted, features)
+        names = label_names_of(fitted, truth.shape[1])
+        values = evaluation.scores_of(fitted, features)
+        table = evaluation.per_label(truth, predicted, values, label_names=names)
+        report.show_label_table(table, console)

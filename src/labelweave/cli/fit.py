@@ -34,7 +34,7 @@ def fit(
     ],
     method: Annotated[
         str, typer.Option("--method", "-m", help="A method, with options: br, pcc(C=1), ...")
-    ] = "pcc",
+    ] = "auto",
     seed: SeedOption = 0,
     labels: LabelsOption = None,
     ignore: IgnoreOption = None,
@@ -47,7 +47,7 @@ def fit(
     """Fit a method to all rows of a data set and keep the model in a file.
 
     \b
-    labelweave fit emotions --method pcc --model emotions.skops
+    labelweave fit emotions --model emotions.skops
     labelweave fit songs.csv --labels last:6 --method "br(C=1)" --model songs.skops
     """  # noqa: D301
     writable(model, "--model")

@@ -49,8 +49,8 @@ def tree(
 ) -> None:
     """Learn which label depends on which, show it as text and draw it.
 
-    The number beside a label says how much its parent adds to the log-likelihood of held-out rows.
-    A mixture has several trees.
+    Beside a label stands what its parent, where present, adds to the label's log-odds, and how much
+    knowing the parent gains in log-likelihood on held-out rows. A mixture has several trees.
 
     \b
     labelweave tree emotions

@@ -7,6 +7,7 @@ from labelweave.decision.expected_auc import ExpectedAUC, expected_auc
 from labelweave.decision.expected_f import ExpectedF, expected_f1
 from labelweave.decision.labelling import Fixed, Labelling, apply_thresholds
 from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
+from labelweave.decision.proof import UnprovenModeWarning
 from labelweave.decision.resolve import resolve_decision, resolve_labelling
 from labelweave.decision.sampled_f import F1Statistics, SampledF
 from labelweave.decision.thresholds import CardinalityMatching, TunedThresholds, tune_thresholds
@@ -25,6 +26,7 @@ __all__ = [
     "SampledF",
     "SubsetLoss",
     "TunedThresholds",
+    "UnprovenModeWarning",
     "Vote",
     "apply_thresholds",
     "expected_auc",

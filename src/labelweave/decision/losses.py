@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from labelweave.decision.proof import warn_unless_proven
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
 from labelweave.joint._checks import check_labels
@@ -64,8 +65,11 @@ class SubsetLoss:
     inference: Inference | None = None
 
     def __call__(self, joint: JointDistribution, /) -> npt.NDArray[np.int8]:
-        """Return the most probable label vectors."""
-        return joint.mode(self.inference).labels
+        """Return the most probable label vectors; warns if a proof was sought and not found."""
+        mode = joint.mode(self.inference)
+        if self.inference is None or getattr(self.inference, "seeks_proof", False):
+            warn_unless_proven(mode)
+        return mode.labels
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the probability that ``labels`` is not the whole truth, (n,)."""

@@ -1,6 +1,6 @@
 """Measure predictions, compare methods on the same folds, and tell chance from difference."""
 
-from labelweave.evaluation.answers import joint_of, labels_of, marginals_of
+from labelweave.evaluation.answers import joint_of, labels_of, marginals_of, scores_of
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.cross_validation import compare, score_model
 from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
@@ -13,13 +13,30 @@ from labelweave.evaluation.metrics import (
     exact_match,
     f1_example,
     f1_macro,
+    f1_macro_zero_division_1,
     f1_micro,
     hamming_loss,
     jaccard,
+    precision_macro,
+    precision_micro,
+    recall_macro,
+    recall_micro,
     resolve_metrics,
     subset_loss,
 )
+from labelweave.evaluation.per_label import per_label
 from labelweave.evaluation.preparation import with_preparation
+from labelweave.evaluation.ranking import (
+    auc_macro,
+    auc_micro,
+    average_precision_macro,
+    average_precision_micro,
+    average_precision_ranking,
+    coverage_error,
+    one_error,
+    precision_at_k,
+    ranking_loss,
+)
 from labelweave.evaluation.significance import (
     TTest,
     corrected_t_test,
@@ -40,13 +57,20 @@ __all__ = [
     "Method",
     "Metric",
     "TTest",
+    "auc_macro",
+    "auc_micro",
+    "average_precision_macro",
+    "average_precision_micro",
+    "average_precision_ranking",
     "cll_loss",
     "cll_loss_row",
     "compare",
     "corrected_t_test",
+    "coverage_error",
     "exact_match",
     "f1_example",
     "f1_macro",
+    "f1_macro_zero_division_1",
     "f1_micro",
     "hamming_loss",
     "jaccard",
@@ -56,9 +80,18 @@ __all__ = [
     "make_methods",
     "make_splitter",
     "marginals_of",
+    "one_error",
     "paired_t_test",
+    "per_label",
+    "precision_at_k",
+    "precision_macro",
+    "precision_micro",
+    "ranking_loss",
+    "recall_macro",
+    "recall_micro",
     "resolve_metrics",
     "score_model",
+    "scores_of",
     "subset_loss",
     "tallies",
     "verdicts",

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from labelweave.evaluation.metrics import SupportsLogProb
 
-__all__ = ["joint_of", "labels_of", "marginals_of"]
+__all__ = ["joint_of", "labels_of", "marginals_of", "scores_of"]
 
 
 def labels_of(model: Any, X: Any) -> NDArray[np.int64]:
@@ -59,6 +59,24 @@ def marginals_of(model: Any, X: Any) -> NDArray[np.float64] | None:
         # scikit-learn's classifier of one label tells the probabilities of its classes.
         return _of_class_one(marginals, model.classes_).reshape(-1, 1)
     return marginals
+
+
+def scores_of(model: Any, X: Any) -> NDArray[np.float64] | None:
+    """Return numbers by which labels can be ranked, n×L: probabilities, or decision values.
+
+    None when the model has neither.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> scores_of(RidgeClassifier().fit([[0], [1]], [[1, 0], [0, 1]]), [[0.0], [1.0]]).shape
+    (2, 2)
+    """
+    marginals = marginals_of(model, X)
+    if marginals is not None or not hasattr(model, "decision_function"):
+        return marginals
+    values = np.asarray(model.decision_function(X), dtype=np.float64)
+    return values if values.ndim == 2 else values.reshape(-1, 1)
 
 
 def _last_step(model: Any) -> Any:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from labelweave.evaluation.presentation import as_markdown, as_text, draw
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["SCHEMA_VERSION", "Comparison", "DataSummary", "FoldResult"]
 
@@ -59,7 +65,7 @@ class FoldResult:
     traceback: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Figures of several methods on the same folds of one data set.
 
@@ -81,6 +87,22 @@ class Comparison:
         One for every method and fold, in that order.
     versions : dict
         Versions of the libraries that took part.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from labelweave.evaluation import compare
+    >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
+    >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["f1_micro"])
+    >>> result
+    data: 40 rows, 5 features, 5 labels; 2 folds
+                               prior
+    micro F1         0... ± 0...
+    fit seconds      0... ± 0...
+    predict seconds  0... ± 0...
+    >>> result.to_frame().columns.tolist()
+    ['method', 'fold', 'f1_micro', 'fit_seconds', 'predict_seconds', 'error']
     """
 
     data: DataSummary
@@ -124,10 +146,55 @@ class Comparison:
         """Return the runs that ended in an error."""
         return tuple(run for run in self.results if run.error is not None)
 
+    def failure_notes(self) -> list[str]:
+        """Say which method failed on how many folds, and why; one line a method and reason."""
+        reasons = Counter((run.method, run.error) for run in self.failures())
+        return [
+            f"{method} failed on {count} of {self.n_folds} folds: {reason}"
+            for (method, reason), count in reasons.items()
+        ]
+
     def mean_sizes(self) -> tuple[float, float]:
         """Return the rows of a training and of a test set, averaged over the folds."""
         train, test = np.mean(self.fold_sizes, axis=0)
         return float(train), float(test)
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame: one row for each method and fold, one column for each measure."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "method": [run.method for run in self.results],
+                "fold": [run.fold for run in self.results],
+                **{m: [run.scores.get(m, math.nan) for run in self.results] for m in self.metrics},
+                "fit_seconds": [run.fit_seconds for run in self.results],
+                "predict_seconds": [run.predict_seconds for run in self.results],
+                "error": [run.error for run in self.results],
+            }
+        )
+
+    def to_markdown(self) -> str:
+        """Return mean and standard deviation of every measure as a table of Markdown."""
+        return as_markdown(self)
+
+    def plot(self, metrics: Iterable[str] | None = None) -> Any:
+        """Draw the figures of all folds, one panel per measure; needs matplotlib.
+
+        Parameters
+        ----------
+        metrics : iterable of str, optional
+            Measures to draw; by default all there are.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Shown by a notebook; ``savefig`` writes it to a file.
+        """
+        return draw(self, None if metrics is None else list(metrics))
 
     def to_json(self) -> str:
         """Write everything as JSON text; :meth:`from_json` gives an equal comparison back."""

@@ -13,13 +13,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing, check_consistent_length
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from labelweave.evaluation.answers import joint_of, labels_of
+from labelweave.evaluation.answers import joint_of, labels_of, scores_of
+from labelweave.evaluation.checks import as_labels
+from labelweave.evaluation.classifiers import check_classifier
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, as_labels, resolve_metrics
+from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, resolve_metrics
 from labelweave.evaluation.preparation import Scale, with_preparation
 from labelweave.evaluation.splits import make_splitter
 from labelweave.versions import library_versions
@@ -43,7 +46,7 @@ def compare(
 
     Each run of a method on a fold uses one thread for linear algebra, so that times compare and
     workers do not fight for the cores. A method that fails on a fold leaves an error in that
-    fold's result; the others go on.
+    fold's result, and a ``FitFailedWarning`` names it; the others go on.
 
     Parameters
     ----------
@@ -87,12 +90,15 @@ def compare(
     """
     if not methods:
         raise ValueError("methods is empty: name one estimator or more")
+    for method, estimator in methods.items():
+        check_classifier(estimator, method)
     measures = resolve_metrics(metrics)
     check_consistent_length(X, Y)
     truth = as_labels(Y, "Y")
     X = X.tocsr() if hasattr(X, "tocsr") else X
     splitter = make_splitter(n_splits=folds) if isinstance(folds, int) else folds
     parts = list(splitter.split(X, truth))
+    _check_parts(parts)
     tasks = [
         _Task(method, number, with_preparation(estimator, X, scale), train, test)
         for number, (train, test) in enumerate(parts)
@@ -106,7 +112,7 @@ def compare(
         results[run.method, run.fold] = run
         if progress is not None:
             progress(run)
-    return Comparison(
+    comparison = Comparison(
         data=DataSummary(name, len(truth), np.shape(X)[1], truth.shape[1]),
         splitter=repr(splitter),
         fold_sizes=tuple((len(train), len(test)) for train, test in parts),
@@ -116,6 +122,16 @@ def compare(
         results=tuple(results[method, fold] for method in methods for fold in range(len(parts))),
         versions=library_versions(),
     )
+    for note in comparison.failure_notes():
+        warnings.warn(note, FitFailedWarning, stacklevel=2)
+    return comparison
+
+
+def _check_parts(parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> None:
+    for number, (train, test) in enumerate(parts):
+        for rows, name in ((train, "training"), (test, "test")):
+            if len(rows) == 0:
+                raise ValueError(f"folds: the {name} set of fold {number} has no rows")
 
 
 @dataclass(frozen=True)
@@ -185,7 +201,8 @@ def score_model(
     X, Y : array-like
         Test data.
     metrics : iterable of Metric
-        Measures; those that need a joint distribution are left out if the model has none.
+        Measures; those that need a joint distribution or scores are left out if the model has
+        none.
 
     Returns
     -------
@@ -207,10 +224,10 @@ def score_model(
     seconds = time.perf_counter() - start
     wanted = list(metrics)
     joint = joint_of(model, X) if any(metric.needs_joint for metric in wanted) else None
-    scores: dict[str, float] = {}
-    for metric in wanted:
-        if not metric.needs_joint:
-            scores[metric.name] = metric(truth, prediction)
-        elif joint is not None:
-            scores[metric.name] = metric(truth, joint)
-    return scores, seconds
+    scores = scores_of(model, X) if any(metric.needs_scores for metric in wanted) else None
+    measured = {
+        metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
+        for metric in wanted
+    }
+    figures = {m.name: m(truth, answer) for m, answer in measured.items() if answer is not None}
+    return figures, seconds

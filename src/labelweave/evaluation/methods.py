@@ -14,6 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from labelweave.evaluation.classifiers import check_classifier, similar_classifiers
 from labelweave.evaluation.expressions import Call, parse_call, split_calls
 
 __all__ = ["METHODS", "Method", "make_method", "make_methods"]
@@ -37,6 +38,7 @@ class Method:
 
 #: Every method by its short name.
 METHODS: dict[str, Method] = {
+    "auto": Method("ClassifierChain()", "probabilistic chain, exact where that is cheap"),
     "br": Method("BinaryRelevance()", "binary relevance: every label on its own"),
     "cc": Method("ClassifierChain(inference=Greedy())", "classifier chain, greedy"),
     "pcc": Method(
@@ -135,8 +137,7 @@ def make_method(specification: str | Call, *, seed: int = 0) -> Any:
     """
     call = parse_call(specification) if isinstance(specification, str) else specification
     estimator = _build(call)
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-        raise ValueError(f"{call.head} is no classifier: it has no fit and predict")
+    check_classifier(estimator, call.head)
     return _with_seed(estimator, seed)
 
 
@@ -222,7 +223,7 @@ def _import(path: str) -> Any:
     except (ImportError, ValueError, TypeError) as error:
         raise ValueError(f"cannot import {path}: {error}") from error
     if not hasattr(module, name):
-        near = get_close_matches(name, dir(module), n=1)
+        near = similar_classifiers(module, name)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(f"cannot import {path}: {module_name} has no {name}{hint}")
     return getattr(module, name)

@@ -1,9 +1,4 @@
-"""How good is a prediction: measures of label vectors and of joint distributions.
-
-One convention where a ratio has no meaning: when nothing was there to be found and nothing was
-claimed (a row without labels predicted empty, a label that neither occurs nor is predicted), F1
-and Jaccard are 1. It is what the exact match says of the same prediction.
-"""
+"""How good is a prediction: measures of label vectors, of scores and of joint distributions."""
 
 from __future__ import annotations
 
@@ -14,8 +9,22 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import accuracy_score, f1_score, jaccard_score
+from sklearn.metrics import accuracy_score
 from sklearn.metrics import hamming_loss as sklearn_hamming_loss
+
+from labelweave.evaluation import ranking
+from labelweave.evaluation.checks import as_labels, label_pair
+from labelweave.evaluation.overlap import (
+    f1_example,
+    f1_macro,
+    f1_macro_zero_division_1,
+    f1_micro,
+    jaccard,
+    precision_macro,
+    precision_micro,
+    recall_macro,
+    recall_micro,
+)
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -27,14 +36,17 @@ __all__ = [
     "exact_match",
     "f1_example",
     "f1_macro",
+    "f1_macro_zero_division_1",
     "f1_micro",
     "hamming_loss",
     "jaccard",
+    "precision_macro",
+    "precision_micro",
+    "recall_macro",
+    "recall_micro",
     "resolve_metrics",
     "subset_loss",
 ]
-
-Labels = NDArray[np.int64]
 
 
 class SupportsLogProb(Protocol):
@@ -45,37 +57,6 @@ class SupportsLogProb(Protocol):
         ...
 
 
-def as_labels(values: ArrayLike, argument: str) -> Labels:
-    """Check one n×L array of zeros and ones."""
-    labels = np.asarray(values)
-    if labels.ndim != 2:
-        raise ValueError(
-            f"{argument} must be an n×L array of labels, got {labels.ndim} dimension(s); "
-            "reshape one label to a column with .reshape(-1, 1)"
-        )
-    if labels.size == 0:
-        raise ValueError(f"{argument} has no entries (shape {labels.shape}); pass a row or more")
-    if not np.isin(labels, (0, 1)).all():
-        raise ValueError(f"{argument} must hold only 0 and 1")
-    return labels.astype(np.int64, copy=False)
-
-
-def _pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Labels, Labels]:
-    """Check both label arrays, and give scikit-learn two columns where there is one.
-
-    scikit-learn takes a single column for a binary problem and averages over the *classes* 0
-    and 1. No measure here changes when every label stands twice, so a single label does.
-    """
-    truth, prediction = as_labels(Y_true, "Y_true"), as_labels(Y_pred, "Y_pred")
-    if truth.shape != prediction.shape:
-        raise ValueError(
-            f"Y_true and Y_pred must have one shape, got {truth.shape} and {prediction.shape}"
-        )
-    if truth.shape[1] == 1:
-        truth, prediction = np.repeat(truth, 2, axis=1), np.repeat(prediction, 2, axis=1)
-    return truth, prediction
-
-
 def exact_match(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Fraction of rows whose whole label vector is right (EMA, subset accuracy).
 
@@ -84,7 +65,7 @@ def exact_match(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> exact_match([[1, 0], [0, 1]], [[1, 0], [1, 1]])
     0.5
     """
-    return float(accuracy_score(*_pair(Y_true, Y_pred)))
+    return float(accuracy_score(*label_pair(Y_true, Y_pred)))
 
 
 def subset_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
@@ -106,53 +87,7 @@ def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> hamming_loss([[1, 0], [0, 1]], [[1, 0], [1, 1]])
     0.25
     """
-    return float(sklearn_hamming_loss(*_pair(Y_true, Y_pred)))
-
-
-def f1_micro(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """F1 of all rows and labels pooled.
-
-    Examples
-    --------
-    >>> f1_micro([[1, 0], [0, 1]], [[1, 0], [1, 1]])
-    0.8
-    """
-    return float(f1_score(*_pair(Y_true, Y_pred), average="micro", zero_division=1.0))
-
-
-def f1_macro(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """F1 of every label, averaged; a label that neither occurs nor is predicted counts 1.
-
-    Examples
-    --------
-    >>> round(f1_macro([[1, 0], [0, 1]], [[1, 0], [1, 1]]), 4)
-    0.8333
-    >>> f1_macro([[1, 0]], [[1, 0]])
-    1.0
-    """
-    return float(f1_score(*_pair(Y_true, Y_pred), average="macro", zero_division=1.0))
-
-
-def f1_example(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """F1 of every row, averaged; an empty row predicted empty counts 1.
-
-    Examples
-    --------
-    >>> round(f1_example([[1, 0], [0, 1]], [[1, 0], [1, 1]]), 4)
-    0.8333
-    """
-    return float(f1_score(*_pair(Y_true, Y_pred), average="samples", zero_division=1.0))
-
-
-def jaccard(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """Intersection over union of every row's label sets, averaged; two empty sets count 1.
-
-    Examples
-    --------
-    >>> jaccard([[1, 0], [0, 1]], [[1, 0], [1, 1]])
-    0.75
-    """
-    return float(jaccard_score(*_pair(Y_true, Y_pred), average="samples", zero_division=1.0))
+    return float(sklearn_hamming_loss(*label_pair(Y_true, Y_pred)))
 
 
 def _log_likelihoods(Y_true: ArrayLike, joint: SupportsLogProb) -> NDArray[np.float64]:
@@ -213,11 +148,14 @@ class Metric:
     title : str
         What a person reads.
     function : callable
-        ``function(Y_true, Y_pred)``, or ``function(Y_true, joint)`` if ``needs_joint``.
+        ``function(Y_true, Y_pred)``, ``function(Y_true, joint)`` if ``needs_joint``, or
+        ``function(Y_true, scores)`` if ``needs_scores``.
     higher_is_better : bool
         Whether a good model has a high value.
     needs_joint : bool
         Whether it measures the joint distribution instead of predicted labels.
+    needs_scores : bool
+        Whether it measures the labels' probabilities, or other scores, instead.
 
     Examples
     --------
@@ -232,11 +170,29 @@ class Metric:
     function: Callable[[Any, Any], float]
     higher_is_better: bool
     needs_joint: bool = False
+    needs_scores: bool = False
 
     def __call__(self, Y_true: ArrayLike, predicted: Any) -> float:
-        """Measure predicted labels, or a joint if ``needs_joint``, against the truth."""
+        """Measure predicted labels, or what else is needed, against the truth."""
         return self.function(Y_true, predicted)
 
+
+_RANKING = tuple(
+    Metric(function.__name__, title, function, higher, needs_scores=True)
+    for title, function, higher in (
+        ("macro AUC", ranking.auc_macro, True),
+        ("micro AUC", ranking.auc_micro, True),
+        ("macro average precision", ranking.average_precision_macro, True),
+        ("micro average precision", ranking.average_precision_micro, True),
+        ("ranking average precision", ranking.average_precision_ranking, True),
+        ("ranking loss", ranking.ranking_loss, False),
+        ("coverage error", ranking.coverage_error, False),
+        ("one-error", ranking.one_error, False),
+        ("precision at 1", ranking.precision_at_1, True),
+        ("precision at 3", ranking.precision_at_3, True),
+        ("precision at 5", ranking.precision_at_5, True),
+    )
+)
 
 #: Every measure by name; a new one is one line here.
 METRICS: dict[str, Metric] = {
@@ -248,14 +204,28 @@ METRICS: dict[str, Metric] = {
         Metric("cll_loss", "CLL-loss", cll_loss, False, needs_joint=True),
         Metric("cll_loss_row", "CLL-loss / row", cll_loss_row, False, needs_joint=True),
         Metric("f1_micro", "micro F1", f1_micro, True),
-        Metric("f1_macro", "macro F1", f1_macro, True),
-        Metric("f1_example", "example F1", f1_example, True),
-        Metric("jaccard", "Jaccard", jaccard, True),
+        Metric("f1_macro", "macro F1 (0/0 = 0)", f1_macro, True),
+        Metric("f1_macro_zero_division_1", "macro F1 (0/0 = 1)", f1_macro_zero_division_1, True),
+        Metric("f1_example", "example F1 (0/0 = 1)", f1_example, True),
+        Metric("jaccard", "Jaccard (0/0 = 1)", jaccard, True),
+        Metric("precision_micro", "micro precision", precision_micro, True),
+        Metric("recall_micro", "micro recall", recall_micro, True),
+        Metric("precision_macro", "macro precision (0/0 = 0)", precision_macro, True),
+        Metric("recall_macro", "macro recall (0/0 = 0)", recall_macro, True),
+        *_RANKING,
     )
 }
 
-#: The measures shown unless others are asked for: all that are not a rescaling of another.
-DEFAULT_METRICS = tuple(name for name in METRICS if name not in ("subset_loss", "cll_loss"))
+#: The measures shown unless others are asked for.
+DEFAULT_METRICS = (
+    "exact_match",
+    "hamming_loss",
+    "cll_loss_row",
+    "f1_micro",
+    "f1_macro",
+    "f1_example",
+    "jaccard",
+)
 
 
 def resolve_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
@@ -264,7 +234,7 @@ def resolve_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
     Examples
     --------
     >>> [metric.title for metric in resolve_metrics(["exact-match", "jaccard"])]
-    ['exact match', 'Jaccard']
+    ['exact match', 'Jaccard (0/0 = 1)']
     """
     found: dict[str, Metric] = {}
     for name in names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from labelweave.inference.annealing import Annealing
 from labelweave.inference.beam import Beam
@@ -52,6 +53,7 @@ class Auto:
     """
 
     budget: int = 10_000
+    seeks_proof: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_count(self.budget, "budget")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class BestFirst:
     budget: int = 100_000
     epsilon: float = 0.0
     seconds: float | None = None
+    seeks_proof: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_count(self.budget, "budget")

@@ -31,6 +31,22 @@ class Exhaustive:
 
     max_labels: int = 20
 
+    def check_labels(self, n_labels: int) -> None:
+        """Refuse distributions of more labels than ``max_labels`` before one is made.
+
+        Examples
+        --------
+        >>> Exhaustive(max_labels=20).check_labels(45)
+        Traceback (most recent call last):
+        ...
+        ValueError: inference=Exhaustive(max_labels=20) cannot decide 45 labels: use ...
+        """
+        if n_labels > self.max_labels:
+            raise ValueError(
+                f"inference={self!r} cannot decide {n_labels} labels: use inference='auto' "
+                "(method auto on the command line), or a larger max_labels"
+            )
+
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the modes; ValueError if a row has more unknown labels than ``max_labels``."""
         return joint._exhaustive_mode(self.max_labels)

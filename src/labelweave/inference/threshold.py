@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,6 +50,7 @@ class Threshold:
     """
 
     budget: int = 1000
+    seeks_proof: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_count(self.budget, "budget")

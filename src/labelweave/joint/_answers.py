@@ -78,21 +78,29 @@ def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
 def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed: int) -> Estimate:
     """Return the quantity estimated from ``samples`` draws a row."""
     values, errors = [], []
-    cells = samples * joint.n_labels + (joint.n_labels**2 if quantity in PAIRED else 0)
+    # A conditional probability takes eight times the room of the label it stands for.
+    cells = samples * joint.n_labels * (9 if quantity == "marginals" else 1)
+    cells += joint.n_labels**2 if quantity in PAIRED else 0
     # A batch without rows still needs the shape of the answer: one empty block.
     for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
-        part = joint[block]
-        labels, log_weight = part._weighted_sample(samples, seed)
-        weight = normalised_weights(log_weight)
-        if quantity == "entropy":
-            value, error = mean_from_draws(-part._log_prob_of_draws(labels), weight)
-            error = np.hypot(error, part._normaliser_error())
-        else:
-            value, error = probability_from_draws(quantity, labels, weight)
+        value, error = _from_draws(joint[block], quantity, samples, seed)
         values.append(value)
         errors.append(error)
     exact = np.zeros(joint.n_rows, dtype=np.bool_)
     return Estimate(np.concatenate(values), np.concatenate(errors), exact)
+
+
+def _from_draws(
+    joint: JointDistribution, quantity: Quantity, samples: int, seed: int
+) -> tuple[Floats, Floats]:
+    if quantity == "marginals":
+        return joint._marginals_from_draws(samples, seed)
+    labels, log_weight = joint._weighted_sample(samples, seed)
+    weight = normalised_weights(log_weight)
+    if quantity == "entropy":
+        value, error = mean_from_draws(-joint._log_prob_of_draws(labels), weight)
+        return value, np.hypot(error, joint._normaliser_error())
+    return probability_from_draws(quantity, labels, weight)
 
 
 def ranked(joint: JointDistribution, k: int) -> Ranked:

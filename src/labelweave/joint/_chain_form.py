@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from labelweave.joint import _checks as checks
 from labelweave.joint._checks import Floats, Indices, Labels
@@ -30,7 +30,6 @@ from labelweave.joint.enumeration import (
 )
 from labelweave.joint.estimate import Estimate, log_mean, normalised_weights, resample
 from labelweave.joint.mode import (
-    MODE_BLOCK,
     Mode,
     Ranked,
     SearchedMode,
@@ -40,14 +39,16 @@ from labelweave.joint.mode import (
 
 # Weighted draws that stand for the ancestors of the evidence when there are too many to enumerate.
 POOL_SIZE = 1024
-# Prefixes a search for the top k keeps, when k is not larger.
+# Prefixes a search for the top k keeps, when k is not larger; and one where no proof is found.
 BEAM_WIDTH = 64
+# Nats: the gap after a tenth of the steps up to which the rest of them may still bring a proof.
+NARROW_GAP = 3.0
 
 
 class ChainForm(JointDistribution):
     """A chain with evidence, in terms of a few primitives that know the conditionals."""
 
-    # Steps of search after which `mode` gives a row up, or up to 20 labels looks at all vectors.
+    # Steps of search after which `mode` gives a proof up, or up to 20 labels looks at all vectors.
     _proof_budget: int
 
     def __init__(
@@ -83,6 +84,10 @@ class ChainForm(JointDistribution):
     @abstractmethod
     def _log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
         """Log-odds of ``label`` in ``rows`` after the labels set in ``prefix``."""
+
+    @abstractmethod
+    def _prefix_log_odds(self, labels: Labels) -> Floats:
+        """Log-odds of every label of (n, k, L) vectors given the vector's earlier labels."""
 
     @abstractmethod
     def _log_joint(self, labels: Labels) -> Floats:
@@ -214,6 +219,25 @@ class ChainForm(JointDistribution):
         labels[~self._normaliser.exact] = weighted
         return labels, log_weight
 
+    def _conditionals(self, labels: Labels) -> Floats:
+        """Given the earlier labels, or where evidence depends on the label, given all others."""
+        log_odds = self._prefix_log_odds(labels)
+        for rows, unknown in patterns(self._known):
+            ancestors = self._ancestors(np.flatnonzero(~unknown))
+            for label in ancestors[unknown[ancestors]]:
+                log_odds[rows, :, label] = self[rows]._full_log_odds(labels[rows], int(label))
+        return np.asarray(expit(log_odds))
+
+    def _full_log_odds(self, labels: Labels, label: int) -> Floats:
+        """Log-odds (n, k) of one label given all other labels of the draws."""
+        flipped, log_prob = labels.copy(), []
+        for value in (0, 1):
+            flipped[:, :, label] = value
+            log_prob.append(self._log_prob_of_draws(flipped))
+        # A draw that is impossible either way has no weight: any finite number will do.
+        possible = np.isfinite(log_prob[0]) | np.isfinite(log_prob[1])
+        return np.subtract(log_prob[1], log_prob[0], out=np.zeros(possible.shape), where=possible)
+
     # ------------------------------------------------------------------ search
 
     def _best_first(self, limits: SearchLimits) -> SearchedMode:
@@ -230,28 +254,16 @@ class ChainForm(JointDistribution):
         )
 
     def _mode(self) -> Mode:
-        """Return the mode, proven; the search gives up where that takes too long."""
-        labels, log_prob = self._known.copy(), np.empty(self.n_rows)
-        # In blocks, so that a hopeless batch is not searched to its end before it is refused.
-        for start in range(0, self.n_rows, MODE_BLOCK):
-            rows = np.arange(start, min(start + MODE_BLOCK, self.n_rows))
-            mode: Mode = self[rows]._best_first(SearchLimits(self._proof_budget))
-            unproven = ~mode.optimal
-            if unproven.any():
-                mode = mode.replaced(unproven, self[rows[unproven]]._settled(rows[unproven]))
-            labels[rows], log_prob[rows] = mode.labels, mode.log_prob
-        return Mode(labels, log_prob, log_prob.copy())
-
-    def _settled(self, rows: Indices) -> Mode:
-        """Return the modes of rows that the search left open, if all vectors can be looked at."""
-        many = (self._known < 0).sum(axis=1) > MAX_SEARCHED
-        if many.any():
-            raise ValueError(
-                f"the mode of row {rows[many][0]} is not proven after {self._proof_budget} steps "
-                "of search: use inference=BestFirst(budget=...) with more, or inference=Auto(), "
-                "which gives the best vector found and its gap"
-            )
-        return self._exhaustive_mode(MAX_SEARCHED)
+        """Return the mode, proven unless that takes too long, and a bound where it is not."""
+        few = (self._known < 0).sum(axis=1) <= MAX_SEARCHED
+        found: Mode = self._best_first(SearchLimits(max(1, self._proof_budget // 10)))
+        # A wide gap does not close within ten times the steps; a narrow one may.
+        near = ~found.optimal & ~few & (found.gap <= NARROW_GAP)
+        found = found.replaced(near, self[near]._best_first(SearchLimits(self._proof_budget)))
+        left = ~found.optimal & ~few
+        found = found.replaced(left, found[left].or_better(self[left]._beam_mode(BEAM_WIDTH)))
+        settled = ~found.optimal & few
+        return found.replaced(settled, self[settled]._exhaustive_mode(MAX_SEARCHED))
 
     def _beam_mode(self, width: int) -> Mode:
         labels, bound = self._beam(width)

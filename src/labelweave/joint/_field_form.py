@@ -7,10 +7,12 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from labelweave.joint import _answers
 from labelweave.joint import _checks as checks
 from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint._coupling import coupling_sums
 from labelweave.joint._field_annealing import anneal, forest_of
 from labelweave.joint._field_tree import is_forest
 from labelweave.joint.base import JointDistribution
@@ -227,6 +229,12 @@ class FieldForm(JointDistribution):
             else:
                 labels[rows] = part._sample(k, seed)
         return labels, log_weight
+
+    def _conditionals(self, labels: Labels) -> Floats:
+        """Given all other labels; those that are known are part of the scores already."""
+        active = np.where(self._known[:, None, :] < 0, labels, 0)
+        sums = coupling_sums(active, self.coupling, self.n_threads)
+        return np.asarray(expit(self.scores[:, None, :] + sums))
 
     # ------------------------------------------------------------------ Bayes' rule
 

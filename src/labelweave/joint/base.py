@@ -21,7 +21,13 @@ from labelweave.joint.enumeration import (
     patterns,
     row_blocks,
 )
-from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
+from labelweave.joint.estimate import (
+    QUANTITIES,
+    Estimate,
+    Quantity,
+    expectation_from_draws,
+    normalised_weights,
+)
 from labelweave.joint.mode import Mode, Ranked, certified
 
 if TYPE_CHECKING:
@@ -134,13 +140,14 @@ class JointDistribution(ABC):
     def marginals(self) -> Floats:
         """P(y_j = 1), (n, L).
 
-        Exact where the form allows. Chains with more than 16 unknown labels are sampled: a label
-        that no draw has is then 0; `estimate` gives standard errors and takes more samples.
+        Exact where the form allows. Chains with more than 16 unknown labels are sampled: the mean
+        of each label's conditional probability over the draws, which is 0 or 1 only where the
+        label is certain. `estimate` gives standard errors and takes more samples.
         """
         return self.estimate("marginals").value
 
     def pairwise(self) -> Floats:
-        """P(y_i = 1, y_j = 1), (n, L, L); the diagonal holds the marginals."""
+        """P(y_i = 1, y_j = 1), (n, L, L); the diagonal holds the marginals, as far as exact."""
         return self.estimate("pairwise").value
 
     def cardinality(self) -> Floats:
@@ -215,6 +222,25 @@ class JointDistribution(ABC):
         """Draws and their (n, k) log-weights, for forms that cannot draw from themselves."""
         return self._sample(k, seed), np.zeros((self.n_rows, k))
 
+    def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
+        """Estimate P(y_j = 1) from k draws a row; return it with its standard error, (n, L) each.
+
+        Rao-Blackwellised: what is averaged is not the drawn label but its probability given other
+        labels of the draw. That has the same mean and less variance, and no label's probability is
+        0 because no draw happened to have it.
+        """
+        labels, log_weight = self._weighted_sample(k, seed)
+        probability = self._conditionals(labels)
+        value, error = expectation_from_draws(probability, normalised_weights(log_weight))
+        return np.where(self.known >= 0, self.known, value), error
+
+    def _conditionals(self, labels: Labels) -> Floats:
+        """Probabilities of the labels of (n, k, L) draws, each given some of the draw's others.
+
+        Of a form whose conditionals are not known, the draws themselves: given all of its labels.
+        """
+        return labels.astype(np.float64)
+
     def _uniform(self, seed: int, k: int, label: int) -> Floats:
         """Return the (n, k) uniform numbers that belong to one label."""
         return self._uniforms(seed, k, label + 1)[:, :, label]
@@ -246,10 +272,11 @@ class JointDistribution(ABC):
         inference : callable, optional
             A strategy of `labelweave.inference`. By default the form's own exact algorithm.
 
-        Raises
-        ------
-        ValueError
-            If the mode cannot be proven with reasonable effort; strategies say how close they came.
+        Returns
+        -------
+        Mode
+            ``optimal`` says which rows are proven. Where a proof would take too long, the row has
+            the best vector found, and ``gap`` says how much more probable the mode may be.
         """
         return self._mode() if inference is None else inference(self)
 

@@ -12,6 +12,7 @@ from labelweave._core import native
 from labelweave.joint import _checks as checks
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint._coupling import coupling_sums
 from labelweave.joint.mode import Mode, SearchedMode, SearchLimits
 
 
@@ -99,6 +100,10 @@ class ChainJoint(ChainForm):
 
     def _log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
         return np.asarray(self.scores[rows, label] + prefix @ self.coupling[label])
+
+    def _prefix_log_odds(self, labels: Labels) -> Floats:
+        # The zeros of `coupling` hide the later labels.
+        return self.scores[:, None, :] + coupling_sums(labels, self.coupling, self.n_threads)
 
     def _log_joint(self, labels: Labels) -> Floats:
         out = np.empty(self.n_rows)

@@ -103,6 +103,18 @@ def probability_from_draws(
     return mean, error
 
 
+def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Weighted mean of conditional probabilities (n, k, L) of draws, and its standard error.
+
+    As in `probability_from_draws`, the error is at least one over the effective number of draws:
+    what no draw led to may still have about that probability.
+    """
+    mean = np.einsum("nk,nkl->nl", weight, values)
+    variance = np.einsum("nk,nkl->nl", weight**2, (values - mean[:, None, :]) ** 2)
+    error = np.maximum(np.sqrt(variance), (weight**2).sum(axis=1)[:, None])
+    return np.minimum(mean, 1.0), error
+
+
 def mean_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Weighted mean of ``values`` (n, k) and its standard error."""
     mean = (weight * values).sum(axis=1)

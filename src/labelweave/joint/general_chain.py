@@ -13,7 +13,7 @@ from labelweave.joint import _checks as checks
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint._prefix_search import PrefixSearch
-from labelweave.joint._steps import LogOdds, beam, expand, walk
+from labelweave.joint._steps import LogOdds, beam, expand, grid_log_odds, walk
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.mode import SearchedMode, SearchLimits
 
@@ -85,6 +85,13 @@ class GeneralChain(ChainForm):
                 f"rows and none of them NaN; got shape {z.shape}"
             )
         return z
+
+    def _prefix_log_odds(self, labels: Labels) -> Floats:
+        log_odds = np.empty(labels.shape)
+        for position, label in enumerate(self.order):
+            before = self.order[:position]
+            log_odds[:, :, label] = grid_log_odds(self._log_odds, int(label), labels, before)
+        return log_odds
 
     def _log_joint(self, labels: Labels) -> Floats:
         def never(label: int, log_odds: Floats) -> Labels:

@@ -15,7 +15,7 @@ from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED
 from labelweave.joint.estimate import Estimate, Quantity
-from labelweave.joint.mode import MODE_BLOCK, Mode, Ranked, certified
+from labelweave.joint.mode import Mode, Ranked, certified
 from labelweave.joint.tree import TreeJoint
 
 # Vectors of each component's list after which `mode` and `top` give the proof up.
@@ -137,6 +137,17 @@ class MixtureJoint(JointDistribution):
             labels[choice == i] = drawn[choice == i]
         return labels
 
+    def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
+        """Average what each component says from draws of its own."""
+        parts = [
+            component._marginals_from_draws(k, checks.derive_seed(seed, i))
+            for i, component in enumerate(self.components)
+        ]
+        share = self.weights.T[:, :, None]
+        value = (share * np.stack([value for value, _ in parts])).sum(axis=0)
+        error = np.sqrt(((share * np.stack([error for _, error in parts])) ** 2).sum(axis=0))
+        return np.where(self.known >= 0, self.known, np.minimum(value, 1.0)), error
+
     def _evidence_log_prob(self, known: Labels) -> Estimate:
         parts = [component._evidence_log_prob(known) for component in self.components]
         value = self._mixed([part.value for part in parts])
@@ -211,29 +222,13 @@ class MixtureJoint(JointDistribution):
         return parts
 
     def _mode(self) -> Mode:
-        """Return the mode, proven; the walk along the lists gives up where that takes too long."""
-        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
-        log_prob = np.empty(self.n_rows)
-        # In blocks, so that a hopeless batch is not searched to its end before it is refused.
-        for start in range(0, self.n_rows, MODE_BLOCK):
-            rows = np.arange(start, min(start + MODE_BLOCK, self.n_rows))
-            mode = self[rows]._proven_mode(rows)
-            labels[rows], log_prob[rows] = mode.labels, mode.log_prob
-        return Mode(labels, log_prob, log_prob.copy())
-
-    def _proven_mode(self, rows: Indices) -> Mode:
+        """Return the mode, proven unless that takes too long, and a bound where it is not."""
         few = (self.known < 0).sum(axis=1) <= MAX_SEARCHED
         if few.all() and self._tree_parts() is None:
             return self._exhaustive_mode(MAX_SEARCHED)
-        mode: Mode = _threshold.mode(self, LIST_DEPTH)
-        refused = ~mode.optimal & ~few
-        if refused.any():
-            raise ValueError(
-                f"the mode of row {rows[refused][0]} is not proven by the {LIST_DEPTH} best "
-                "vectors of each component: use inference=Threshold(budget=...) with more, or "
-                "inference=Auto(), which gives the best vector found and its gap"
-            )
-        return mode.replaced(~mode.optimal, self[~mode.optimal]._exhaustive_mode(MAX_SEARCHED))
+        found: Mode = _threshold.mode(self, LIST_DEPTH)
+        settled = ~found.optimal & few
+        return found.replaced(settled, self[settled]._exhaustive_mode(MAX_SEARCHED))
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing.

@@ -9,9 +9,6 @@ import numpy.typing as npt
 
 from labelweave.joint._checks import Floats, Indices, Labels
 
-# Rows that a form's `mode` settles before it looks whether one of them could not be.
-MODE_BLOCK = 256
-
 
 @dataclass(frozen=True)
 class Mode:

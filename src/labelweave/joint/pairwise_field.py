@@ -71,17 +71,10 @@ class FieldJoint(FieldForm):
         )
 
     def _mode(self) -> Mode:
-        """Return the mode, proven; the search gives up where that takes too long."""
+        """Return the mode, proven unless that takes too long, and a bound where it is not."""
         found = self._searched(SEARCH_WIDTH)
-        hard = ~found.optimal
-        hopeless = np.flatnonzero(hard & ((self._known < 0).sum(axis=1) > MAX_SEARCHED))
-        if len(hopeless):
-            raise ValueError(
-                f"the mode of row {hopeless[0]} is not proven with {SEARCH_WIDTH} partial vectors: "
-                "use inference=Beam(width=...) with more, or inference=Auto(), which gives the "
-                "best vector found and its gap"
-            )
-        return found.replaced(hard, self[hard]._exhaustive_mode(MAX_SEARCHED))
+        settled = ~found.optimal & ((self._known < 0).sum(axis=1) <= MAX_SEARCHED)
+        return found.replaced(settled, self[settled]._exhaustive_mode(MAX_SEARCHED))
 
     def _searched(self, width: int) -> SearchedMode:
         """Return the mode where the form is closed, else the best that a search of ``width`` finds.

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._core import native
+from labelweave.logistic.class_weights import ClassWeight, class_weighted
 from labelweave.logistic.path import PenaltyChoice, choose_penalties, held_out_losses
 from labelweave.logistic.problem import (
     Floats,
@@ -76,6 +77,7 @@ def fit_conditionals(
     C: float | str = "cv",
     label_penalty: float | str = "cv",
     sample_weight: ArrayLike | None = None,
+    class_weight: ClassWeight = None,
     seed: int = 0,
     n_threads: int = 1,
 ) -> LinearConditionals:
@@ -92,6 +94,9 @@ def fit_conditionals(
     label_penalty : float or "cv"
         Penalty of the parents' columns relative to the features'.
     sample_weight : (n,) array, optional
+    class_weight : dict {0: float, 1: float} or "balanced", optional
+        Weights of absent and present labels; "balanced" gives both the same total, label by label.
+        Penalties are chosen without them.
     seed : int
         Of the folds that "cv" uses.
     n_threads : int
@@ -120,6 +125,7 @@ def fit_conditionals(
         C=C,
         label_penalty=label_penalty,
         sample_weight=sample_weight,
+        class_weight=class_weight,
         seed=seed,
         n_threads=n_threads,
     )[0]
@@ -133,6 +139,7 @@ def fit_structures(
     C: float | str = "cv",
     label_penalty: float | str = "cv",
     sample_weight: ArrayLike | None = None,
+    class_weight: ClassWeight = None,
     bags: Floats | None = None,
     seed: int = 0,
     n_threads: int = 1,
@@ -141,8 +148,9 @@ def fit_structures(
 
     Parameters
     ----------
-    X, Y, C, label_penalty, sample_weight, seed, n_threads
-        As in `fit_conditionals`; penalties are chosen once, for the first structure.
+    X, Y, C, label_penalty, sample_weight, class_weight, seed, n_threads
+        As in `fit_conditionals`; penalties are chosen once, for the first structure. Either bags
+        or class weights can be given.
     structures : sequence of (L, L) bool arrays
         ``structures[m][j, k]``: label j depends on label k in structure m.
     bags : (n, M) array, optional
@@ -176,6 +184,8 @@ def fit_structures(
     problems = replace(
         problems, C=np.full(shape, chosen.C), extra_penalty=np.full(shape, chosen.label_penalty)
     )
+    if class_weight is not None:
+        problems = class_weighted(problems, class_weight)
     solutions = solve_problems(problems, tol=FINAL_TOLERANCE, n_threads=n_threads)
     warn_unless_converged(solutions)
     coupling = solutions.extra_coef

@@ -67,6 +67,15 @@ def check_base(base: Any, sample_weight: Floats | None) -> None:
         raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
 
 
+def refuse_class_weight(class_weight: Any) -> None:
+    """Refuse class weights beside a `base`, which has to know about them itself."""
+    if class_weight is not None:
+        raise ValueError(
+            "class_weight is for the logistic regressions of the library itself: give it to base, "
+            "e.g. base=LogisticRegression(class_weight='balanced')"
+        )
+
+
 def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None, seed: int) -> Any:
     mass = np.ones(len(target)) if weight is None else weight
     positive, negative = mass[target == 1].sum(), mass[target == 0].sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_conditionals
+from labelweave.logistic.class_weights import check_class_weight
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import base_log_odds, fit_bases
+from labelweave.models.base_classifier import base_log_odds, fit_bases, refuse_class_weight
 
 
 class BinaryRelevance(MultiLabelClassifier):
@@ -26,6 +28,10 @@ class BinaryRelevance(MultiLabelClassifier):
     C : float or "cv", default="cv"
         Inverse penalty of the logistic regression, common to all labels; "cv" chooses it by
         cross-validated log-likelihood. Unused with `base`.
+    class_weight : dict {0: float, 1: float} or "balanced", optional
+        Weights of absent and present labels in the logistic regressions; "balanced" gives both the
+        same total, label by label. It finds more of the rare labels, and probabilities are no
+        longer those of the data. Not with `base`, which may have its own.
     decision : {"subset", "hamming"} or callable, default="subset"
         The loss `predict` decides for; with independent labels both give the same labels.
     n_jobs : int, optional
@@ -62,6 +68,7 @@ class BinaryRelevance(MultiLabelClassifier):
         *,
         base: Any = None,
         C: float | str = "cv",
+        class_weight: Mapping[int, float] | str | None = None,
         decision: str | Decision = "subset",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -69,6 +76,7 @@ class BinaryRelevance(MultiLabelClassifier):
     ) -> None:
         self.base = base
         self.C = C
+        self.class_weight = class_weight
         self.decision = decision
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -78,6 +86,7 @@ class BinaryRelevance(MultiLabelClassifier):
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
         if self.base is not None:
+            refuse_class_weight(self.class_weight)
             parents = [np.empty(0, np.int64)] * self.n_labels_
             self.estimators_ = fit_bases(
                 self.base, X, labels, parents, sample_weight, self._seed(), self.n_jobs
@@ -88,6 +97,7 @@ class BinaryRelevance(MultiLabelClassifier):
             labels,
             C=self._penalty("C"),
             sample_weight=sample_weight,
+            class_weight=check_class_weight(self.class_weight),
             seed=self._seed(),
             n_threads=self._n_threads(),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, GeneralChain, JointDistribution
 from labelweave.logistic import fit_conditionals
+from labelweave.logistic.class_weights import check_class_weight
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.additive import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import chain_log_odds, fit_bases
+from labelweave.models.base_classifier import chain_log_odds, fit_bases, refuse_class_weight
 from labelweave.models.order import best_order, earlier_labels, resolve_order
 
 
@@ -43,6 +45,10 @@ class ClassifierChain(MultiLabelClassifier):
         conditionals.
     inference : "auto" or strategy, default="auto"
         How the most probable label vector is looked for; see `labelweave.inference`.
+    class_weight : dict {0: float, 1: float} or "balanced", optional
+        Weights of absent and present labels in the logistic regressions; "balanced" gives both the
+        same total, label by label. It finds more of the rare labels, and probabilities are no
+        longer those of the data. Not with `base`, which may have its own.
     decision : {"subset", "hamming"} or callable, default="subset"
         The loss `predict` decides for: the most probable vector, or each label by its marginal.
     n_jobs : int, optional
@@ -88,6 +94,7 @@ class ClassifierChain(MultiLabelClassifier):
         label_penalty: float | str = "cv",
         order: str | ArrayLike | None = None,
         inference: str | Inference = "auto",
+        class_weight: Mapping[int, float] | str | None = None,
         decision: str | Decision = "subset",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -98,6 +105,7 @@ class ClassifierChain(MultiLabelClassifier):
         self.label_penalty = label_penalty
         self.order = order
         self.inference = inference
+        self.class_weight = class_weight
         self.decision = decision
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -120,6 +128,7 @@ class ClassifierChain(MultiLabelClassifier):
         else:
             self.order_ = resolve_order(self.order, self.n_labels_, self._names(), self._seed())
         if self.base is not None:
+            refuse_class_weight(self.class_weight)
             self.estimators_ = fit_bases(
                 self.base, X, labels, self._parents(), sample_weight, self._seed(), self.n_jobs
             )
@@ -128,7 +137,12 @@ class ClassifierChain(MultiLabelClassifier):
             )
             return
         self.conditionals_ = fit_conditionals(
-            X, labels, earlier_labels(self.order_), **penalties, **shared
+            X,
+            labels,
+            earlier_labels(self.order_),
+            class_weight=check_class_weight(self.class_weight),
+            **penalties,
+            **shared,
         )
         self.C_ = self.conditionals_.C
         self.label_penalty_ = self.conditionals_.label_penalty

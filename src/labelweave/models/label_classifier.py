@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
@@ -27,6 +28,13 @@ class _Absent:
             f"{owner.__name__} has no probabilities, hence no {self.name}: ask predict, or choose "
             "an estimator that learns P(y|x), such as BinaryRelevance"
         )
+
+
+def _settings(value: Any) -> dict[str, Any]:
+    """Return the settings of a strategy or rule that is a dataclass; none of anything else."""
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return {}
+    return {part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.init}
 
 
 class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -99,6 +107,48 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._check_parameters()
         self._fit(X, labels, sample_weight)
         self._is_fitted = True
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with `deep` also the settings of strategies: ``inference__width``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        dict
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name, value in list(params.items()):
+                params |= {f"{name}__{key}": setting for key, setting in _settings(value).items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``inference__width=8`` replaces the strategy by one with that setting.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self
+        """
+        # A strategy is a value that others may hold too: it is replaced, never changed.
+        nested = {name: params.pop(name) for name in list(params) if "__" in name}
+        super().set_params(**params)
+        for name, setting in nested.items():
+            owner, _, key = name.partition("__")
+            value: Any = getattr(self, owner, None)
+            if key in _settings(value):
+                setattr(self, owner, dataclasses.replace(value, **{key: setting}))
+            elif owner in vars(self) and not hasattr(value, "set_params"):
+                raise ValueError(f"{owner}={value!r} has no setting {key!r}, so {name} is unknown")
+            else:
+                super().set_params(**{name: setting})
         return self
 
     @abstractmethod

@@ -105,6 +105,13 @@ class TreeEnsemble(UniformEnsemble):
         if networks:
             self.networks_ = networks
             self.structures_ = [network.structure_ for network in networks]
+        else:
+            self.structures_ = [
+                structure.coupled(conditionals.coupling)
+                for structure, conditionals in zip(
+                    self.structures_, self.conditionals_, strict=True
+                )
+            ]
 
     def _structures(
         self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None, bags: Floats | None

@@ -171,7 +171,7 @@ def best_forest(weights: EdgeWeights, label_names: tuple[str, ...] | None) -> St
     >>> best_forest(weights, ("a", "b"))
     Structure(2 labels, 1 edges, gain 3.0)
     a
-    └─ b  +3.0
+    └─ b  (gain 3.0)
     """
     gains = weights.pair - weights.alone
     negligible = gains <= _LEAST_GAIN * np.abs(weights.alone)

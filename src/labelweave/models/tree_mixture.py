@@ -119,6 +119,15 @@ class TreeMixture(StructuredMixture):
             n_threads=self._n_threads(),
         )
 
+    def _fit(
+        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
+    ) -> None:
+        super()._fit(X, labels, sample_weight)
+        self.components_ = [
+            tree.coupled(conditionals.coupling)
+            for tree, conditionals in zip(self.components_, self.conditionals_, strict=True)
+        ]
+
     def _penalties(self, learner: TreeLearner) -> PenaltyChoice:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         if isinstance(C, float) and isinstance(label_penalty, float):

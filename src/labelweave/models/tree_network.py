@@ -61,7 +61,8 @@ class TreeNetwork(MultiLabelClassifier):
     Attributes
     ----------
     structure_ : Structure
-        The parents, with what each edge gains; shown as text, ``plot()`` draws it.
+        The parents, with what each edge gains and its coupling; shown as text, ``plot()`` draws
+        it.
     conditionals_ : LinearConditionals or None
         Weights, intercepts and couplings between labels; None with a `base` that has none.
     estimators_ : list
@@ -144,6 +145,7 @@ class TreeNetwork(MultiLabelClassifier):
             sample_weight=sample_weight,
             n_threads=self._n_threads(),
         )[0]
+        self.structure_ = self.structure_.coupled(self.conditionals_.coupling)
         self._tell(
             f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
             f"{len(self.structure_.edges)} edges"
@@ -165,6 +167,8 @@ class TreeNetwork(MultiLabelClassifier):
             self.base, X, labels, parents, sample_weight, self._seed(), self.n_jobs
         )
         self.conditionals_ = additive_conditionals(self.estimators_, parents, X.shape[1])
+        if self.conditionals_ is not None:
+            self.structure_ = self.structure_.coupled(self.conditionals_.coupling)
 
     def _joint(self, X: Any) -> JointDistribution:
         if self.conditionals_ is not None:

@@ -119,7 +119,10 @@ def plot_structure(structure: Structure, ax: Any = None) -> Any:
             raise ImportError(needs_matplotlib("plot")) from error
         _, ax = plt.subplots(figsize=layout.size, layout="constrained")
     for parent, child in structure.edges:
-        _draw_edge(ax, layout, parent, child, _line_width(structure.gains, child))
+        style: dict[str, Any] = {"linewidth": _line_width(structure.gains, child)}
+        # A parent that makes its child less likely is joined to it by a dashed line.
+        style["linestyle"] = "--" if structure.couplings[child] < 0 else "-"
+        _draw_edge(ax, layout, parent, child, style)
     for label in range(structure.n_labels):
         _draw_label(ax, structure, layout, label)
     ax.set_xlim(-1.0, float((layout.x + layout.width).max()) + 1.0)
@@ -133,14 +136,14 @@ def needs_matplotlib(what: str) -> str:
     return f"{what} needs matplotlib: install it (pip install matplotlib), or use to_dot()"
 
 
-def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, line_width: float) -> None:
+def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, style: dict[str, Any]) -> None:
     left, right = layout.x[parent] + layout.width[parent], layout.x[child]
     bend = right - 0.75 * _GAP  # all edges into a column turn at the same place
     across = np.linspace(0.0, 1.0, 25)
     smooth = across**2 * (3.0 - 2.0 * across)
     x = np.concatenate([[left], bend + (right - bend) * across])
     y = np.concatenate([[0.0], smooth]) * (layout.y[child] - layout.y[parent]) + layout.y[parent]
-    ax.plot(x, y, color=_EDGE, linewidth=line_width, solid_capstyle="butt", zorder=1)
+    ax.plot(x, y, color=_EDGE, solid_capstyle="butt", zorder=1, **style)
 
 
 def _line_width(gains: Floats, child: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,9 @@ class Structure:
     pair_gains : (L, L) array or None
         The gains of all edges that were looked at, ``pair_gains[parent, child]``, where learned;
         NaN on the diagonal and for pairs left out by screening.
+    couplings : (L,) array
+        What a positive parent adds to the log-odds of the label, negative where it makes the label
+        less likely; 0 for a root, NaN where no single number says it.
 
     Examples
     --------
@@ -56,10 +59,17 @@ class Structure:
     gains: Floats = field(default_factory=lambda: np.empty(0))
     label_names: tuple[str, ...] | None = None
     pair_gains: Floats | None = None
+    couplings: Floats = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
-        if len(self.gains) != len(self.parents):
-            object.__setattr__(self, "gains", np.full(len(self.parents), np.nan))
+        for name in ("gains", "couplings"):
+            if len(getattr(self, name)) != len(self.parents):
+                object.__setattr__(self, name, np.full(len(self.parents), np.nan))
+
+    def coupled(self, coupling: Floats) -> Structure:
+        """Return the same forest with the couplings of fitted conditionals, ``coupling[j, k]``."""
+        # A label is coupled to its parent alone.
+        return replace(self, couplings=coupling.sum(axis=1))
 
     @property
     def n_labels(self) -> int:
@@ -101,7 +111,7 @@ class Structure:
             open_labels += [(int(child), depth + 1) for child in self.children(label)[::-1]]
 
     def __repr__(self) -> str:
-        """Draw the forest with lines of text, the gains beside the children."""
+        """Draw the forest with lines of text, coupling and gain beside the children."""
         known = np.isfinite(self.gains).all() and len(self.edges) > 0
         total = f", gain {self.gains.sum():.1f}" if known else ""
         lines = [f"Structure({self.n_labels} labels, {len(self.edges)} edges{total})"]
@@ -113,13 +123,21 @@ class Structure:
                 stems = [""]
                 continue
             last = label == self.children(int(self.parents[label]))[-1]
-            gain = f"  {self.gains[label]:+.1f}" if known else ""
-            lines.append(f"{stems[-1]}{'└─' if last else '├─'} {self.name(label)}{gain}")
+            stem = f"{stems[-1]}{'└─' if last else '├─'} {self.name(label)}"
+            lines.append("  ".join([stem, *self._strength(label)]))
             stems.append(stems[-1] + ("   " if last else "│  "))
         return "\n".join(lines)
 
+    def _strength(self, label: int) -> list[str]:
+        """Say how a label depends on its parent, in which direction and how much that helps."""
+        coupling, gain = self.couplings[label], self.gains[label]
+        shown = [f"{coupling:+.2f}"] if np.isfinite(coupling) else []
+        return shown + ([f"(gain {gain:.1f})"] if np.isfinite(gain) else [])
+
     def plot(self, ax: Any = None) -> Any:
-        """Draw the forest from left to right; the stronger an edge, the thicker its line.
+        """Draw the forest from left to right; the more an edge gains, the thicker its line.
+
+        A dashed line leads to a label that its parent makes less likely.
 
         Parameters
         ----------
@@ -137,7 +155,7 @@ class Structure:
     def to_networkx(self) -> Any:
         """Return a ``networkx.DiGraph``: nodes are label positions with their name as `label`.
 
-        Edges carry their `gain` where it is known. Needs networkx.
+        Edges carry their `gain` and `coupling` where they are known. Needs networkx.
         """
         try:
             import networkx
@@ -149,8 +167,9 @@ class Structure:
         for label in range(self.n_labels):
             graph.add_node(label, label=self.name(label))
         for parent, child in self.edges:
-            gain = self.gains[child]
-            graph.add_edge(parent, child, **({"gain": float(gain)} if np.isfinite(gain) else {}))
+            strength = {"gain": self.gains[child], "coupling": self.couplings[child]}
+            known = {name: float(value) for name, value in strength.items() if np.isfinite(value)}
+            graph.add_edge(parent, child, **known)
         return graph
 
     def to_dot(self, title: str | None = None) -> str:
@@ -169,8 +188,8 @@ class Structure:
             f"  {label} [label={_quoted(self.name(label))}];" for label in range(self.n_labels)
         ]
         for parent, child in self.edges:
-            gain = self.gains[child]
-            shown = f' [label="{gain:.1f}"]' if np.isfinite(gain) else ""
+            strength = " ".join(self._strength(child))
+            shown = f' [label="{strength}"]' if strength else ""
             lines.append(f"  {parent} -> {child}{shown};")
         return "\n".join([*lines, "}"])
 

@@ -1,8 +1,8 @@
 """Show results to a person: tables, trees, pictures, and notes on what went wrong."""
 
 from labelweave.report.console import Symbols, make_console
-from labelweave.report.listings import show_catalogue, show_scores
-from labelweave.report.notes import failure_notes, warning_notes
+from labelweave.report.listings import show_catalogue, show_label_table, show_scores
+from labelweave.report.notes import warning_notes
 from labelweave.report.plots import plot_expected_f1
 from labelweave.report.structures import FIGURE_FORMATS, save_structures, show_structures
 from labelweave.report.tables import comparison_tables, show_comparison
@@ -11,12 +11,12 @@ __all__ = [
     "FIGURE_FORMATS",
     "Symbols",
     "comparison_tables",
-    "failure_notes",
     "make_console",
     "save_structures",
     "plot_expected_f1",
     "show_catalogue",
     "show_comparison",
+    "show_label_table",
     "show_scores",
     "show_structures",
     "warning_notes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +13,10 @@ from labelweave.datasets import CatalogueEntry
 from labelweave.evaluation import Metric
 from labelweave.report.console import Symbols
 
-__all__ = ["show_catalogue", "show_scores"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["show_catalogue", "show_label_table", "show_scores"]
 
 
 def _plain_table() -> Table:
@@ -41,6 +45,40 @@ def show_scores(scores: Mapping[str, float], metrics: Iterable[Metric], console:
         known = metric.name in scores
         table.add_row(metric.title, f"{scores[metric.name]:.4f}" if known else missing)
     console.print(table)
+
+
+def show_label_table(table: pd.DataFrame, console: Console) -> None:
+    """Print the figures of every label, one line each.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What :func:`labelweave.evaluation.per_label` returned.
+    console : rich.console.Console
+        Where.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from labelweave.evaluation import per_label
+    >>> from labelweave.report import make_console
+    >>> table = per_label([[1, 0], [0, 1]], [[1, 1], [0, 1]], label_names=["sun", "rain"])
+    >>> show_label_table(table, make_console(sys.stdout))
+    <BLANKLINE>
+    label  support  predicted  precision  recall      f1
+    sun          1          1     1.0000  1.0000  1.0000
+    rain         1          2     0.5000  1.0000  0.6667
+    """
+    shown = _plain_table()
+    shown.add_column("label", no_wrap=True)
+    for column in table.columns:
+        shown.add_column(column.replace("_", " "), justify="right", no_wrap=True)
+    missing = Symbols.of(console.encoding).missing
+    for label, *figures in table.itertuples():
+        cells = [missing if f != f else f"{f:.4f}" if isinstance(f, float) else f for f in figures]
+        shown.add_row(Text(str(label)), *map(str, cells))
+    console.print()
+    console.print(shown)
 
 
 def show_catalogue(entries: Iterable[CatalogueEntry], console: Console) -> None:

@@ -1,36 +1,21 @@
-"""What went wrong in a comparison, in a few lines a person can read."""
+"""What methods warned of in a comparison, in a few lines a person can read."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from labelweave.evaluation import Comparison
 
-__all__ = ["failure_notes", "warning_notes"]
+__all__ = ["warning_notes"]
 
-
-def failure_notes(comparison: Comparison) -> list[str]:
-    """Say which method failed on how many folds, and why; one line a method and reason.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from labelweave.evaluation import compare
-    >>> X, Y = make_multilabel_classification(20, random_state=0)
-    >>> result = compare({"tree": DecisionTreeClassifier(max_depth=1)}, X, Y, folds=2)
-    >>> failure_notes(result)
-    []
-    """
-    reasons = Counter((run.method, run.error) for run in comparison.failures())
-    return [
-        f"{method} failed on {count} of {comparison.n_folds} folds: {reason}"
-        for (method, reason), count in reasons.items()
-    ]
+_NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 def warning_notes(comparison: Comparison, *, limit: int = 3, width: int = 200) -> list[str]:
     """Gather the warnings of all folds: one line a method and warning, long ones cut.
+
+    Warnings that differ in their numbers only are one; the first is shown.
 
     Parameters
     ----------
@@ -43,9 +28,15 @@ def warning_notes(comparison: Comparison, *, limit: int = 3, width: int = 200) -
     """
     notes = []
     for method in comparison.methods:
-        told = Counter(message for run in comparison.of_method(method) for message in run.warnings)
-        for message, count in told.most_common(limit):
-            text = " ".join(message.split())
+        first: dict[str, str] = {}
+        told: Counter[str] = Counter()
+        for run in comparison.of_method(method):
+            kinds = [_NUMBER.sub("#", message) for message in run.warnings]
+            told.update(dict.fromkeys(kinds).keys())
+            for kind, message in zip(kinds, run.warnings, strict=True):
+                first.setdefault(kind, message)
+        for kind, count in told.most_common(limit):
+            text = " ".join(first[kind].split())
             text = text if len(text) <= width else text[: width - 3] + "..."
             notes.append(f"{method} ({count} of {comparison.n_folds} folds): {text}")
         if len(told) > limit:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labelweave.evaluation import METRICS, Comparison, tallies, verdicts
+from labelweave.evaluation.presentation import heading
 from labelweave.evaluation.significance import Verdict
 from labelweave.report.console import Symbols
 
@@ -135,19 +136,19 @@ def show_comparison(
     >>> from labelweave.evaluation import compare
     >>> from labelweave.report import make_console
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
-    >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["jaccard"])
+    >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["f1_micro"])
     >>> show_comparison(result, make_console(sys.stdout))
     data: 40 rows, 5 features, 5 labels; 2 folds
     <BLANKLINE>
                                  prior
     ─...
-    Jaccard          0... ± 0...
+    micro F1         0... ± 0...
     fit seconds      0... ± 0...
     predict seconds  0... ± 0...
     <BLANKLINE>
     mean ± standard deviation over folds
     """
-    console.print(Text(_heading(comparison), style="bold"))
+    console.print(Text(heading(comparison), style="bold"))
     for table in comparison_tables(comparison, console, test=test, alpha=alpha):
         console.print()
         console.print(table)
@@ -186,14 +187,6 @@ def comparison_tables(
             narrower = replace(style, name_width=0, with_spread=with_spread)
             layout = _layout(comparison, judged, narrower)
     return [layout.table(block) for block in layout.blocks(console.width)]
-
-
-def _heading(comparison: Comparison) -> str:
-    data = comparison.data
-    return (
-        f"{data.name or 'data'}: {data.n_rows} rows, {data.n_features} features, "
-        f"{data.n_labels} label{'s' if data.n_labels != 1 else ''}; {comparison.n_folds} folds"
-    )
 
 
 def _legend(comparison: Comparison, console: Console, test: str, alpha: float) -> list[str]:

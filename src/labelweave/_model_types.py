@@ -1,0 +1,106 @@
+"""Types of other libraries that model files may hold, and what is checked of them.
+
+skops trusts most of scikit-learn's estimators. These are the helpers inside fitted pipelines that
+it does not list: each holds numbers, names or settings, and none calls what a file can choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble._gb import BaseGradientBoosting
+from sklearn.tree import BaseDecisionTree
+from sklearn.tree._tree import Tree
+
+__all__ = ["HARMLESS", "check_trees"]
+
+
+def _names(module: str, *classes: str) -> set[str]:
+    return {f"{module}.{name}" for name in classes}
+
+
+#: Types that are trusted although skops does not list them.
+HARMLESS = (
+    # skops reads these with scipy's load_npz, which runs no code, yet lists them as not trusted.
+    {f"scipy.sparse._{f}.{f}_{kind}" for f in ("csr", "csc") for kind in ("array", "matrix")}
+    | _names("numpy", "dtype")
+    | _names("sklearn.compose._column_transformer", "make_column_selector")
+    | _names("sklearn.calibration", "_CalibratedClassifier", "_SigmoidCalibration")
+    | _names("sklearn.feature_selection._univariate_selection", "chi2", "f_classif")
+    | _names("sklearn.feature_selection._mutual_info", "mutual_info_classif")
+    | _names("sklearn.metrics._scorer", "_PassthroughScorer", "_Scorer", "_MultimetricScorer")
+    | _names(
+        "sklearn.metrics._classification",
+        *("accuracy_score", "f1_score", "fbeta_score", "hamming_loss", "jaccard_score"),
+        *("log_loss", "precision_score", "recall_score"),
+    )
+    | _names("sklearn.metrics._ranking", "average_precision_score", "roc_auc_score")
+    | _names(
+        "sklearn.model_selection._split",
+        *("KFold", "StratifiedKFold", "RepeatedKFold", "RepeatedStratifiedKFold"),
+        *("ShuffleSplit", "StratifiedShuffleSplit", "TimeSeriesSplit"),
+    )
+    | _names("sklearn.neural_network._stochastic_optimizers", "AdamOptimizer", "SGDOptimizer")
+    | _names("sklearn.tree._tree", "Tree")  # looked through by `check_trees`
+)
+
+
+def check_trees(model: Any) -> None:
+    """Refuse decision trees that lead out of their tables.
+
+    Compiled code follows the numbers of nodes and features without looking, so a forged tree could
+    read any memory. Nodes must come after their parents, which also makes every path end.
+    """
+    for part in _parts(model):
+        if isinstance(part, Tree):
+            _check_tree(part)
+        elif isinstance(part, BaseDecisionTree) and hasattr(part, "tree_"):
+            _check_width(part, [part])
+        elif isinstance(part, BaseGradientBoosting) and hasattr(part, "estimators_"):
+            # Its trees are followed without asking each of them how many features it knows.
+            _check_width(part, list(np.ravel(part.estimators_)))
+
+
+def _check_width(estimator: Any, members: list[Any]) -> None:
+    if any(member.tree_.n_features != estimator.n_features_in_ for member in members):
+        raise ValueError("a decision tree has another number of features than its estimator")
+
+
+def _check_tree(tree: Any) -> None:
+    nodes = np.arange(tree.node_count)
+    left, right = tree.children_left, tree.children_right
+    inner = left != -1
+    children_fit = all(
+        ((side[inner] > nodes[inner]) & (side[inner] < tree.node_count)).all()
+        for side in (left, right)
+    )
+    feature = tree.feature[inner]
+    features_fit = ((feature >= 0) & (feature < tree.n_features)).all()
+    if not (children_fit and features_fit and tree.node_count > 0):
+        raise ValueError("a decision tree leads out of its table of nodes or features")
+    depth = np.zeros(tree.node_count, dtype=np.int64)
+    for node in nodes[inner]:
+        depth[[left[node], right[node]]] = depth[node] + 1
+    if depth.max() > tree.max_depth:
+        raise ValueError("a decision tree is deeper than it says")
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """Go through everything a model is made of, each object once."""
+    waiting, seen = [model], set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen or isinstance(part, str | bytes | int | float | type(None)):
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, list | tuple | set | frozenset):
+            waiting += part
+        elif isinstance(part, np.ndarray):
+            waiting += part.ravel().tolist() if part.dtype == object else []
+        else:
+            waiting += getattr(part, "__dict__", {}).values()

@@ -1,0 +1,230 @@
+"""Measures of scores: how well labels are ordered, within each row and over all rows.
+
+Scores are marginal probabilities, or whatever else is the higher the likelier a label is. As in
+scikit-learn, an irrelevant label with the same score as a relevant one counts as ranked before it.
+Only where a fixed number of labels is taken (one-error, precision at k) are ties broken by chance,
+and the expected value is returned.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+from sklearn.metrics import average_precision_score
+
+from labelweave.evaluation.checks import Labels, as_labels
+
+__all__ = [
+    "auc_macro",
+    "auc_micro",
+    "auc_of_columns",
+    "average_precision_macro",
+    "average_precision_micro",
+    "average_precision_of_columns",
+    "average_precision_ranking",
+    "coverage_error",
+    "one_error",
+    "precision_at_1",
+    "precision_at_3",
+    "precision_at_5",
+    "precision_at_k",
+    "ranking_loss",
+]
+
+Floats = NDArray[np.float64]
+
+
+def _pair(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Labels, Floats]:
+    truth, values = as_labels(Y_true, "Y_true"), np.asarray(scores, dtype=np.float64)
+    if values.shape != truth.shape:
+        raise ValueError(
+            f"scores must have the shape of Y_true, got {values.shape} and {truth.shape}"
+        )
+    if np.isnan(values).any():
+        raise ValueError("scores must not hold NaN")
+    return truth, values
+
+
+def auc_of_columns(truth: Labels, scores: Floats) -> Floats:
+    """Area under the ROC curve of each column; nan where all or none of its rows are positive.
+
+    Examples
+    --------
+    >>> auc_of_columns(np.array([[1, 0], [0, 0], [1, 0]]), np.array([[3, 1], [2, 2], [1, 3.0]]))
+    array([0.5, nan])
+    """
+    positive = truth.sum(axis=0)
+    negative = len(truth) - positive
+    # The rank-sum statistic of Mann and Whitney.
+    ranks = np.where(truth == 1, rankdata(scores, axis=0), 0.0).sum(axis=0)
+    pairs = positive * negative
+    won = ranks - positive * (positive + 1) / 2
+    return np.asarray(np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))
+
+
+def auc_macro(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Area under the ROC curve of each label, averaged over the labels that have one.
+
+    A label that all or no rows carry has no ROC curve; nan if that holds for every label.
+
+    Examples
+    --------
+    >>> auc_macro([[1, 0], [0, 1], [0, 0]], [[0.9, 0.2], [0.4, 0.6], [0.5, 0.7]])
+    0.75
+    """
+    areas = auc_of_columns(*_pair(Y_true, scores))
+    known = areas[~np.isnan(areas)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def auc_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Area under the ROC curve of all rows and labels pooled.
+
+    Examples
+    --------
+    >>> auc_micro([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.6]])
+    1.0
+    """
+    truth, values = _pair(Y_true, scores)
+    return float(auc_of_columns(truth.reshape(-1, 1), values.reshape(-1, 1))[0])
+
+
+def average_precision_of_columns(truth: Labels, scores: Floats) -> Floats:
+    """Average precision of each column; 0, as in scikit-learn, where no row is positive.
+
+    Examples
+    --------
+    >>> average_precision_of_columns(np.array([[1, 0], [0, 0]]), np.array([[1, 1], [0, 0.0]]))
+    array([1., 0.])
+    """
+    columns = zip(truth.T, scores.T, strict=True)
+    return np.array([average_precision_score(y, s) if y.any() else 0.0 for y, s in columns])
+
+
+def average_precision_macro(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Average precision of each label over the rows, averaged.
+
+    Examples
+    --------
+    >>> average_precision_macro([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.6]])
+    1.0
+    """
+    return float(average_precision_of_columns(*_pair(Y_true, scores)).mean())
+
+
+def average_precision_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Average precision of all rows and labels pooled.
+
+    Examples
+    --------
+    >>> average_precision_micro([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.6]])
+    1.0
+    """
+    truth, values = _pair(Y_true, scores)
+    pooled = average_precision_of_columns(truth.reshape(-1, 1), values.reshape(-1, 1))
+    return float(pooled[0])
+
+
+def _ranks(truth: Labels, scores: Floats) -> tuple[Floats, Floats]:
+    """Count the labels, and the relevant labels, with at least the score of each label."""
+    all_labels = rankdata(-scores, method="max", axis=1).astype(np.float64)
+    # Irrelevant labels behind all others leave the ranks of the relevant ones among themselves.
+    behind = np.where(truth == 1, -scores, np.inf)
+    return all_labels, rankdata(behind, method="max", axis=1).astype(np.float64)
+
+
+def average_precision_ranking(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Precision at each relevant label of a row's ranking, averaged over labels, then rows.
+
+    scikit-learn's ``label_ranking_average_precision_score``, the "average precision" of the
+    multi-label literature. A row without relevant or without irrelevant labels counts 1.
+
+    Examples
+    --------
+    >>> average_precision_ranking([[1, 0, 0], [0, 0, 1]], [[0.7, 0.5, 1.0], [1.0, 0.2, 0.1]])
+    0.416...
+    """
+    truth, values = _pair(Y_true, scores)
+    overall, relevant = _ranks(truth, values)
+    size = truth.sum(axis=1)
+    total = np.where(truth == 1, relevant / overall, 0.0).sum(axis=1)
+    trivial = (size == 0) | (size == truth.shape[1])
+    return float(np.where(trivial, 1.0, total / np.maximum(size, 1)).mean())
+
+
+def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Share of a row's pairs of a relevant and an irrelevant label in the wrong order, averaged.
+
+    Examples
+    --------
+    >>> ranking_loss([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1.0], [1.0, 0.2, 0.1]])
+    0.75
+    """
+    truth, values = _pair(Y_true, scores)
+    overall, relevant = _ranks(truth, values)
+    size = truth.sum(axis=1)
+    wrong = np.where(truth == 1, overall - relevant, 0.0).sum(axis=1)
+    return float((wrong / np.maximum(size * (truth.shape[1] - size), 1)).mean())
+
+
+def coverage_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Length of a row's ranking down to its last relevant label, averaged; 0 without labels.
+
+    Examples
+    --------
+    >>> coverage_error([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1.0], [1.0, 0.2, 0.1]])
+    2.5
+    """
+    truth, values = _pair(Y_true, scores)
+    return float(np.where(truth == 1, _ranks(truth, values)[0], 0.0).max(axis=1).mean())
+
+
+def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int) -> float:
+    """Share of relevant labels among the k with the highest scores of each row, averaged.
+
+    Examples
+    --------
+    >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.2, 0.8, 0.3]], k=2)
+    0.5
+    """
+    return float(_precision_of_rows(*_pair(Y_true, scores), k).mean())
+
+
+def _precision_of_rows(truth: Labels, scores: Floats, k: int) -> Floats:
+    k = min(k, truth.shape[1])
+    cut = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
+    above, tied = scores > cut, scores == cut
+    share = (k - above.sum(axis=1)) / tied.sum(axis=1)
+    hits = (truth * above).sum(axis=1) + share * (truth * tied).sum(axis=1)
+    return np.asarray(hits / k)
+
+
+def precision_at_1(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Share of rows whose label of the highest score is relevant."""
+    return precision_at_k(Y_true, scores, 1)
+
+
+def precision_at_3(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Share of relevant labels among the three of the highest scores."""
+    return precision_at_k(Y_true, scores, 3)
+
+
+def precision_at_5(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Share of relevant labels among the five of the highest scores."""
+    return precision_at_k(Y_true, scores, 5)
+
+
+def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
+    """Share of rows whose label of the highest score is not relevant; of the rows with labels.
+
+    Examples
+    --------
+    >>> one_error([[1, 0], [0, 1], [0, 0]], [[0.9, 0.2], [0.6, 0.4], [0.9, 0.1]])
+    0.5
+    """
+    truth, values = _pair(Y_true, scores)
+    labelled = truth.any(axis=1)
+    if not labelled.any():
+        return 0.0
+    return 1.0 - float(_precision_of_rows(truth[labelled], values[labelled], 1).mean())
