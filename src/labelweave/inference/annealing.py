@@ -43,7 +43,7 @@ class Annealing:
         Factor of the temperature from one step to the next.
     random_state : int, Generator, RandomState or None, default=0
         Random numbers belong to (seed, row id, step): the same rows get the same walks in any
-        batch.
+        batch. None counts as 0.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class Gibbs:
         draw and not a mode.
     random_state : int, Generator, RandomState or None, default=0
         Random numbers belong to (seed, row id, sweep, label): results depend neither on threads
-        nor on how rows are batched.
+        nor on how rows are batched. None counts as 0.
 
     Examples
     --------

@@ -200,7 +200,11 @@ class JointDistribution(ABC):
     # ------------------------------------------------------------------ draws
 
     def sample(self, k: int, random_state: RandomState = None) -> Labels:
-        """``k`` independent label vectors for each row, (n, k, L) int8."""
+        """``k`` independent label vectors for each row, (n, k, L) int8.
+
+        The same `random_state` gives the same draws, and None counts as 0; a Generator or
+        RandomState gives others at every call.
+        """
         k = checks.check_count(k, "k", 0)
         seed = checks.resolve_seed(random_state)
         blocks = row_blocks(self.n_rows, k * self.n_labels)

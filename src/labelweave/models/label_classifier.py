@@ -199,10 +199,10 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return int(effective_n_jobs(self.n_jobs))
 
     def _seed(self) -> int:
-        if self.random_state is None:  # reproducible unless asked otherwise
-            return 0
+        # Reproducible unless asked otherwise: None counts as 0.
+        state = 0 if self.random_state is None else self.random_state
         try:
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
+            return int(check_random_state(state).randint(2**31 - 1))
         except ValueError as error:
             raise ValueError(
                 "random_state must be None, a whole number from 0 to 2^32 - 1 or a RandomState; "
