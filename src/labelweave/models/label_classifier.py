@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from labelweave._presets import HasPresets
 from labelweave.models.labels import LabelEncoding, read_labels
 
 
@@ -29,13 +30,14 @@ class _Absent:
         )
 
 
-class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     """Base of all estimators, with or without probabilities.
 
     A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. X arrives in ``_fit``
     validated (float64 array or CSR), labels as an int8 array of 0/1. One that learns P(y|x) derives
     from `MultiLabelClassifier`; one that does not has no ``predict_joint`` and no
-    ``predict_proba``, and says so to whoever asks.
+    ``predict_proba``, and says so to whoever asks. Where a method was published with other settings
+    than the defaults, `presets` names them: ``TreeNetwork.preset("published")``.
 
     Attributes set by `fit`
     -----------------------
