@@ -58,7 +58,7 @@ MetricsOption = Annotated[
     typer.Option(
         "--metrics",
         help="Measures, separated by commas: exact_match, subset_loss, hamming_loss, cll_loss, "
-        "cll_loss_row, f1_micro, f1_macro, f1_example, jaccard.",
+        "cll_loss_row, cll_loss_path, f1_micro, f1_macro, f1_example, jaccard.",
         show_default="all but subset_loss, cll_loss",
     ),
 ]
