@@ -129,7 +129,7 @@ CASES = {
         ClassifierChain(base=GaussianNB(), inference=Greedy()), unsuited=_NO_VARIANCE
     ),
     "tree": Case(TreeNetwork()),
-    "tree-C1": Case(TreeNetwork(C=1.0, label_penalty=0.1)),
+    "tree-published": Case(TreeNetwork.preset("published", C=1.0, label_penalty=0.1)),
     "tree-random": Case(
         TreeNetwork(C=1.0, label_penalty=0.1, structure="random", decision="hamming")
     ),
@@ -139,6 +139,9 @@ CASES = {
     "trees": Case(TreeMixture(C=1.0, label_penalty=0.1, max_components=3)),
     "trees-2": Case(TreeMixture(n_components=2)),
     "trees-published": Case(
+        TreeMixture.preset("published", C=1.0, label_penalty=0.1, max_components=3)
+    ),
+    "trees-constant": Case(
         TreeMixture(n_components=2, gate="constant", C=1.0, label_penalty=0.1, decision="hamming")
     ),
     "chains": Case(ChainMixture(C=1.0, label_penalty=0.1, max_components=3)),

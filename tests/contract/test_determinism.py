@@ -74,6 +74,13 @@ def test_fitting_again_gives_the_same_model(estimator, seed):
         np.testing.assert_array_equal(values_of(model, WIDE_X), values_of(first, WIDE_X))
 
 
+def test_no_random_state_counts_as_zero(estimator):
+    none = clone(estimator).set_params(random_state=None).fit(X, Y)
+    zero = estimator.set_params(random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(values_of(none, X), values_of(zero, X))
+    np.testing.assert_array_equal(none.predict(X), zero.predict(X))
+
+
 def test_a_random_state_object_is_used(estimator):
     expected = clone(estimator).set_params(random_state=check_random_state(4)).fit(X, Y)
     actual = estimator.set_params(random_state=check_random_state(4)).fit(X, Y)

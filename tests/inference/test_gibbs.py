@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelweave._core import native
 from labelweave.inference import Exhaustive, Gibbs, Greedy
 from labelweave.inference._gibbs_runs import run_general, run_linear
 from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint
@@ -376,3 +377,41 @@ def test_strategy_is_a_value():
     assert Gibbs(sweeps=3) != Gibbs()
     assert dataclasses.replace(Gibbs(), sweeps=70).sweeps == 70
     assert "sweeps=20" in repr(Gibbs())
+
+
+class TestRandomScan:
+    def test_states_by_hand(self):
+        """Labels drawn for a sweep, each resampled from its conditional in the whole table."""
+        rng = np.random.default_rng(4)
+        joint = known_chain(rng, 7, 4)
+        start = start_of(joint, rng)
+        run = run_general(joint, start, 5, 2, 3, 3, random_scan=True)
+        uniforms = np.empty((7, 4))
+        y = start.copy()
+        for sweep in range(3):
+            native.fill_uniform(5, joint.row_ids, 2 + sweep, uniforms, 1)
+            drawn = np.random.default_rng([5, 2 + sweep]).integers(4, size=4)
+            for step, label in enumerate(joint.order[drawn]):
+                both = np.stack([y, y])
+                both[0, :, label], both[1, :, label] = 0, 1
+                z = joint._log_joint(both[1]) - joint._log_joint(both[0])
+                value = (uniforms[:, step] < 1 / (1 + np.exp(-z))).astype(np.int8)
+                y[:, label] = np.where(joint.known[:, label] < 0, value, y[:, label])
+            np.testing.assert_array_equal(run.samples[:, sweep], y)
+
+    def test_it_samples_the_distribution(self):
+        rng = np.random.default_rng(0)
+        joint = ChainJoint(*chain_parameters(rng, 3, 4))
+        found = Gibbs(sweeps=3000, burn_in=50, scan="random").estimate(joint, "marginals")
+        error = np.maximum(found.standard_error, 1e-3)
+        assert (np.abs(found.value - joint.marginals()) < 5 * error).all()
+
+    def test_batches_and_seeds(self):
+        joint = ChainJoint(*chain_parameters(np.random.default_rng(1), 12, 5))
+        strategy = Gibbs(sweeps=4, scan="random", random_state=3)
+        labels = strategy.sample(joint)
+        np.testing.assert_array_equal(strategy.sample(joint[4:9]), labels[4:9])
+        assert (dataclasses.replace(strategy, random_state=4).sample(joint) != labels).any()
+        assert (strategy(joint).log_prob >= Greedy()(joint).log_prob).all()
+        with pytest.raises(ValueError, match="scan must be one of"):
+            Gibbs(scan="zigzag")

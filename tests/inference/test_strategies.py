@@ -58,7 +58,8 @@ def test_limits_are_named():
 def test_strategies_are_values():
     assert Greedy() == Greedy()
     assert Exhaustive(max_labels=3) != Exhaustive()
-    assert repr(Exhaustive(max_labels=3)) == "Exhaustive(max_labels=3)"
+    assert Exhaustive(prune=False) != Exhaustive()
+    assert repr(Exhaustive(max_labels=3)) == "Exhaustive(max_labels=3, prune=True)"
     with pytest.raises(dataclasses.FrozenInstanceError):
         Exhaustive().max_labels = 4
     assert len({Greedy(), Greedy(), Exhaustive()}) == 2
@@ -74,3 +75,30 @@ def test_any_callable_is_a_strategy():
     assert mode.labels.tolist() == [[0, 0]]
     assert mode.gap > 0
     assert not mode.optimal.any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(forms, seeds, row_counts, label_counts)
+def test_enumeration_proves_what_the_pruned_search_finds(form, seed, n, L):
+    joint, _ = make(form, seed, n, L)
+    every, pruned = Exhaustive(prune=False)(joint), Exhaustive()(joint)
+    np.testing.assert_allclose(every.log_prob, pruned.log_prob, atol=1e-9)
+    assert every.optimal.all()
+
+
+def test_enumeration_looks_at_every_vector(monkeypatch):
+    """It asks for the whole table, where the pruned search never does."""
+    joint, _ = make("chain", 3, 5, 6)
+    tables = []
+    log_table = type(joint)._log_table
+    monkeypatch.setattr(
+        type(joint),
+        "_log_table",
+        lambda self, free: tables.append(2 ** len(free)) or log_table(self, free),
+    )
+    Exhaustive()(joint)
+    assert tables == []
+    Exhaustive(prune=False)(joint)
+    assert tables == [2**6]
+    with pytest.raises(ValueError, match="limited to 5 unknown labels"):
+        Exhaustive(max_labels=5, prune=False)(joint)

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit, logsumexp
 
 from labelweave.inference import Exhaustive, Greedy
 from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
 from labelweave.joint._steps import beam_search
 from labelweave.joint.estimate import normalised_weights
-from tests.joint.cases import chain_parameters
+from tests.joint.cases import chain_parameters, seeds
 from tests.reference.tree import poisson_binomial
 
 
@@ -374,3 +376,33 @@ def test_general_chains_and_mixtures_average_conditionals_too():
     assert (estimate.value > 0).all()
     rows = [2, 0]
     np.testing.assert_array_equal(mixture[rows].marginals(), estimate.value[rows])
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.integers(0, 4), st.integers(1, 6))
+def test_greedy_path_by_hand(seed, n, L):
+    """Label by label along the chain: its conditional given what was chosen before."""
+    rng = np.random.default_rng(seed)
+    scores, coupling, order = chain_parameters(rng, n, L)
+    joint = ChainJoint(scores, coupling, order)
+    truth = rng.integers(0, 2, size=(n, L))
+    expected = np.zeros(n)
+    for i in range(n):
+        chosen = np.zeros(L)
+        for label in order:
+            z = scores[i, label] + coupling[label] @ chosen
+            expected[i] -= np.logaddexp(0, -z if truth[i, label] else z)
+            chosen[label] = z > 0
+    path = joint.greedy_path()
+    np.testing.assert_allclose(path.log_prob(truth), expected, atol=1e-9)
+    # Both take the same first decision and the same last one, hence the same vector.
+    np.testing.assert_array_equal(path.mode().labels, joint.mode(Greedy()).labels)
+    halves = MixtureJoint([0.5, 0.5], [joint, joint]).greedy_path()
+    np.testing.assert_allclose(halves.log_prob(truth), expected, atol=1e-9)
+
+
+def test_greedy_path_with_evidence():
+    joint = ChainJoint([[1.0, 0.0, 0.5]], np.tril(np.ones((3, 3)), -1)).condition({1: 0})
+    path = joint.greedy_path()
+    assert path.marginals()[0, 1] == 0.0
+    np.testing.assert_allclose(path.scores[0, [0, 2]], [1.0, 1.5])

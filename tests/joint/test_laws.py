@@ -189,6 +189,7 @@ def test_seeds_and_threads(form):
     np.testing.assert_array_equal(threaded.sample(3, 9), joint.sample(3, 9))
     np.testing.assert_array_equal(threaded.marginals(), joint.marginals())
     np.testing.assert_array_equal(threaded.mode().log_prob, joint.mode().log_prob)
+    np.testing.assert_array_equal(joint.sample(3), joint.sample(3, 0))  # None counts as 0
     generator = joint.sample(3, np.random.default_rng(0))
     np.testing.assert_array_equal(generator, joint.sample(3, np.random.default_rng(0)))
     np.testing.assert_array_equal(

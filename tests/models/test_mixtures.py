@@ -12,7 +12,7 @@ from labelweave.datasets.synthetic import make_mixture
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.logistic import PenaltyChoice
 from labelweave.models import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
-from labelweave.models.em import EM, PRIOR_WEIGHT
+from labelweave.models.em import EM
 from labelweave.models.gate import Gate, GateProblem
 from labelweave.models.partition import partition_labels, start_responsibilities
 from tests.contract.samples import all_vectors, sample
@@ -20,6 +20,7 @@ from tests.contract.samples import all_vectors, sample
 X, Y = sample(n=90, n_labels=4, seed=2)
 LABELS = Y.astype(np.int8)
 PENALTIES = PenaltyChoice(C=0.5, label_penalty=0.1)
+PRIOR_WEIGHT = 0.01
 TREES = np.array([[-1, 0, 1, 2], [3, 3, 3, -1], [-1, -1, -1, -1]])
 
 
@@ -29,10 +30,10 @@ def uses_of(parents):
     return uses
 
 
-def em_of(gate_C=0.5, weight=None, n_threads=1):
+def em_of(gate_C=0.5, weight=None, n_threads=1, equal=False):
     gate = GateProblem.of(X, gate_C, n_threads)
     weights = np.ones(len(X)) if weight is None else weight
-    return EM(X, LABELS, weights, PENALTIES, gate, n_threads)
+    return EM(X, LABELS, weights, PENALTIES, gate, n_threads, equal, PRIOR_WEIGHT)
 
 
 def started(em, n_components=3, seed=0):
@@ -83,6 +84,35 @@ def test_penalised_likelihood_never_falls(gate_C, seed):
     assert objectives[-1] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("prior_weight", [0.0, PRIOR_WEIGHT])
+def test_equal_weights_are_shares_that_sum_to_all_rows(prior_weight):
+    """One component after the other, refitted alone to γ_k/Γ_k as a weight of its own."""
+    em = replace(em_of(equal=True), prior_weight=prior_weight)
+    shares = np.random.default_rng(4).dirichlet([5.0, 1.0, 0.2], size=len(X))
+    refitted = em.refit(started(em), shares)
+    for k in range(3):
+        counted = shares[:, k] + prior_weight
+        alone = replace(em, weight=counted * len(X) / counted.sum(), equal=False)
+        single = alone.start(refitted.uses[k : k + 1], np.ones((len(X), 1)))
+        np.testing.assert_allclose(refitted.weights[k], single.weights[0], atol=1e-6)
+        np.testing.assert_allclose(refitted.coupling[k], single.coupling[0], atol=1e-6)
+    np.testing.assert_allclose(np.exp(refitted.gate.log_weights(X)).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("gate_C", [None, 0.5])
+def test_equal_weights_climb_nearly_to_the_end(gate_C):
+    em = replace(em_of(gate_C, equal=True), prior_weight=0.0)
+    mixture, objectives = em.run(started(em), 40, tol=-1.0)
+    assert objectives[-1] > objectives[0]
+    assert np.diff(objectives).min() > -1e-2 * abs(objectives[0])
+    joint = by_hand(em, mixture)
+    shares = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+    cost = (mixture.weights**2).sum(axis=(1, 2)) + 0.1 * (mixture.coupling**2).sum(axis=(1, 2))
+    gate = 0.0 if gate_C is None else (mixture.gate.weights**2).sum()
+    expected = np.log(joint.sum(axis=1)).sum() - shares @ cost - gate
+    assert objectives[-1] == pytest.approx(expected, rel=1e-9)
+
+
 def test_rough_refits_do_not_fall_either():
     em = replace(em_of(), tol=1e-3)
     _, objectives = em.run(started(em), 25, tol=-1.0)
@@ -99,14 +129,19 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     np.testing.assert_allclose(refitted.gate.weights, cold.gate.weights, atol=1e-6)
 
 
-def test_weight_is_repetition():
+@pytest.mark.parametrize("equal", [False, True])
+def test_weight_is_repetition(equal):
     weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
     rows = np.repeat(np.arange(len(X)), weight.astype(int))
     shares = np.random.default_rng(1).dirichlet(np.ones(2), size=len(X))
     uses = np.stack([uses_of(p) for p in TREES[:2]])
-    weighted = em_of(weight=weight)
-    repeated = EM(
-        X[rows], LABELS[rows], np.ones(len(rows)), PENALTIES, GateProblem.of(X[rows], 0.5, 1), 1
+    weighted = em_of(weight=weight, equal=equal)
+    repeated = replace(
+        weighted,
+        X=X[rows],
+        labels=LABELS[rows],
+        weight=np.ones(len(rows)),
+        gate=GateProblem.of(X[rows], 0.5, 1),
     )
     one, _ = weighted.run(weighted.start(uses, shares), 5)
     two, _ = repeated.run(repeated.start(uses, shares[rows]), 5)
@@ -240,6 +275,17 @@ def test_auto_keeps_the_size_that_explains_held_out_rows_best():
     np.testing.assert_array_equal(model.predict_proba(X), fixed.predict_proba(X))
 
 
+@pytest.mark.parametrize("gate", ["linear", "constant"])
+def test_a_single_split_keeps_its_components(gate):
+    options = {"C": 0.5, "label_penalty": 0.1, "max_components": 4, "gate": gate}
+    model = TreeMixture(n_splits=1, patience=1, **options).fit(X, Y)
+    validation = [step.validation for step in model.history_]
+    # It ended with the first size that was worse, and kept the one before.
+    assert np.argmax(validation) == len(validation) - 2 or len(validation) == 4
+    assert model.n_components_ == model.history_[int(np.argmax(validation))].n_components
+    assert all(len(step.objectives) == 1 for step in model.history_)
+
+
 def test_more_components_than_label_vectors():
     labels = np.repeat([[0, 1], [1, 0]], 45, axis=0)
     model = TreeMixture(n_components=9, C=0.5, label_penalty=0.1).fit(X, labels)
@@ -281,6 +327,11 @@ def test_random_orders_differ_by_chain_and_a_given_one_holds_for_all():
         ({"n_components": True}, "n_components"),
         ({"max_components": 0}, "max_components must be a positive whole number"),
         ({"gate": "square"}, "gate must be 'linear' or 'constant'; got 'square'"),
+        ({"weighting": "none"}, "weighting must be 'share' or 'equal'; got 'none'"),
+        ({"prior_weight": -0.1}, "prior_weight must be a number, 0 or more; got -0.1"),
+        ({"prior_weight": True}, "prior_weight must be a number"),
+        ({"n_splits": 0}, "n_splits must be a positive whole number"),
+        ({"patience": 0}, "patience must be a positive whole number"),
     ],
 )
 @pytest.mark.parametrize("kind", [TreeMixture, ChainMixture])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from labelweave._presets import Presets, published
 from labelweave.baselines._field_fit import Mask, fit_field, strongest_pairs
 from labelweave.decision import Decision
 from labelweave.inference import Inference
@@ -32,7 +33,8 @@ class PairwiseCRF(MultiLabelClassifier):
     Π_j P(y_j | x, other labels) is a set of logistic regressions that share couplings: V_ij is one
     number in the regression of i and in that of j. The logistic engine fits them unshared and
     chooses the penalties; from there Newton's method goes to the optimum of the shared problem or,
-    for few labels, of the likelihood itself. Both are convex.
+    for few labels, of the likelihood itself. Both are convex. ``PairwiseCRF.preset("published")``
+    couples all pairs by pseudo-likelihood, whatever the number of labels.
 
     Parameters
     ----------
@@ -82,6 +84,8 @@ class PairwiseCRF(MultiLabelClassifier):
     >>> model.predict_joint(data.X[400:402])
     FieldJoint(n_rows=2, n_labels=6)
     """
+
+    presets: ClassVar[Presets] = published(likelihood="pseudo", max_edges=None)
 
     def __init__(
         self,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from labelweave._presets import Presets, published
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_cross_fitted, fit_on_estimates
@@ -31,8 +32,9 @@ class StackedRelevance(MultiLabelClassifier):
     outputs : {"probability", "label"}, default="probability"
         What the second layer sees of the first: probabilities, or labels of 0/1.
     n_folds : int, default=5
-        Into how many parts the rows are dealt for the answers to unseen rows; 1 takes the answers
-        to rows that the first layer has learned from, as the method was first published.
+        Into how many parts the rows are dealt for the answers to unseen rows; 1, as in
+        ``StackedRelevance.preset("published")``, takes the answers to rows that the first layer has
+        learned from.
     C : float or "cv", default="cv"
         Inverse penalty of the features, common to all labels and both layers; "cv" chooses it by
         the cross-validated log-likelihood of the first.
@@ -65,6 +67,8 @@ class StackedRelevance(MultiLabelClassifier):
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
     """
+
+    presets: ClassVar[Presets] = published(n_folds=1)
 
     def __init__(
         self,

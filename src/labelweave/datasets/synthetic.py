@@ -114,6 +114,7 @@ def make_chain(
     density : float
         Share of the pairs of labels that are coupled at all.
     random_state : int or None
+        None counts as 0.
 
     Examples
     --------
@@ -150,6 +151,7 @@ def make_tree(
     signal, coupling : float
         As in `make_chain`.
     random_state : int or None
+        None counts as 0.
 
     Examples
     --------
@@ -183,6 +185,7 @@ def make_mixture(
     signal, coupling : float
         As in `make_chain`.
     random_state : int or None
+        None counts as 0.
 
     Examples
     --------
@@ -207,7 +210,7 @@ def _generator(
     for name, size in sizes.items():
         if size < 1:
             raise ValueError(f"{name} must be at least 1; got {size}")
-    return np.random.default_rng(random_state)
+    return np.random.default_rng(0 if random_state is None else random_state)
 
 
 def _linear_tree(

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._presets import HasPresets, Presets, published
 from labelweave.decision.labelling import (
     Draw,
     Floats,
@@ -21,12 +22,13 @@ from labelweave.decision.labelling import (
 
 
 @dataclass(frozen=True, eq=False)
-class CardinalityMatching(Labelling):
+class CardinalityMatching(Labelling, HasPresets):
     """Give each label to the share of test rows that had it in training (CMN).
 
     The rows with the highest scores get the label, as many as come closest to its training
     frequency; rows with equal scores get it together or not at all. Scores need not be calibrated:
-    only their order counts. Known as class mass normalisation.
+    only their order counts. Known as class mass normalisation; as published, with
+    ``CardinalityMatching.preset("published")``, it matches the frequency of rare labels too.
 
     Parameters
     ----------
@@ -52,6 +54,8 @@ class CardinalityMatching(Labelling):
     >>> CardinalityMatching(rates=[0.01]).thresholds([[0.7]])
     array([0.5])
     """
+
+    presets: ClassVar[Presets] = published(least_rows=0.5)
 
     rates: Sequence[float] | Floats | None = None
     fallback: float | None = 0.5

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from labelweave._presets import HasPresets, Presets
 from labelweave.evaluation.classifiers import check_classifier, similar_classifiers
 from labelweave.evaluation.expressions import Call, parse_call, split_calls
 
@@ -156,16 +157,32 @@ def _build(call: Call) -> Any:
     if call.head in METHODS:
         standard = parse_call(METHODS[call.head].call)
         constructor = _find_class(standard.head)
+        if "preset" in options:
+            standard = _preset_parts(standard, options["preset"])
         options = standard.options | _routed(options, constructor, standard)
     else:
         constructor = _find_class(call.head)
     _check_options(call.head, constructor, options)
-    return constructor(
-        **{
-            name: _build(value) if isinstance(value, Call) else value
-            for name, value in options.items()
-        }
-    )
+    parameters = {
+        name: _build(value) if isinstance(value, Call) else value for name, value in options.items()
+    }
+    preset = parameters.pop("preset", None)
+    if preset is None:
+        return constructor(**parameters)
+    return constructor.preset(preset, **parameters)  # type: ignore[attr-defined]
+
+
+def _preset_parts(standard: Call, preset: Any) -> Call:
+    """Let a preset of a method hold for the strategies its short name stands for, too."""
+    options = dict(standard.options)
+    for name, part in options.items():
+        if isinstance(part, Call) and preset in list(_presets(_find_class(part.head))):
+            options[name] = replace(part, options=part.options | {"preset": preset})
+    return replace(standard, options=options)
+
+
+def _presets(constructor: type) -> Presets:
+    return constructor.presets if issubclass(constructor, HasPresets) else {}
 
 
 def _routed(options: dict[str, Any], constructor: type, standard: Call) -> dict[str, Any]:
@@ -182,7 +199,8 @@ def _routed(options: dict[str, Any], constructor: type, standard: Call) -> dict[
 
 
 def _parameters(constructor: type) -> list[str]:
-    return [name for name in inspect.signature(constructor).parameters if name != "kwargs"]
+    own = [name for name in inspect.signature(constructor).parameters if name != "kwargs"]
+    return [*own, "preset"] if _presets(constructor) else own
 
 
 def _check_options(head: str, constructor: type, options: dict[str, Any]) -> None:

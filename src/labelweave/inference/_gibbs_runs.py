@@ -2,7 +2,8 @@
 
 Both resample the labels along the chain: label j of a row becomes positive iff its log-odds given
 all other labels exceed logit(u), where u is the number of (seed, row id, sweep, label). So they
-visit the same states; they differ in how they find the log-odds.
+visit the same states; they differ in how they find the log-odds. A random scan draws the labels of
+every sweep, and step s takes the number of (seed, row id, sweep, s).
 """
 
 from __future__ import annotations
@@ -48,12 +49,19 @@ class Run:
 
 
 def run(
-    joint: JointDistribution, start: Labels, seed: int, first_draw: int, sweeps: int, kept: int
+    joint: JointDistribution,
+    start: Labels,
+    seed: int,
+    first_draw: int,
+    sweeps: int,
+    kept: int,
+    *,
+    random_scan: bool = False,
 ) -> Run:
     """Run the sampler in the fastest way the distribution allows."""
-    if isinstance(joint, ChainJoint):
+    if isinstance(joint, ChainJoint) and not random_scan:
         return run_linear(joint, start, seed, first_draw, sweeps, kept)
-    return run_general(joint, start, seed, first_draw, sweeps, kept)
+    return run_general(joint, start, seed, first_draw, sweeps, kept, random_scan=random_scan)
 
 
 def run_linear(
@@ -82,7 +90,14 @@ def run_linear(
 
 
 def run_general(
-    joint: JointDistribution, start: Labels, seed: int, first_draw: int, sweeps: int, kept: int
+    joint: JointDistribution,
+    start: Labels,
+    seed: int,
+    first_draw: int,
+    sweeps: int,
+    kept: int,
+    *,
+    random_scan: bool = False,
 ) -> Run:
     """Algorithm 1: every log-odds is found anew from the conditionals, or from whole vectors."""
     order, log_odds = _conditional_log_odds(joint)
@@ -94,9 +109,10 @@ def run_general(
     for sweep in range(sweeps):
         native.fill_uniform(seed, joint.row_ids, first_draw + sweep, uniforms, joint.n_threads)
         logit = np.log(uniforms) - np.log1p(-uniforms)
-        for position, label in enumerate(order):
-            z = log_odds(position, y)
-            flips = ((logit[:, label] < z) != (y[:, label] == 1)) & (joint.known[:, label] < 0)
+        random = np.random.default_rng([seed, first_draw + sweep]) if random_scan else None
+        for position, number in _scan(order, random):
+            label, z = order[position], log_odds(position, y)
+            flips = ((logit[:, number] < z) != (y[:, label] == 1)) & (joint.known[:, label] < 0)
             gain += np.where(flips, np.where(y[:, label] == 1, -z, z), 0.0)
             y[flips, label] ^= 1
             better = gain > highest + TIE
@@ -105,6 +121,14 @@ def run_general(
         if sweep >= sweeps - kept:
             samples[:, sweep - (sweeps - kept)] = y
     return Run(y, best, best_gain, samples)
+
+
+def _scan(order: Indices, random: np.random.Generator | None) -> list[tuple[int, int]]:
+    """Return the places in the chain a sweep goes to, each with the uniform number it takes."""
+    if random is None:
+        return [(position, int(label)) for position, label in enumerate(order)]
+    drawn = random.integers(len(order), size=len(order))
+    return [(int(position), step) for step, position in enumerate(drawn)]
 
 
 def _conditional_log_odds(

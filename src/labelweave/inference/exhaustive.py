@@ -1,4 +1,4 @@
-"""Exact inference by looking at all label vectors."""
+"""Exact inference whatever it takes: by a search without a budget, or by enumeration."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from labelweave.joint import JointDistribution
 class Exhaustive:
     """The mode, proven by looking at every label vector that could be it.
 
-    Chains with linear conditionals skip the branches that an upper bound rules out.
+    For chains with linear conditionals it is `BestFirst` without a budget: branches that an upper
+    bound rules out are skipped, and few vectors are left to look at. ``prune=False`` enumerates all
+    2^L vectors, as exact inference for classifier chains was published; other forms are enumerated
+    in any case.
 
     Parameters
     ----------
-    max_labels : int, default 20
+    max_labels : int, default=20
         Most unknown labels a row may have; every label more doubles the work of the worst case.
+        Enumeration holds a row's 2^L probabilities in memory, 32 MB for 22 labels.
+    prune : bool, default=True
+        Whether chains skip what an upper bound rules out.
 
     Examples
     --------
@@ -30,6 +36,7 @@ class Exhaustive:
     """
 
     max_labels: int = 20
+    prune: bool = True
 
     def check_labels(self, n_labels: int) -> None:
         """Refuse distributions of more labels than ``max_labels`` before one is made.
@@ -49,4 +56,6 @@ class Exhaustive:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the modes; ValueError if a row has more unknown labels than ``max_labels``."""
-        return joint._exhaustive_mode(self.max_labels)
+        if self.prune:
+            return joint._exhaustive_mode(self.max_labels)
+        return joint._enumerated_mode(self.max_labels)

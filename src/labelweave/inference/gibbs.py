@@ -19,6 +19,7 @@ from labelweave.joint.estimate import QUANTITIES, Quantity
 
 STARTS = ("greedy", "random")
 KEEPS = ("best", "last")
+SCANS = ("systematic", "random")
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,12 @@ class Gibbs:
     keep : {"best", "last"}, default="best"
         The answer: the most probable vector visited, or the state of the last sweep, which is a
         draw and not a mode.
+    scan : {"systematic", "random"}, default="systematic"
+        Which labels a sweep resamples: each once, along the chain, or as many drawn at random, the
+        same for all rows. Random scans do not run in compiled code.
     random_state : int, Generator, RandomState or None, default=0
         Random numbers belong to (seed, row id, sweep, label): results depend neither on threads
-        nor on how rows are batched.
+        nor on how rows are batched. None counts as 0.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class Gibbs:
     restarts: int = 1
     start: Literal["greedy", "random"] = "greedy"
     keep: Literal["best", "last"] = "best"
+    scan: Literal["systematic", "random"] = "systematic"
     random_state: RandomState = 0
 
     def __post_init__(self) -> None:
@@ -72,7 +77,9 @@ class Gibbs:
         checks.check_count(self.restarts, "restarts", 1)
         if self._length * self.restarts >= 2**32:
             raise ValueError("sweeps, burn_in and restarts must make less than 2^32 sweeps in all")
-        for name, value, known in (("start", self.start, STARTS), ("keep", self.keep, KEEPS)):
+        choices = {"start": STARTS, "keep": KEEPS, "scan": SCANS}
+        for name, known in choices.items():
+            value = getattr(self, name)
             if value not in known:
                 raise ValueError(f"{name} must be one of {known}; got {value!r}")
 
@@ -179,7 +186,9 @@ class Gibbs:
         for restart in range(self.restarts):
             begin = self._begin(joint, greedy, seed, restart)
             first_draw = restart * self._length
-            yield begin, run(joint, begin, seed, first_draw, self._length, kept)
+            drawn = self.scan == "random"
+            walk = run(joint, begin, seed, first_draw, self._length, kept, random_scan=drawn)
+            yield begin, walk
 
     def _begin(self, joint: JointDistribution, greedy: Mode, seed: int, restart: int) -> Labels:
         if self.start == "greedy":

@@ -19,7 +19,7 @@ from scipy.special import expit, logsumexp
 
 from labelweave.joint import _checks as checks
 from labelweave.joint._checks import Floats, Indices, Labels
-from labelweave.joint._steps import beam_search
+from labelweave.joint._steps import beam_search, grid_log_odds
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.enumeration import (
     MAX_ENUMERATED,
@@ -29,6 +29,7 @@ from labelweave.joint.enumeration import (
     row_blocks,
 )
 from labelweave.joint.estimate import Estimate, log_mean, normalised_weights, resample
+from labelweave.joint.independent import IndependentJoint
 from labelweave.joint.mode import (
     Mode,
     Ranked,
@@ -173,6 +174,22 @@ class ChainForm(JointDistribution):
         value = np.where(np.isfinite(log_prob.value), log_prob.value, 0.0) + self._normaliser.value
         posterior._normaliser = Estimate(value, log_prob.standard_error, log_prob.exact)
         return posterior
+
+    def greedy_path(self) -> IndependentJoint:
+        """Return independent labels, each given the greedy values of the labels before it."""
+        chosen = self._greedy_mode().labels[:, None, :]
+        scores = np.empty((self.n_rows, self.n_labels))
+        for position, label in enumerate(self.order):
+            z = grid_log_odds(self._log_odds, int(label), chosen, self.order[:position])
+            scores[:, label] = z[:, 0]
+        # A label that is known is certain, whatever its conditional says.
+        scores = np.where(self._known >= 0, np.where(self._known == 1, np.inf, -np.inf), scores)
+        return IndependentJoint(
+            scores,
+            label_names=self.label_names,
+            row_ids=self.row_ids,
+            n_threads=self.n_threads,
+        )
 
     # ------------------------------------------------------------------ draws
 

@@ -207,7 +207,11 @@ class JointDistribution(ABC):
     # ------------------------------------------------------------------ draws
 
     def sample(self, k: int, random_state: RandomState = None) -> Labels:
-        """``k`` independent label vectors for each row, (n, k, L) int8."""
+        """``k`` independent label vectors for each row, (n, k, L) int8.
+
+        The same `random_state` gives the same draws, and None counts as 0; a Generator or
+        RandomState gives others at every call.
+        """
         k = checks.check_count(k, "k", 0)
         seed = checks.resolve_seed(random_state)
         blocks = row_blocks(self.n_rows, k * self.n_labels)
@@ -284,6 +288,10 @@ class JointDistribution(ABC):
         return self._exhaustive_mode(MAX_SEARCHED)
 
     def _exhaustive_mode(self, max_labels: int) -> Mode:
+        """Return the mode of at most ``max_labels`` unknown labels, by whatever proves it."""
+        return self._enumerated_mode(max_labels)
+
+    def _enumerated_mode(self, max_labels: int) -> Mode:
         """Return the mode by looking at all vectors of at most ``max_labels`` unknown labels."""
         self._require_few_labels(max_labels)
         labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
@@ -313,6 +321,16 @@ class JointDistribution(ABC):
             chosen[open_rows, label] = (score[1] > score[0])[open_rows]
         exact = np.ones(self.n_rows, dtype=np.bool_)
         return certified(chosen, self._log_prob(chosen), np.zeros(self.n_rows), exact)
+
+    def greedy_path(self) -> JointDistribution:
+        """Return what a plain classifier chain takes P(y) to be.
+
+        It never looks beyond the values it has chosen: each label has its probability given the
+        greedy values of the labels before it, and the product of these is not P(y). Papers report
+        the CLL-loss of classifier chains by it. A mixture mixes the paths of its components; a form
+        without a path, such as a tree, is its own.
+        """
+        return self
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row (at most 2^L), decreasing.

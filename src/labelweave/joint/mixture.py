@@ -212,6 +212,12 @@ class MixtureJoint(JointDistribution):
             exact,
         )
 
+    def greedy_path(self) -> MixtureJoint:
+        """Return the mixture of the components' greedy paths."""
+        mixture = self[:]
+        mixture.components = tuple(component.greedy_path() for component in self.components)
+        return mixture
+
     def _tree_parts(self) -> list[tuple[Floats, TreeJoint]] | None:
         parts: list[tuple[Floats, TreeJoint]] = []
         for log_weight, component in zip(self._log_weights().T, self.components, strict=True):

@@ -1,7 +1,9 @@
 """Classifiers whose log-odds are a sum over features, as linear conditionals.
 
-Logistic regression (maximum entropy) and naive Bayes for sets and counts all give log-odds
-``w·x + b``. A chain of them is a linear chain, and takes the compiled path.
+Logistic regression (maximum entropy) and naive Bayes for sets and counts give log-odds ``w·x + b``;
+Gaussian naive Bayes adds a square of each feature, and is linear in the features and their squares.
+A label of 0/1 is its own square, so labels enter all of them linearly: a chain of such classifiers
+is a linear chain, and takes the compiled path.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import BernoulliNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 
 from labelweave.logistic import LinearConditionals
 from labelweave.models.base_classifier import ConstantConditional
@@ -19,8 +21,11 @@ from labelweave.models.base_classifier import ConstantConditional
 Floats = NDArray[np.float64]
 
 
-def additive_log_odds(estimator: Any) -> tuple[Floats, float] | None:
+def additive_log_odds(estimator: Any, centre: Floats | None = None) -> tuple[Floats, float] | None:
     """Weights and intercept of a fitted binary classifier's log-odds; None if they are not linear.
+
+    The weights are those of the features as `as_seen_by` gives them, and of the labels after them.
+    `centre` is what it subtracts from features before they are squared.
 
     Examples
     --------
@@ -46,7 +51,33 @@ def additive_log_odds(estimator: Any) -> tuple[Floats, float] | None:
         absent = np.log(-np.expm1(present))
         weights = (present - absent)[1] - (present - absent)[0]
         return weights, _prior_log_odds(estimator) + float((absent[1] - absent[0]).sum())
+    if kind is GaussianNB and centre is not None:
+        return _gaussian_log_odds(estimator, centre)
     return None
+
+
+def _gaussian_log_odds(estimator: GaussianNB, centre: Floats) -> tuple[Floats, float]:
+    """Return f(x) = log N(x; μ₁, v₁) - log N(x; μ₀, v₀), summed over columns, as a polynomial.
+
+    Of features around their centre, of labels by their two values.
+    """
+    origin = np.zeros(estimator.theta_.shape[1])
+    origin[: len(centre)] = centre
+    means, variances = estimator.theta_ - origin, estimator.var_
+    square = 0.5 * (1 / variances[0] - 1 / variances[1])
+    slope = means[1] / variances[1] - means[0] / variances[0]
+    heights = -0.5 * (means**2 / variances + np.log(variances))
+    intercept = np.log(estimator.class_prior_[1] / estimator.class_prior_[0])
+    intercept += (heights[1] - heights[0]).sum()
+    of_labels = (square + slope)[len(centre) :]
+    weights = np.concatenate([slope[: len(centre)], square[: len(centre)], of_labels])
+    return weights, float(intercept)
+
+
+def _centre(estimators: list[Any], n_features: int) -> Floats | None:
+    """Return the mean of the classes' means: near the data, squares lose no digits."""
+    means = [e.theta_[:, :n_features] for e in estimators if type(e) is GaussianNB]
+    return np.concatenate(means).mean(axis=0) if means else None
 
 
 def _prior_log_odds(estimator: Any) -> float:
@@ -58,21 +89,32 @@ def additive_conditionals(
 ) -> LinearConditionals | None:
     """Conditionals of a chain of fitted classifiers; None unless all have additive log-odds."""
     n_labels = len(estimators)
-    weights, intercept = np.zeros((n_labels, n_features)), np.zeros(n_labels)
+    centre = _centre(estimators, n_features)
+    n_seen = n_features if centre is None else 2 * n_features
+    weights, intercept = np.zeros((n_labels, n_seen)), np.zeros(n_labels)
     coupling = np.zeros((n_labels, n_labels))
     for label, estimator in enumerate(estimators):
-        terms = additive_log_odds(estimator)
-        if terms is None or not np.isfinite(terms[0]).all():
+        with np.errstate(divide="ignore", invalid="ignore"):  # no variance: not finite
+            terms = additive_log_odds(estimator, centre)
+        if terms is None or not np.isfinite([*terms[0], terms[1]]).all():
             return None
         if len(terms[0]):
-            weights[label] = terms[0][:n_features]
-            coupling[label, parents[label]] = terms[0][n_features:]
+            weights[label] = terms[0][:n_seen]
+            coupling[label, parents[label]] = terms[0][n_seen:]
         intercept[label] = terms[1]
     return LinearConditionals(weights, intercept, coupling, C=np.nan, label_penalty=np.nan)
 
 
 def as_seen_by(estimators: list[Any], X: Any) -> Any:
-    """X as classifiers see it: naive Bayes for sets looks only at which features are positive."""
+    """X as classifiers see it.
+
+    Naive Bayes for sets looks only at which features are positive, Gaussian naive Bayes at the
+    features and their squares.
+    """
+    centre = _centre(estimators, X.shape[1])
+    if centre is not None:
+        around = X - centre
+        return np.hstack([around, around**2])
     if not any(type(e) is BernoulliNB and e.binarize is not None for e in estimators):
         return X
     if isinstance(X, np.ndarray):

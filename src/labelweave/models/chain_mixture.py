@@ -17,7 +17,13 @@ from labelweave.logistic import (
     structure_losses,
     structure_penalties,
 )
-from labelweave.models.mixture import MAX_COMPONENTS, StructuredMixture
+from labelweave.models.mixture import (
+    MAX_COMPONENTS,
+    N_SPLITS,
+    PATIENCE,
+    PRIOR_WEIGHT,
+    StructuredMixture,
+)
 from labelweave.models.order import candidate_orders, earlier_labels, resolve_order
 
 Floats = NDArray[np.float64]
@@ -111,6 +117,17 @@ class ChainMixture(StructuredMixture):
         Chains that "auto" goes up to.
     gate : {"linear", "constant"}, default="linear"
         Whether the mixing weights depend on x, by a linear model, or not.
+    weighting : {"share", "equal"}, default="share"
+        How much rows count when a chain is refitted: by its share of them, γ, so that a chain with
+        few rows is held by its penalty the more; or "equal", γ divided by the sum of all γ of the
+        chain, so that every chain is penalised alike.
+    prior_weight : float, default=0.01
+        How much every row counts in every chain beside its share: chains with few rows lean on all.
+    n_splits : int, default=3
+        "auto" judges sizes by at most so many fifths of the rows, each held out once. 1 keeps the
+        chains learned without the held-out fifth and relearns only their parameters from all rows.
+    patience : int, default=2
+        "auto" ends with so many sizes in a row that are worse than the best.
     C : float or "cv", default="cv"
         Inverse penalty of the features, in the chains and in the gate; "cv" chooses it by
         cross-validated log-likelihood of a single chain.
@@ -155,6 +172,10 @@ class ChainMixture(StructuredMixture):
         n_components: int | str = "auto",
         max_components: int = MAX_COMPONENTS,
         gate: str = "linear",
+        weighting: str = "share",
+        prior_weight: float = PRIOR_WEIGHT,
+        n_splits: int = N_SPLITS,
+        patience: int = PATIENCE,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
         order: str | ArrayLike | None = None,
@@ -167,6 +188,10 @@ class ChainMixture(StructuredMixture):
         self.n_components = n_components
         self.max_components = max_components
         self.gate = gate
+        self.weighting = weighting
+        self.prior_weight = prior_weight
+        self.n_splits = n_splits
+        self.patience = patience
         self.C = C
         self.label_penalty = label_penalty
         self.order = order

@@ -31,8 +31,9 @@ class ClassifierChain(MultiLabelClassifier):
     base : scikit-learn classifier, optional
         Fitted once per label on the features and the earlier labels; it needs ``predict_proba``.
         By default a logistic regression, fitted for all labels at once by the library's own engine.
-        ``LogisticRegression``, ``BernoulliNB`` and ``MultinomialNB`` have additive log-odds and are
-        as fast to predict with; other classifiers are asked again for every vector looked at.
+        ``LogisticRegression`` and naive Bayes (``BernoulliNB``, ``MultinomialNB``, ``GaussianNB``)
+        have additive log-odds and are as fast to predict with; other classifiers are asked again
+        for every vector looked at.
     C : float or "cv", default="cv"
         Inverse penalty of the features in the logistic regressions, common to all labels; "cv"
         chooses it by cross-validated log-likelihood. Unused with `base`.

@@ -4,13 +4,21 @@ A component is a set of linear conditionals, one per label, each given the featu
 its structure names: a tree, a chain or nothing at all. All components' conditionals are refitted in
 one call of the logistic engine, from where they were.
 
-Every row also counts a little in every component, whoever explains it. It is a prior made of the
-data: a component with few rows leans on all of them, so that a label it has hardly seen does not
-become impossible, and large mixtures do not overfit.
+How much a row counts in the refit of component k:
+
+- by "share", its responsibility γ_k. A component with few rows is then shrunk the more by its
+  penalty, and the largest takes over what it cannot hold.
+- "equal" is the published γ_k / Γ_k, with Γ_k = Σ_n γ_k(n), scaled so that every component sees as
+  much weight as there is: all are penalised alike, whatever their share.
+
+Every row may also count a little, ε, in every component, whoever explains it. It is a prior made of
+the data: a component with few rows leans on all of them, so that a label it has hardly seen does
+not become impossible, and large mixtures do not overfit.
 
 The penalised log-likelihood ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] -
-penalties`` never falls: prior and penalties are the same in every iteration, and a refit starts
-where the last one ended.
+Σ_k c_k penalty_k`` has c_k = 1 by "share" and c_k = Γ_k / Σ_n w_n if "equal". By "share" it never
+falls: prior and penalties are the same in every iteration, and a refit starts where the last one
+ended. If "equal", the penalties move with the shares and it may fall a little.
 """
 
 from __future__ import annotations
@@ -34,8 +42,6 @@ Uses = NDArray[np.bool_]
 EXACT = 1e-14
 #: Enough to compare mixtures.
 ROUGH = 1e-7
-#: How much every row counts in every component beside its share, ε.
-PRIOR_WEIGHT = 0.01
 # A component that explains less than this share of a row, or a label that has less than this of one
 # class left in a component, keeps its parameters: nothing more can be learned about it.
 _LEAST_WEIGHT = 1e-8
@@ -90,9 +96,13 @@ class EM:
     labels : (n, L) int8 array
     weight : (n,) array
     penalties : PenaltyChoice
-        Of every component, whatever its share of the rows.
+        Of every component.
     gate : GateProblem
     n_threads : int
+    equal : bool
+        Whether every component sees as much weight as there is, or its share.
+    prior_weight : float
+        How much every row counts in every component beside that, ε.
     tol : float
         Tolerance of the refits.
     """
@@ -103,6 +113,8 @@ class EM:
     penalties: PenaltyChoice
     gate: GateProblem
     n_threads: int
+    equal: bool
+    prior_weight: float
     tol: float = EXACT
 
     def log_probs(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
@@ -122,16 +134,19 @@ class EM:
             features, self.n_threads
         )
 
-    def penalty(self, mixture: Mixture) -> float:
+    def penalty(self, mixture: Mixture, responsibilities: Floats) -> float:
         """Return what the parameters cost the penalised log-likelihood."""
-        coupling = self.penalties.label_penalty * (mixture.coupling**2).sum()
-        features = (mixture.weights**2).sum()
-        return float(features + coupling) / (2.0 * self.penalties.C) + mixture.gate.penalty
+        coupling = self.penalties.label_penalty * (mixture.coupling**2).sum(axis=(1, 2))
+        features = (mixture.weights**2).sum(axis=(1, 2))
+        cost = (features + coupling) / (2.0 * self.penalties.C)
+        if self.equal:
+            cost *= self.weight @ responsibilities / self.weight.sum()
+        return float(cost.sum()) + mixture.gate.penalty
 
     def run(
         self, mixture: Mixture, n_iterations: int, tol: float = 1e-5
     ) -> tuple[Mixture, list[float]]:
-        """Iterate until the objective gains less than `tol` per unit of weight.
+        """Iterate until the objective changes by less than `tol` per unit of weight.
 
         Returns the mixture and the penalised log-likelihood before each iteration and at the end.
         """
@@ -141,12 +156,14 @@ class EM:
             log_probs = self.log_probs(mixture)
             log_joint = log_probs + mixture.gate.log_weights(self.X, self.n_threads)
             evidence = logsumexp(log_joint, axis=1)
-            prior = _prior_weight(mixture.n_components) * log_probs.sum(axis=1)
-            objectives.append(float(self.weight @ (evidence + prior)) - self.penalty(mixture))
-            gained = np.inf if iteration == 0 else objectives[-1] - objectives[-2]
-            if iteration == n_iterations or gained < tol * total:
+            responsibilities = np.exp(log_joint - evidence[:, None])
+            prior = self._prior(mixture.n_components) * log_probs.sum(axis=1)
+            objective = float(self.weight @ (evidence + prior))
+            objectives.append(objective - self.penalty(mixture, responsibilities))
+            change = np.inf if iteration == 0 else abs(objectives[-1] - objectives[-2])
+            if iteration == n_iterations or change < tol * total:
                 break
-            mixture = self.refit(mixture, np.exp(log_joint - evidence[:, None]))
+            mixture = self.refit(mixture, responsibilities)
         return mixture, objectives
 
     def start(self, uses: Uses, responsibilities: Floats) -> Mixture:
@@ -167,10 +184,12 @@ class EM:
         shares = responsibilities * self.weight[:, None]
         if gate:
             mixture = replace(mixture, gate=self.gate.fit(shares, mixture.gate, self.tol))
-        shares += _prior_weight(mixture.n_components) * self.weight[:, None]
+        shares += self._prior(mixture.n_components) * self.weight[:, None]
         component, label = np.nonzero(self._learnable(shares))
         if len(component) == 0:
             return mixture
+        if self.equal:
+            shares *= self.weight.sum() / np.maximum(shares.sum(axis=0), _LEAST_WEIGHT)
         chosen = (component, label)
         shape = (len(component), 1)
         has_extras = bool(mixture.uses[chosen].any())
@@ -208,7 +227,6 @@ class EM:
         """Weight of the negative and of the positive rows of every label."""
         return self.weight @ (1 - self.labels), self.weight @ self.labels
 
-
-def _prior_weight(n_components: int) -> float:
-    """Return ε; a single component has all rows already."""
-    return PRIOR_WEIGHT if n_components > 1 else 0.0
+    def _prior(self, n_components: int) -> float:
+        """Return ε; a single component has all rows already."""
+        return self.prior_weight if n_components > 1 else 0.0

@@ -8,7 +8,9 @@ Two ways, by the kind of mixing weights:
   the rows weighed by 1 - P(y|x, mixture so far).
 
 The number of components is the one with which rows that were held out are explained best; growth
-ends soon after.
+ends soon after. Where a single split has judged, its components are kept, as published, and their
+parameters relearned from all rows; several splits have components of their own each, so those of
+the chosen size are learned anew.
 """
 
 from __future__ import annotations
@@ -33,13 +35,10 @@ Floats = NDArray[np.float64]
 N_ITERATIONS = 15
 #: Sizes that are tried: in large mixtures one component more or less makes no difference.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-# Rows are dealt into so many parts, of which one at a time is held out to judge sizes; parts are
-# held out until this weight of rows has been, but not more than so many.
+# Rows are dealt into so many parts, of which one at a time is held out to judge sizes; with several
+# splits, parts are held out until this weight of rows has been.
 _N_PARTS = 5
 _ENOUGH_HELD_OUT = 300
-_MAX_SPLITS = 3
-# Few rows judge badly: growth ends with so many sizes in a row that are worse than the best.
-_PATIENCE = 2
 # Keeps the parts that judge sizes apart from the folds that weigh edges and choose penalties.
 _SPLIT_SEED = 1_000_003
 
@@ -115,6 +114,31 @@ class Grown(Generic[Kind]):
 
 
 @dataclass(frozen=True)
+class GrowthPlan:
+    """How mixtures are grown.
+
+    Attributes
+    ----------
+    linear_gate : bool
+        Whether the mixing weights depend on x.
+    equal : bool
+        Whether every component sees as much weight as there is, or its share; see `EM`.
+    prior_weight : float
+        How much every row counts in every component beside that.
+    n_splits : int
+        How many parts of the rows are held out to judge sizes, at most.
+    patience : int
+        Growth ends with so many sizes in a row that are worse than the best.
+    """
+
+    linear_gate: bool
+    equal: bool
+    prior_weight: float
+    n_splits: int
+    patience: int
+
+
+@dataclass(frozen=True)
 class Growth(Generic[Kind]):
     """Grows mixtures on the rows of a learner.
 
@@ -123,13 +147,12 @@ class Growth(Generic[Kind]):
     learner : Learner
     penalties : PenaltyChoice
         Of the components; the gate's weights are penalised as their features' are.
-    linear_gate : bool
-        Whether the mixing weights depend on x.
+    plan : GrowthPlan
     """
 
     learner: Learner
     penalties: PenaltyChoice
-    linear_gate: bool
+    plan: GrowthPlan
 
     @property
     def weight(self) -> Floats:
@@ -139,24 +162,37 @@ class Growth(Generic[Kind]):
 
     def em(self, tol: float = EXACT) -> EM:
         """Return EM on these rows, with refits to a tolerance."""
-        rows = self.learner
-        gate = GateProblem.of(
-            rows.X, self.penalties.C if self.linear_gate else None, rows.n_threads
+        rows, plan = self.learner, self.plan
+        gate_C = self.penalties.C if plan.linear_gate else None
+        return EM(
+            X=rows.X,
+            labels=rows.labels,
+            weight=self.weight,
+            penalties=self.penalties,
+            gate=GateProblem.of(rows.X, gate_C, rows.n_threads),
+            n_threads=rows.n_threads,
+            equal=plan.equal,
+            prior_weight=plan.prior_weight,
+            tol=tol,
         )
-        return EM(rows.X, rows.labels, self.weight, self.penalties, gate, rows.n_threads, tol)
 
     def grow(self, n_components: int) -> Grown[Kind]:
         """Return the mixture of so many components, or of as many as can be told apart."""
         em = self.em()
-        if self.linear_gate:
+        if self.plan.linear_gate:
             return self._partitioned(em, n_components)
         *_, grown = self._boosted(em, n_components)
         return grown
 
+    def relearn(self, grown: Grown[Kind]) -> Grown[Kind]:
+        """Return the mixture of the same components with parameters learned from these rows."""
+        return Grown(grown.components, *self.em().run(grown.mixture, 2 * N_ITERATIONS))
+
     def sizes(self, max_components: int) -> Iterator[tuple[EM, Grown[Kind]]]:
         """Yield mixtures of growing size, to be compared."""
-        em = self.em(ROUGH)
-        if not self.linear_gate:
+        # What may be kept has to be exact, what is compared need not be.
+        em = self.em(EXACT if self.plan.n_splits == 1 else ROUGH)
+        if not self.plan.linear_gate:
             for grown in self._boosted(em, max_components):
                 yield em, grown
             return
@@ -203,18 +239,22 @@ class Growth(Generic[Kind]):
             shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
 
 
-def choose_size(growth: Growth[Any], max_components: int) -> tuple[int, list[GrowthStep]]:
-    """Return the size that explains held-out rows best, and what the sizes achieved."""
+def grow_judged(growth: Growth[Kind], max_components: int) -> tuple[Grown[Kind], list[GrowthStep]]:
+    """Return the mixture of the size that explains held-out rows best, and what sizes achieved."""
     splits = list(_splits(growth))
     steps: list[GrowthStep] = []
+    best, kept = 0, None
     for grown in zip(*(inside.sizes(max_components) for inside, _ in splits), strict=False):
         steps.append(_judged(growth, splits, grown))
-        best = max(steps, key=lambda step: step.validation)
-        if len(steps) - 1 - steps.index(best) == _PATIENCE:
+        if kept is None or steps[-1].validation > steps[best].validation:
+            best, kept = len(steps) - 1, grown[0][1]
+        if len(steps) - 1 - best == growth.plan.patience:
             break
-    if not steps:  # rows that do not differ cannot judge
-        return 1, steps
-    return max(steps, key=lambda step: step.validation).n_components, steps
+    if kept is None:  # rows that do not differ cannot judge
+        return growth.grow(1), steps
+    if growth.plan.n_splits == 1:
+        return growth.relearn(kept), steps
+    return growth.grow(steps[best].n_components), steps
 
 
 def _splits(growth: Growth[Kind]) -> Iterator[tuple[Growth[Kind], NDArray[np.intp]]]:
@@ -224,7 +264,7 @@ def _splits(growth: Growth[Kind]) -> Iterator[tuple[Growth[Kind], NDArray[np.int
     if n_folds < 2:
         return
     wanted = int(np.ceil(_ENOUGH_HELD_OUT * n_folds / weight.sum()))
-    for split in range(min(max(1, wanted), _MAX_SPLITS, n_folds)):
+    for split in range(min(max(1, wanted), growth.plan.n_splits, n_folds)):
         inside = rows.restricted(np.flatnonzero(fold != split))
         yield replace(growth, learner=inside), np.flatnonzero(fold == split)
 

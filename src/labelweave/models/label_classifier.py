@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from labelweave._presets import HasPresets
 from labelweave.models.labels import LabelEncoding, read_labels
 
 
@@ -37,13 +38,14 @@ def _settings(value: Any) -> dict[str, Any]:
     return {part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.init}
 
 
-class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     """Base of all estimators, with or without probabilities.
 
     A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. X arrives in ``_fit``
     validated (float64 array or CSR), labels as an int8 array of 0/1. One that learns P(y|x) derives
     from `MultiLabelClassifier`; one that does not has no ``predict_joint`` and no
-    ``predict_proba``, and says so to whoever asks.
+    ``predict_proba``, and says so to whoever asks. Where a method was published with other settings
+    than the defaults, `presets` names them: ``TreeNetwork.preset("published")``.
 
     Attributes set by `fit`
     -----------------------
@@ -249,10 +251,10 @@ class LabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return int(effective_n_jobs(self.n_jobs))
 
     def _seed(self) -> int:
-        if self.random_state is None:  # reproducible unless asked otherwise
-            return 0
+        # Reproducible unless asked otherwise: None counts as 0.
+        state = 0 if self.random_state is None else self.random_state
         try:
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
+            return int(check_random_state(state).randint(2**31 - 1))
         except ValueError as error:
             raise ValueError(
                 "random_state must be None, a whole number from 0 to 2^32 - 1 or a RandomState; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,16 @@ from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.growth import Growth, GrowthStep, Learner, choose_size
+from labelweave.models.growth import Growth, GrowthPlan, GrowthStep, Learner, grow_judged
 
 #: Components that ``n_components="auto"`` goes up to.
 MAX_COMPONENTS = 12
+#: How much every row counts in every component, whoever explains it.
+PRIOR_WEIGHT = 0.01
+#: Parts of the rows that are held out to judge sizes, at most.
+N_SPLITS = 3
+#: Few rows judge badly: growth ends with so many sizes in a row that are worse than the best.
+PATIENCE = 2
 
 
 class StructuredMixture(MultiLabelClassifier):
@@ -34,6 +41,10 @@ class StructuredMixture(MultiLabelClassifier):
     n_components: int | str
     max_components: int
     gate: str
+    weighting: str
+    prior_weight: float
+    n_splits: int
+    patience: int
 
     @abstractmethod
     def _learner(
@@ -54,16 +65,15 @@ class StructuredMixture(MultiLabelClassifier):
     def _fit(
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
-        size = self._size()
-        if self.gate not in ("linear", "constant"):
-            raise ValueError(f"gate must be 'linear' or 'constant'; got {self.gate!r}")
+        size, plan = self._size(), self._plan()
         learner = self._learner(X, labels, sample_weight)
         penalties = self._penalties(learner)
-        growth: Growth[Any] = Growth(learner, penalties, self.gate == "linear")
+        growth: Growth[Any] = Growth(learner, penalties, plan)
         self.history_: list[GrowthStep] = []
         if size is None:
-            size, self.history_ = choose_size(growth, self.max_components)
-        grown = growth.grow(size)
+            grown, self.history_ = grow_judged(growth, self.max_components)
+        else:
+            grown = growth.grow(size)
         self.C_, self.label_penalty_ = penalties.C, penalties.label_penalty
         self.components_ = grown.components
         self.conditionals_ = grown.mixture.conditionals(penalties)
@@ -75,12 +85,36 @@ class StructuredMixture(MultiLabelClassifier):
             f"{self.n_components_} components"
         )
 
+    def _plan(self) -> GrowthPlan:
+        prior = self.prior_weight
+        is_number = isinstance(prior, Real) and not isinstance(prior, bool)
+        if not is_number or not 0 <= prior < np.inf:
+            raise ValueError(f"prior_weight must be a number, 0 or more; got {prior!r}")
+        return GrowthPlan(
+            linear_gate=self._choice("gate", ("linear", "constant")) == "linear",
+            equal=self._choice("weighting", ("share", "equal")) == "equal",
+            prior_weight=float(prior),
+            n_splits=self._count("n_splits"),
+            patience=self._count("patience"),
+        )
+
+    def _choice(self, name: str, known: tuple[str, str]) -> str:
+        value = getattr(self, name)
+        if not isinstance(value, str) or value not in known:
+            raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}; got {value!r}")
+        return value
+
     def _size(self) -> int | None:
         """Return the number of components asked for; None if it has to be found."""
-        _check_size(self.max_components, "max_components")
+        self._count("max_components")
         if isinstance(self.n_components, str) and self.n_components == "auto":
             return None
-        return _check_size(self.n_components, "n_components", " or 'auto'")
+        try:
+            return self._count("n_components")
+        except ValueError as error:
+            raise ValueError(
+                f"n_components must be a positive whole number or 'auto'; got {self.n_components!r}"
+            ) from error
 
     def _joint(self, X: Any) -> JointDistribution:
         shared: dict[str, Any] = {
@@ -96,10 +130,3 @@ class StructuredMixture(MultiLabelClassifier):
             return members[0]
         weights = np.exp(self.gate_.log_weights(X, self._n_threads()))
         return MixtureJoint(weights, members, **shared)
-
-
-def _check_size(value: Any, name: str, or_else: str = "") -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    if not whole or value < 1:
-        raise ValueError(f"{name} must be a positive whole number{or_else}; got {value!r}")
-    return int(value)

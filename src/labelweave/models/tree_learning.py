@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 #: Folds by which edges are weighed: every row is held out once.
 N_FOLDS = 3
+# One part in so many is held out where a single split weighs the edges.
+_N_PARTS = 3
 #: The label penalty the first tree is learned with, before it has been chosen.
 FIRST_LABEL_PENALTY = 0.03
 # With any other base classifier: parents of each label that are tried, the best by linear weights.
@@ -38,6 +40,8 @@ class TreeLearner:
     screen : int, "auto" or None
         As in `edge_weights`.
     label_names : tuple of str or None
+    n_folds : int
+        By how many folds edges are weighed; 1 is a single split.
     seed, n_threads : int
     """
 
@@ -48,12 +52,14 @@ class TreeLearner:
     label_names: tuple[str, ...] | None
     seed: int
     n_threads: int
+    n_folds: int = N_FOLDS
 
     def held_out(self) -> NDArray[np.bool_]:
         """Return which rows each fold leaves out, (F, n); equal rows stay together."""
         weight = np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
-        fold, n_folds = assign_folds(self.X, weight, N_FOLDS, self.seed)
-        masks: NDArray[np.bool_] = np.arange(n_folds)[:, None] == fold
+        n_parts = _N_PARTS if self.n_folds == 1 else self.n_folds
+        fold, n_parts = assign_folds(self.X, weight, n_parts, self.seed)
+        masks: NDArray[np.bool_] = np.arange(min(self.n_folds, n_parts))[:, None] == fold
         return masks
 
     def with_penalties(
@@ -154,7 +160,7 @@ class TreeLearner:
 
     def _can_weigh(self, held_out: NDArray[np.bool_]) -> bool:
         """Whether there are edges, and rows that differ: else nothing speaks for an edge."""
-        return len(held_out) > 1 and self.labels.shape[1] > 1
+        return not held_out.all() and self.labels.shape[1] > 1
 
     def _without_edges(self) -> Structure:
         n_labels = self.labels.shape[1]

@@ -1,0 +1,63 @@
+"""Named sets of parameters, such as those a method was published with.
+
+Defaults are what serves best; a preset is what somebody else has fixed. It fills in ordinary
+parameters when an object is made, so that printing, cloning and searching over parameters need to
+know nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeAlias
+
+#: Parameters by the name of the preset.
+Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
+
+
+class HasPresets:
+    """A class with named sets of parameters.
+
+    Examples
+    --------
+    >>> class Walk(HasPresets):
+    ...     presets = published(steps=150)
+    ...     def __init__(self, *, steps=10, seed=0):
+    ...         self.steps, self.seed = steps, seed
+    >>> Walk.preset("published", seed=3).steps
+    150
+    >>> Walk.preset("published", steps=20)
+    Traceback (most recent call last):
+    ...
+    ValueError: preset 'published' of Walk sets steps=150: leave steps out, or give all ...
+    """
+
+    presets: ClassVar[Presets] = MappingProxyType({})
+
+    @classmethod
+    def preset(cls, name: str, **parameters: Any) -> Self:
+        """Return an object with the parameters of a preset.
+
+        Parameters
+        ----------
+        name : str
+            One of `presets`, such as "published".
+        **parameters
+            Parameters that the preset leaves open.
+        """
+        if not isinstance(name, str) or name not in cls.presets:
+            known = ", ".join(map(repr, cls.presets)) or "none"
+            raise ValueError(f"{cls.__name__} has no preset {name!r}: it has {known}")
+        settings = cls.presets[name]
+        for parameter in parameters:
+            if parameter in settings:
+                raise ValueError(
+                    f"preset {name!r} of {cls.__name__} sets {parameter}={settings[parameter]!r}: "
+                    f"leave {parameter} out, or give all parameters to {cls.__name__} yourself"
+                )
+        return cls(**settings, **parameters)
+
+
+def published(**settings: Any) -> Presets:
+    """Return the one preset of a method that was published with these settings."""
+    return MappingProxyType({"published": MappingProxyType(settings)})

@@ -1,0 +1,92 @@
+"""The published mixture of trees against an independent implementation of its algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import scale
+from threadpoolctl import threadpool_limits
+
+from labelweave.datasets import load_emotions
+from labelweave.datasets.synthetic import make_mixture
+from labelweave.inference import Annealing
+from labelweave.models import TreeMixture
+from labelweave.models.growth import Growth, _splits
+from tests.reference.tree_mixture import PlainMixture, learn
+
+PENALTIES = {"C": 0.3, "label_penalty": 0.1}
+
+
+def mixed(n, seed):
+    data = make_mixture(n, 3, 4, n_components=3, coupling=6.0, random_state=seed)
+    return data.X, np.asarray(data.Y, dtype=np.int64)
+
+
+def published(**parameters):
+    return TreeMixture.preset("published", **PENALTIES, **parameters)
+
+
+def splits_of(model, X, Y):
+    """Return the rows growth sees, and which of them weigh edges, as the estimator takes them."""
+    learner = model._learner(X, Y.astype(np.int8), None)
+    growth = Growth(learner, model._penalties(learner), model._plan())
+    [(part, outside)] = _splits(growth)
+    inside = np.ones(len(X), dtype=bool)
+    inside[outside] = False
+    return inside, part.learner.held_out()[0]
+
+
+def assert_same_joint(model, trees, shares, fitted, X, Y):
+    assert [component.parents.tolist() for component in model.components_] == trees
+    weights = np.exp(model.gate_.log_weights(X[:1]))[0]
+    np.testing.assert_allclose(weights, shares, atol=1e-4)
+    plain = PlainMixture(X, Y, PENALTIES["C"], PENALTIES["label_penalty"])
+    expected = np.log(np.exp(plain.log_joint(trees, (shares, fitted), X, Y)).sum(axis=1))
+    np.testing.assert_allclose(model.predict_joint(X).log_prob(Y), expected, atol=1e-3)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Keep BLAS from starting threads for matrices that are not worth one."""
+    with threadpool_limits(limits=1):
+        yield
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_growth_stops_where_the_plain_algorithm_does(seed):
+    X, Y = mixed(200, seed)
+    model = published(max_components=3).fit(X, Y)
+    *found, validation = learn(X, Y, 0.3, 0.1, *splits_of(model, X, Y), 3)
+    np.testing.assert_allclose([step.validation for step in model.history_], validation, atol=1e-4)
+    assert_same_joint(model, *found, X, Y)
+
+
+def test_a_given_number_of_trees_is_grown_from_all_rows():
+    X, Y = mixed(200, 5)
+    model = published(n_components=3).fit(X, Y)
+    plain = PlainMixture(X, Y, 0.3, 0.1)
+    held_out = model._learner(X, Y.astype(np.int8), None).held_out()
+    assert held_out.shape == (1, 200)
+    *_, (trees, (shares, fitted)) = plain.sizes(held_out[0], 3)
+    assert_same_joint(model, trees, shares, fitted, X, Y)
+
+
+def test_it_is_decoded_by_annealing_from_the_best_of_the_trees():
+    X, Y = mixed(200, 5)
+    model = published(n_components=3).fit(X, Y)
+    joint = model.predict_joint(X)
+    np.testing.assert_array_equal(model.predict(X), Annealing.preset("published")(joint).labels)
+
+
+@pytest.mark.slow
+def test_equal_weights_keep_small_trees_alive():
+    """By share, penalties shrink all trees but one away; weighed alike, they share the rows."""
+    data = load_emotions()
+    X = scale(data.X)
+    largest = {}
+    for weighting in ("share", "equal"):
+        model = TreeMixture(
+            n_components=6, gate="constant", weighting=weighting, C=0.01, label_penalty=0.03
+        ).fit(X, data.Y)
+        largest[weighting] = np.exp(model.gate_.log_weights(X[:1])).max()
+    assert largest["equal"] < 0.5 < 0.8 < largest["share"]
