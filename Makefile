@@ -37,7 +37,8 @@ test-sanitize: $(VENV)/.dev  ## the kernels' tests under AddressSanitizer and Un
 	  > $$($(SANITIZED)/venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/borrowed.pth
 	PATH="$(abspath $(BIN)):$$PATH" $(SANITIZED)/venv/bin/python -m pip --disable-pip-version-check --quiet install \
 	  --no-deps --no-build-isolation --force-reinstall -C build-dir=$(SANITIZED)/cmake -C cmake.build-type=RelWithDebInfo \
-	  -C cmake.define.LABELWEAVE_SANITIZE=address,undefined .
+	  -C cmake.define.LABELWEAVE_SANITIZE=address,undefined \
+	  -C cmake.define.LABELWEAVE_LEVELS=$$($(BIN)/python -c "from labelweave._cpu import levels; print(levels()[-1])") .
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/venv/bin/python -m pytest -m "not slow" $(KERNEL_TESTS)
 
