@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import zipfile
 from collections.abc import Iterable
@@ -9,8 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import skops.io
 from skops.io.exceptions import UnsupportedTypeException
+
+from labelweave._archives import check_sizes, damage_named
+from labelweave._files import replacing
+from labelweave.models import Structure
 
 __all__ = ["load", "save"]
 
@@ -28,7 +34,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     model : estimator
         What to keep.
     path : str or path
-        The file, by convention ``*.skops``; it is replaced if it exists.
+        The file, by convention ``*.skops``. It is replaced if it exists, in one step: whenever the
+        process or the machine stops, there is the old file or the new one.
 
     Examples
     --------
@@ -41,18 +48,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ...     load(path).predict([[1]])
     array([[0, 1]])
     """
-    target = Path(path)
     try:
         content = skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED)
     except (UnsupportedTypeException, TypeError) as error:
         raise ValueError(f"model cannot be kept in a file: {error}") from error
-    # Written aside first: an interruption leaves the old file whole.
-    unfinished = target.with_name(target.name + ".part")
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(content)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
@@ -75,22 +76,38 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     estimator
         The fitted model.
     """
-    try:
-        named = skops.io.get_untrusted_types(file=Path(path))
-        known = _SPARSE | set(trusted)
-        foreign = [name for name in named if name not in known and not _is_our_class(name)]
-        if foreign:
-            raise ValueError(
-                f"{os.fspath(path)} is refused: it holds types not known to be safe, "
-                f"{', '.join(foreign)}; if you know where the file comes from, name them as "
-                "trusted (--trust on the command line, trusted= in Python)"
-            )
-        return skops.io.load(Path(path), trusted=named)
-    except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, ImportError) as error:
-        raise ValueError(
-            f"{os.fspath(path)} is not a model file that this version of labelweave can read "
-            f"({type(error).__name__}: {error}); save the model again"
-        ) from error
+    with Path(path).open("rb") as file, damage_named(path):
+        with zipfile.ZipFile(file) as archive:
+            check_sizes(archive)
+            posing = _posing(json.loads(archive.read("schema.json")))
+        named = set(skops.io.get_untrusted_types(file=file))
+        foreign = named - _SPARSE - set(trusted)
+        refused = sorted(posing | {name for name in foreign if not _is_our_class(name)})
+        if not refused:
+            model = skops.io.load(file, trusted=sorted(named))
+            _require_numbers(model)
+            return model
+    raise ValueError(
+        f"{os.fspath(path)} is refused: it holds types not known to be safe, "
+        f"{', '.join(refused)}; if you know where the file comes from, name them as "
+        "trusted (--trust on the command line, trusted= in Python)"
+    )
+
+
+def _posing(node: Any) -> set[str]:
+    """Return what a schema says to be of a type we vouch for, but to be built as another is.
+
+    A type is trusted by its name. Some kinds of nodes do not build the type they name: they call a
+    function or look up an attribute, and chains of these reach anything.
+    """
+    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    found = set().union(*(_posing(part) for part in parts))
+    if isinstance(node, dict) and "__loader__" in node:
+        name, kind = f"{node.get('__module__')}.{node.get('__class__')}", node["__loader__"]
+        kinds = ("SparseMatrixNode",) if name in _SPARSE else ("ObjectNode", "TupleNode")
+        if (name in _SPARSE or _is_our_class(name)) and kind not in kinds:
+            found.add(f"{name} as {kind}")
+    return found
 
 
 def _is_our_class(name: str) -> bool:
@@ -107,3 +124,23 @@ def _is_our_class(name: str) -> bool:
     except (ImportError, AttributeError):
         return False
     return isinstance(found, type) and found.__module__ == module_name
+
+
+def _require_numbers(part: Any, ours: bool = False, seen: set[int] | None = None) -> None:
+    """Raise ValueError where an array that a class of labelweave predicts from has NaN in it."""
+    seen = set() if seen is None else seen
+    if id(part) in seen or isinstance(part, Structure):
+        return  # nothing is predicted from a structure's gains, NaN where none were measured
+    seen.add(id(part))
+    parts: Iterable[Any] = ()
+    if isinstance(part, np.ndarray):
+        if ours and part.dtype.kind == "f" and np.isnan(part).any():
+            raise ValueError("there are weights that are no numbers")
+    elif isinstance(part, dict):
+        parts = part.values()
+    elif isinstance(part, list | tuple):
+        parts = part
+    elif hasattr(part, "__dict__"):
+        ours, parts = type(part).__module__.startswith("labelweave."), vars(part).values()
+    for inner in parts:
+        _require_numbers(inner, ours, seen)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import chosen_metrics, load_dataset, writable
+from labelweave.cli.inputs import chosen_metrics, load_dataset, writable, write_text
 from labelweave.cli.options import (
     DatasetArgument,
     LabelsOption,
@@ -96,7 +96,7 @@ def compare(
             name=data.name,
         )
     if output is not None:
-        output.write_text(result.to_json(), encoding="utf-8")
+        write_text(output, result.to_json(), "--output")
     if len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
     _tell_troubles(result)

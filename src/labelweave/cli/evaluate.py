@@ -20,6 +20,7 @@ from labelweave.cli.inputs import (
     load_model,
     table_kind,
     writable,
+    write_text,
 )
 from labelweave.cli.options import (
     DatasetArgument,
@@ -70,7 +71,6 @@ def evaluate(
         }
         content = {"schema": 1, "kind": "labelweave-evaluation", "model": str(model)}
         summary = {"data": data.name, "n_rows": data.n_rows, "predict_seconds": seconds}
-        output.write_text(
-            json.dumps(content | summary | {"scores": figures}, indent=2) + "\n", encoding="utf-8"
-        )
+        text = json.dumps(content | summary | {"scores": figures}, indent=2) + "\n"
+        write_text(output, text, "--output")
     report.show_scores(scores, measures, report.make_console(sys.stdout))
