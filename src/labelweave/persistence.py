@@ -79,10 +79,10 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     with Path(path).open("rb") as file, damage_named(path):
         with zipfile.ZipFile(file) as archive:
             check_sizes(archive)
-            posing = _posing(json.loads(archive.read("schema.json")))
+            _check_kinds(json.loads(archive.read("schema.json")))
         named = set(skops.io.get_untrusted_types(file=file))
         foreign = named - _SPARSE - set(trusted)
-        refused = sorted(posing | {name for name in foreign if not _is_our_class(name)})
+        refused = sorted(name for name in foreign if not _is_our_class(name))
         if not refused:
             model = skops.io.load(file, trusted=sorted(named))
             _require_numbers(model)
@@ -94,20 +94,20 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     )
 
 
-def _posing(node: Any) -> set[str]:
-    """Return what a schema says to be of a type we vouch for, but to be built as another is.
+def _check_kinds(node: Any) -> None:
+    """Raise ValueError where a type that we vouch for is to be built in a way that is not its own.
 
     A type is trusted by its name. Some kinds of nodes do not build the type they name: they call a
     function or look up an attribute, and chains of these reach anything.
     """
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    found = set().union(*(_posing(part) for part in parts))
+    for part in parts:
+        _check_kinds(part)
     if isinstance(node, dict) and "__loader__" in node:
         name, kind = f"{node.get('__module__')}.{node.get('__class__')}", node["__loader__"]
         kinds = ("SparseMatrixNode",) if name in _SPARSE else ("ObjectNode", "TupleNode")
         if (name in _SPARSE or _is_our_class(name)) and kind not in kinds:
-            found.add(f"{name} as {kind}")
-    return found
+            raise ValueError(f"it has {name} as {kind}, which labelweave never writes")
 
 
 def _is_our_class(name: str) -> bool:

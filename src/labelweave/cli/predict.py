@@ -68,6 +68,6 @@ def predict(
 
     from labelweave._files import replacing
 
-    with argument("--output"), replacing(output) as file:
+    with argument("--output"), replacing(output) as result:
         packing = _PACKINGS.get(output.suffix.lower())
-        table.to_csv(file, index=False, float_format="%.6g", mode="wb", compression=packing)
+        table.to_csv(result, index=False, float_format="%.6g", mode="wb", compression=packing)
