@@ -18,6 +18,8 @@ void bind_tree_search(nb::module_& m);
 
 NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels of labelweave.";
+    // What a global or a daemon thread still holds at the end is no leak, and no user's concern.
+    nanobind::set_leak_warnings(false);
     labelweave::bind::bind_chain(m);
     labelweave::bind::bind_edges(m);
     labelweave::bind::bind_field(m);
