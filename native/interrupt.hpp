@@ -4,10 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace labelweave {
 
@@ -28,14 +30,20 @@ class Interrupt {
                 if (poll_()) stopped_ = true;
             }
         }
-        if (stopped_) throw Interrupted();
+        if (stopped_) leave();
     }
 
-    // Runs a thread's share of the work; the owner then goes on polling until the others are done too.
+    // Runs a thread's share of the work; the owner then goes on polling until the others are done too. If a share
+    // fails, the others end at their next check with the same exception.
     template <class Share>
     void run(Share&& share) {
         const Working working(*this);
-        share();
+        try {
+            share();
+        } catch (...) {
+            stop(std::current_exception());
+            throw;
+        }
         if (std::this_thread::get_id() != owner_) return;
         std::unique_lock<std::mutex> lock(mutex_);
         while (!left_.wait_for(lock, std::chrono::milliseconds(60), [&] { return n_working_ <= 1; })) check();
@@ -54,7 +62,20 @@ class Interrupt {
         Interrupt& interrupt_;
     };
 
-    std::mutex mutex_;
+    void stop(std::exception_ptr failure) {
+        const std::lock_guard<std::mutex> lock(failure_mutex_);
+        if (!stopped_) failure_ = std::move(failure);
+        stopped_ = true;
+    }
+
+    [[noreturn]] void leave() {
+        const std::lock_guard<std::mutex> lock(failure_mutex_);
+        if (failure_) std::rethrow_exception(failure_);
+        throw Interrupted();
+    }
+
+    std::mutex mutex_, failure_mutex_;
+    std::exception_ptr failure_;  // of the first share that failed
     std::condition_variable left_;
     int n_working_ = 0;
     std::function<bool()> poll_;

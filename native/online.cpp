@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "exchange.hpp"
 #include "online_rows.hpp"
@@ -50,30 +51,31 @@ void store_labels(const OnlineModel& model, const OnlineSettings& settings, std:
 
 using Steady = std::chrono::steady_clock;
 
-// One thread's labels, blocks [first, last), through a chunk of rows.
-struct Share {
+// One thread's labels, blocks [first, last), through a chunk of rows. It has all the memory that it needs, for if one
+// failed, the others would wait for it for ever.
+struct alignas(64) Share {
     const OnlineModel& model;
     const OnlineSettings& settings;
     const PreparedRows& rows;
     Exchange& exchange;
     std::size_t member, first, last;
-    std::size_t flag;           // among all numbers that are told, the one that says whether to stop after the row
-    Steady::time_point finish;  // when the first member gives up, since the others are kept from running
-    std::uint64_t turn = 0;     // rounds so far, over all rows
+    std::size_t flag;        // among all numbers that are told, the one that says whether to stop after the row
+    std::uint64_t turn = 0;  // rounds so far, over all rows
     bool stop = false;
+    Steady::time_point finish{};  // when the first member gives up, since the others are kept from running
+    std::size_t done = 0;         // rows learned from: the same for all members
     std::vector<Natural> sums = std::vector<Natural>(last - first + 1);
     // All its own: a line that another core writes beside it would keep being fetched away.
     Workspace work{model};
 
-    // Returns how many rows were learned from: the same for all members.
-    std::size_t learn(const std::int8_t* labels) {
+    void learn(const std::int8_t* labels, Steady::time_point until) noexcept {
+        finish = until;
         const auto prior = static_cast<float>(settings.prior_variance);
         const std::size_t begin = first * kBlock, end = std::min(last * kBlock, model.n_labels);
         load_labels(model, settings, begin, end, work);
         double mean = 0.0, variance = 1.0;  // of the one bias that coupled labels share
         if (settings.coupled) mean = model.bias_mean[0], variance = model.bias_variance[0];
-        std::size_t row = 0;
-        for (; row < rows.size() && !stop; ++row) {
+        for (std::size_t row = 0; row < rows.size() && !stop; done = ++row) {
             read_labels(settings, labels + row * model.n_labels, model.n_labels, first, last, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
             if (settings.coupled)
@@ -87,7 +89,6 @@ struct Share {
             model.bias_mean[0] = mean;
             model.bias_variance[0] = variance;
         }
-        return row;
     }
 
     bool late() const { return finish != Steady::time_point::max() && Steady::now() > finish; }
@@ -155,21 +156,35 @@ std::vector<std::size_t> share_panels(const OnlineModel& model, std::size_t n_me
     return edges;
 }
 
-// Returns how many of the rows it came to until `finish`.
-std::size_t learn_chunk(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows,
-                        const std::int8_t* labels, std::size_t n_threads, Steady::time_point finish) {
-    const std::vector<std::size_t> edges = share_panels(model, n_threads);
-    const std::size_t n_members = edges.size() - 1;
-    std::vector<std::size_t> counts;
-    for (std::size_t m = 0; m < n_members; ++m) counts.push_back(edges[m + 1] - edges[m] + (m == 0));
-    Exchange exchange(counts);
-    std::vector<std::size_t> done(n_members);
-    // Members wait for each other, so each needs a thread of its own: one task for each of them.
-    parallel_for(n_members, static_cast<int>(n_members), [&](std::size_t m) {
-        done[m] = Share{model, settings, rows, exchange, m, edges[m], edges[m + 1], edges[1], finish}.learn(labels);
-    });
-    return done[0];
-}
+// Those who share the labels of a chunk of rows.
+class Crew {
+  public:
+    Crew(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows, std::size_t n_members)
+        : edges_(share_panels(model, n_members)), exchange_(counts()) {
+        shares_.reserve(edges_.size() - 1);
+        for (std::size_t m = 0; m + 1 < edges_.size(); ++m)
+            shares_.push_back(Share{model, settings, rows, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
+    }
+    Crew(const Crew&) = delete;
+
+    // Returns how many of the rows it came to until `finish`; nothing if the machine has no threads for it.
+    std::optional<std::size_t> learn(const std::int8_t* labels, Steady::time_point finish) {
+        const auto work = [&](std::size_t m) { shares_[m].learn(labels, finish); };
+        if (!together(shares_.size(), work)) return std::nullopt;
+        return shares_[0].done;
+    }
+
+  private:
+    std::vector<std::size_t> counts() const {
+        std::vector<std::size_t> counts;
+        for (std::size_t m = 0; m + 1 < edges_.size(); ++m) counts.push_back(edges_[m + 1] - edges_[m] + (m == 0));
+        return counts;
+    }
+
+    std::vector<std::size_t> edges_;
+    Exchange exchange_;
+    std::vector<Share> shares_;
+};
 
 // Rows that forget are prepared once: there is no stopping between them.
 Steady::time_point finish_of(const OnlineSettings& settings, const Pace& pace, std::size_t n_threads, std::size_t work) {
@@ -186,11 +201,17 @@ void online_update(OnlineModel& model, const OnlineSettings& settings, const Onl
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
         const std::size_t n_used = pace.choose(most);
         end = chunk_end(model, rows, begin, pace.trying() ? kTrialWork : kChunkWork);
+        // All memory is taken before the model changes, so that a lack of it leaves the rows before.
+        prepared.start.reserve(end - begin + 1);
+        prepared.scale.reserve(end - begin);
+        Crew crew(model, settings, prepared, n_used);
         prepare(model, settings, rows, begin, end, Clock::learning, prepared);
         const auto start = Steady::now();
         const auto finish = finish_of(settings, pace, n_used, prepared.feature.size() + prepared.size());
-        const std::size_t done =
-            learn_chunk(model, settings, prepared, labels + begin * model.n_labels, n_used, finish);
+        const std::int8_t* chunk_labels = labels + begin * model.n_labels;
+        std::optional<std::size_t> learned = crew.learn(chunk_labels, finish);
+        if (!learned) learned = Crew(model, settings, prepared, 1).learn(chunk_labels, Steady::time_point::max());
+        const std::size_t done = *learned;
         pace.record(Steady::now() - start, prepared.start[done] + done);
         end = begin + done;
         model.n_rows += static_cast<std::int64_t>(end - begin);

@@ -6,8 +6,12 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace labelweave {
@@ -21,8 +25,40 @@ inline int resolve_threads(int n_threads) {
     return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{kMostThreads}));
 }
 
-// Call task(i) for i in [0, n_tasks), at most n_threads at a time, in any order.
-// The first exception thrown by a task is rethrown here once all threads stopped.
+// Threads that are waited for, whichever way their owner leaves.
+class Threads {
+  public:
+    explicit Threads(std::size_t most) { threads_.reserve(most); }
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
+    ~Threads() { join(); }
+
+    std::size_t size() const { return threads_.size(); }
+
+    // Start one more of the `most`; false if the machine refuses, as it does beyond its limits.
+    template <class Work>
+    bool start(Work&& work) {
+        try {
+            threads_.emplace_back(std::forward<Work>(work));
+        } catch (const std::system_error&) {
+            return false;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        return true;
+    }
+
+    void join() {
+        for (auto& thread : threads_)
+            if (thread.joinable()) thread.join();
+    }
+
+  private:
+    std::vector<std::thread> threads_;
+};
+
+// Call task(i) for i in [0, n_tasks), at most n_threads at a time, in any order; fewer at a time if the machine
+// refuses threads. The first exception thrown by a task is rethrown here once all threads stopped.
 template <class Task>
 void parallel_for(std::size_t n_tasks, int n_threads, Task&& task) {
     const auto wanted = static_cast<std::size_t>(resolve_threads(n_threads));
@@ -39,11 +75,33 @@ void parallel_for(std::size_t n_tasks, int n_threads, Task&& task) {
             next.store(n_tasks);
         }
     };
-    std::vector<std::thread> workers;
-    for (std::size_t t = 1; t < n_workers; ++t) workers.emplace_back(work);
+    Threads helpers(n_workers);
+    while (helpers.size() + 1 < n_workers && helpers.start(std::ref(work))) {
+    }
     work();
-    for (auto& worker : workers) worker.join();
+    helpers.join();
     if (failure) std::rethrow_exception(failure);
+}
+
+// Call work(member) for all members at once, each on a thread of its own, this one included: for members that wait for
+// each other. False if the machine refuses a thread; then nothing was called. Work must not throw.
+template <class Work>
+bool together(std::size_t n_members, const Work& work) {
+    enum : int { waiting, go, leave };
+    std::atomic<int> word{waiting};
+    Threads others(n_members);
+    for (std::size_t member = 1; member < n_members; ++member) {
+        const bool started = others.start([&word, &work, member] {
+            while (word.load() == waiting) std::this_thread::yield();
+            if (word.load() == go) work(member);
+        });
+        if (started) continue;
+        word.store(leave);
+        return false;
+    }
+    word.store(go);
+    work(0);
+    return true;
 }
 
 // Call task(begin, end) for consecutive blocks of rows.

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <thread>
-#include <vector>
+
+#include "parallel.hpp"
 
 namespace labelweave {
 
@@ -14,19 +15,21 @@ namespace labelweave {
 // machine keeps waiting costs nothing, the others do its share.
 class Team {
   public:
-    explicit Team(int n_members) {
-        for (int k = 1; k < n_members; ++k) helpers_.emplace_back([this] { serve(); });
+    // Fewer than n_members if the machine refuses to start so many threads.
+    explicit Team(int n_members) : helpers_(static_cast<std::size_t>(n_members)) {
+        for (int k = 1; k < n_members && helpers_.start([this] { serve(); }); ++k) {
+        }
     }
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
     ~Team() {
         stop_ = true;
-        for (auto& helper : helpers_) helper.join();
+        helpers_.join();
     }
 
     // Call task(i) for i in [0, n_tasks) on all members, this thread included; tasks must not throw.
     void run(std::uint32_t n_tasks, const std::function<void(std::size_t)>& task) {
-        if (helpers_.empty()) {
+        if (helpers_.size() == 0) {
             for (std::size_t i = 0; i < n_tasks; ++i) task(i);
             return;
         }
@@ -77,7 +80,7 @@ class Team {
     std::atomic<std::uint64_t> open_{0};
     std::atomic<std::uint32_t> n_done_{0};
     std::atomic<bool> stop_{false};
-    std::vector<std::thread> helpers_;
+    Threads helpers_;
 };
 
 }  // namespace labelweave

@@ -1,5 +1,6 @@
 """Model files: what comes back predicts the same, and foreign types are refused unbuilt."""
 
+import io
 import json
 import zipfile
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 import skops.io
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import make_multilabel_classification
@@ -18,14 +19,24 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    OneHotEncoder,
+    StandardScaler,
+)
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from skops.io._audit import NODE_TYPE_MAPPING
+from skops.io._protocol import PROTOCOL
 
 from labelweave import persistence
+from labelweave.baselines import PassiveAggressive
 from labelweave.evaluation.significance import Tally
+from labelweave.inference import Greedy
 from labelweave.models import BinaryRelevance, ClassifierChain, TreeNetwork
+from labelweave.online import BayesianOnlineClassifier
 
 X, Y = make_multilabel_classification(40, 5, n_classes=3, random_state=0)
 
@@ -133,7 +144,7 @@ def test_forged_trees_are_refused(tmp_path, field, node, value):
     state["nodes"][field][node] = value
     model.tree_.__setstate__(state)
     persistence.save(make_pipeline(StandardScaler(), model), tmp_path / "model.skops")
-    with pytest.raises(ValueError, match="is refused: a decision tree leads out"):
+    with pytest.raises(ValueError, match="is damaged: a decision tree leads out"):
         persistence.load(tmp_path / "model.skops")
 
 
@@ -147,6 +158,17 @@ def test_trees_of_more_features_than_their_estimator_are_refused(tmp_path, boost
         persistence.load(tmp_path / "model.skops")
 
 
+def forge(path, change):
+    """Rewrite a model file, its schema and other entries changed, all checksums right."""
+    with zipfile.ZipFile(path) as source:
+        entries = {name: source.read(name) for name in source.namelist()}
+    schema = json.loads(entries["schema.json"])
+    schema = change(schema, entries) or schema
+    with zipfile.ZipFile(path, "w") as target:
+        for name, content in (entries | {"schema.json": json.dumps(schema)}).items():
+            target.writestr(name, content)
+
+
 @pytest.mark.parametrize(
     ("module", "name"),
     [
@@ -158,25 +180,110 @@ def test_trees_of_more_features_than_their_estimator_are_refused(tmp_path, boost
     ],
 )
 def test_what_labelweave_only_imports_is_not_trusted(tmp_path, module, name):
-    good, forged = tmp_path / "good.skops", tmp_path / "forged.skops"
-    skops.io.dump(Tally(1, 2, 3), good)
-    with zipfile.ZipFile(good) as source:
-        schema = json.loads(source.read("schema.json"))
-    schema |= {"__module__": module, "__class__": name}
-    with zipfile.ZipFile(forged, "w") as target:
-        target.writestr("schema.json", json.dumps(schema))
+    path = tmp_path / "model.skops"
+    skops.io.dump(Tally(1, 2, 3), path)
+    forge(path, lambda schema, _: schema | {"__module__": module, "__class__": name})
     with pytest.raises(ValueError, match="is refused"):
-        persistence.load(forged)
+        persistence.load(path)
+
+
+def posing(kind, inner, name="labelweave.inference.greedy.Greedy", func="mode"):
+    """Return a node of some kind that gives itself a name we trust."""
+    module, _, class_name = name.rpartition(".")
+    named = {"__module__": module, "__class__": class_name, "__loader__": kind}
+    parts = {"func": func, "obj": inner, "args": inner, "kwds": inner, "namespace": inner}
+    return named | {"content": parts, "attrs": inner, "__reduce__": {"args": inner}}
+
+
+def test_a_method_that_poses_as_a_strategy_reaches_nothing(tmp_path):
+    """With skops 0.11 such a chain of attributes led to the module's globals, hence to all code."""
+    path = tmp_path / "model.skops"
+    skops.io.dump(Greedy(), path)
+    way = ["__call__", "__func__", "__globals__", "get"]
+
+    def change(schema, _):
+        for func in way:
+            schema = posing("MethodNode", schema, func=func)
+        return schema | {"protocol": PROTOCOL, "_skops_version": "0.11.0"}
+
+    forge(path, change)
+    with pytest.raises(ValueError, match=r"is damaged: it has labelweave.*Greedy as MethodNode"):
+        persistence.load(path)
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kind, _ in NODE_TYPE_MAPPING}))
+@pytest.mark.parametrize(
+    "name", ["labelweave.inference.greedy.Greedy", "scipy.sparse._csr.csr_array"]
+)
+def test_types_that_are_trusted_are_built_in_their_own_way_only(tmp_path, kind, name):
+    allowed = ("SparseMatrixNode",) if "scipy" in name else ("ObjectNode", "TupleNode")
+    if kind in allowed:
+        pytest.skip("this is its own way")
+    path = tmp_path / "model.skops"
+    skops.io.dump(make_pipeline(Greedy()), path)
+
+    def change(schema, _):
+        steps = schema["content"]["content"]["steps"]["content"]
+        steps[0]["content"][1] = posing(kind, steps[0]["content"][1], name)
+
+    forge(path, change)
+    with pytest.raises(ValueError, match=rf"is damaged: it has {name} as {kind}, which"):
+        persistence.load(path)
+
+
+def arrays_in(entries):
+    return {name: np.load(io.BytesIO(entries[name])) for name in entries if name.endswith(".npy")}
+
+
+def as_entry(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def with_nan(_, entries):
+    for name, array in arrays_in(entries).items():
+        if array.dtype.kind == "f":
+            entries[name] = as_entry(np.full_like(array, np.nan))
+
+
+@pytest.mark.parametrize(
+    "model", [BinaryRelevance(C=1.0), BayesianOnlineClassifier(), PassiveAggressive(C=1.0)]
+)
+def test_weights_that_are_no_numbers_are_refused(tmp_path, model):
+    path = tmp_path / "model.skops"
+    model = clone(model).fit(X, Y)
+    persistence.save(Pipeline([("same", FunctionTransformer()), ("model", model)]), path)
+    forge(path, with_nan)
+    with pytest.raises(ValueError, match=r"model\.skops is damaged: .*(no numbers|not finite)"):
+        persistence.load(path)
+
+
+def test_claims_beyond_the_file_take_no_memory(tmp_path):
+    path = tmp_path / "model.skops"
+    persistence.save(BinaryRelevance(C=1.0).fit(X, Y), path)
+
+    def change(_, entries):
+        name = next(iter(arrays_in(entries)))
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)}
+        )
+        entries[name] = header.getvalue()
+
+    forge(path, change)
+    with pytest.raises(ValueError, match=r"is damaged: .*bytes by its header and of 0 in the file"):
+        persistence.load(path)
 
 
 def test_what_is_no_model_file(tmp_path):
     path = tmp_path / "model.skops"
     path.write_text("not a zip archive")
-    with pytest.raises(ValueError, match="not a model file"):
+    with pytest.raises(ValueError, match=r"model\.skops is damaged: .*not a zip file"):
         persistence.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "nothing")
-    with pytest.raises(ValueError, match="not a model file"):
+    with pytest.raises(ValueError, match=r"model\.skops is damaged: .*schema"):
         persistence.load(path)
     with pytest.raises(FileNotFoundError):
         persistence.load(tmp_path / "missing.skops")

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace labelweave::bind {
 
@@ -21,10 +23,21 @@ inline void require(bool condition, const char* message) {
     if (!condition) throw nb::value_error(message);
 }
 
-// What an Interrupt polls: whether Python has a signal such as Ctrl-C waiting.
-inline bool interrupted() {
-    nb::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;
+template <class Array>
+using Several = nb::typed<nb::sequence, Array>;
+
+// Arrays out of a Python sequence. nanobind's own conversion to a vector must not throw, and would abort where there is
+// no memory for one.
+template <class Array>
+std::vector<Array> to_vector(const Several<Array>& sequence) {
+    std::vector<Array> arrays;
+    arrays.reserve(nb::len(sequence));
+    for (const nb::handle item : sequence) {
+        Array array;
+        if (!nb::try_cast(item, array, false)) throw nb::type_error("an array has another type or shape than it must have");
+        arrays.push_back(std::move(array));
+    }
+    return arrays;
 }
 
 }  // namespace labelweave::bind

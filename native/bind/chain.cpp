@@ -1,4 +1,5 @@
 #include "chain_arrays.hpp"
+#include "gil.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -31,7 +32,7 @@ void bind_table(nb::module_& m) {
             require(slot.shape(0) == chain.n_labels, "slot needs one entry for each label");
             require(out.shape(0) == chain.n_rows, "out needs one row for each row of scores");
             check_slots(chain, known.data(), slot.data(), out.shape(1));
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             chain_table(chain, known.data(), slot.data(), out.shape(1), out.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("slot"),
@@ -49,7 +50,7 @@ void bind_sample(nb::module_& m) {
             require(rows.shape(0) == chain.n_rows, "rows needs one id for each row of scores");
             require(log_weight.shape(0) == chain.n_rows && log_weight.shape(1) == labels.shape(1),
                     "log_weight needs one entry for each draw");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             chain_sample(chain, rows.data(), seed, labels.shape(1), labels.data(), log_weight.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("rows"), nb::arg("seed"),
@@ -67,7 +68,7 @@ void bind_chain(nb::module_& m) {
             const Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(log_prob.shape(0) == chain.n_rows, "log_prob needs one entry for each row of scores");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             chain_log_prob(chain, labels.data(), log_prob.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels"),
@@ -80,7 +81,7 @@ void bind_chain(nb::module_& m) {
             require_labels(labels, chain);
             require(log_prob.shape(0) == chain.n_rows && upper_bound.shape(0) == chain.n_rows,
                     "log_prob and upper_bound need one entry for each row of scores");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             chain_greedy(chain, labels.data(), log_prob.data(), upper_bound.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(),

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "gil.hpp"
 #include "matrix.hpp"
 
 namespace labelweave::bind {
@@ -57,13 +58,9 @@ void bind_edges(nb::module_& m) {
             p.targets = targets.data();
             p.candidates = candidates.data();
             const EdgeWeights out{alone.data(), pair.data(), n_failed.data()};
-            try {
-                nb::gil_scoped_release release;
-                Interrupt interrupt(interrupted);
+            interruptibly([&](Interrupt& interrupt) {
                 weigh_edges(p, {tolerance, max_iterations, n_threads}, out, interrupt);
-            } catch (const Interrupted&) {
-                throw nb::python_error();
-            }
+            });
         },
         nb::arg("train_x"), nb::arg("held_x"), nb::arg("train_labels"), nb::arg("held_labels"), nb::arg("train_weights"),
         nb::arg("held_weights"), nb::arg("C"), nb::arg("label_penalty"), nb::arg("start"), nb::arg("targets"),

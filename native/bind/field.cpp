@@ -1,6 +1,7 @@
 #include "field.hpp"
 
 #include "arrays.hpp"
+#include "gil.hpp"
 
 namespace labelweave::bind {
 
@@ -20,14 +21,10 @@ void bind_field(nb::module_& m) {
             require(log_weight.shape(0) == n_rows && log_weight.shape(1) == n_draws,
                     "log_weight must be rows x draws");
             const Field field{scores.data(), inside.data(), outside.data(), known.data(), n_rows, n_labels};
-            try {
-                nb::gil_scoped_release release;
-                Interrupt interrupt(interrupted);
+            interruptibly([&](Interrupt& interrupt) {
                 field_anneal(field, rows.data(), seeds.data(), seeds.shape(0), n_draws, labels.data(),
                              log_weight.data(), n_threads, interrupt);
-            } catch (const Interrupted&) {
-                throw nb::python_error();
-            }
+            });
         },
         nb::arg("scores"), nb::arg("inside"), nb::arg("outside"), nb::arg("known"), nb::arg("rows"),
         nb::arg("seeds"), nb::arg("labels").noconvert(), nb::arg("log_weight").noconvert(), nb::arg("n_threads") = 1,

@@ -1,6 +1,7 @@
 #include "gibbs.hpp"
 
 #include "chain_arrays.hpp"
+#include "gil.hpp"
 
 namespace labelweave::bind {
 
@@ -22,13 +23,9 @@ void bind_gibbs(nb::module_& m) {
                     "samples must be rows x at most as many as there are sweeps x labels");
             const GibbsRun run{known.data(), rows.data(), seed, first_draw, best_gain.shape(1), samples.shape(1),
                                labels.data(), best.data(), best_gain.data(), samples.data()};
-            try {
-                nb::gil_scoped_release release;
-                Interrupt interrupt(interrupted);
+            interruptibly([&](Interrupt& interrupt) {
                 chain_gibbs(chain, run, n_threads, interrupt);
-            } catch (const Interrupted&) {
-                throw nb::python_error();
-            }
+            });
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("rows"),
         nb::arg("seed"), nb::arg("first_draw"), nb::arg("labels").noconvert(), nb::arg("best").noconvert(),

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "gil.hpp"
 #include "matrix.hpp"
 
 namespace labelweave::bind {
@@ -90,13 +91,9 @@ void bind_logistic(nb::module_& m) {
             require(passes.shape(0) == k && converged.shape(0) == k, "passes and converged need one entry per problem");
             const LogisticSolutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(), passes.data(),
                                         converged.data()};
-            try {
-                nb::gil_scoped_release release;
-                Interrupt interrupt(interrupted);
+            interruptibly([&](Interrupt& interrupt) {
                 solve_logistic(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
-            } catch (const Interrupted&) {
-                throw nb::python_error();
-            }
+            });
         },
         nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
         nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"), nb::arg("extra_penalty"),
@@ -113,7 +110,7 @@ void bind_logistic(nb::module_& m) {
             require(weights.shape(1) == x.n_columns, "weights and X differ in their number of features");
             require(weights.shape(0) == scores.shape(1) && intercept.shape(0) == scores.shape(1),
                     "weights, intercept and scores differ in their number of outputs");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             linear_scores(design, weights.data(), intercept.data(), scores.shape(1), scores.data(), n_threads);
         },
         nb::arg("x"), nb::arg("weights"), nb::arg("intercept"), nb::arg("scores").noconvert(), nb::arg("n_threads"),

@@ -28,6 +28,8 @@ NB_MODULE(LABELWEAVE_MODULE, m) {
     m.doc() = "Compiled kernels of labelweave.";
     m.def("level", [] { return LABELWEAVE_LEVEL; }, "The SIMD level that this module is compiled for.");
     m.def("compiler", labelweave::bind::compiler_name, "The compiler that made this module.");
+    // What a global or a daemon thread still holds at the end is no leak, and no user's concern.
+    nanobind::set_leak_warnings(false);
     labelweave::bind::bind_chain(m);
     labelweave::bind::bind_edges(m);
     labelweave::bind::bind_field(m);

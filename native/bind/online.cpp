@@ -1,11 +1,10 @@
 #include "online.hpp"
 
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "truncation_moments.hpp"
 
 namespace labelweave::bind {
@@ -23,9 +22,9 @@ struct BoundModel {
     OnlineSettings settings;
     OnlineModel model;
 
-    BoundModel(Weights weights_, Counts current_, Out<double, 1> bias_mean_, Out<double, 1> bias_variance_,
+    BoundModel(const Several<Out<float, 3>>& weights_, Counts current_, Out<double, 1> bias_mean_, Out<double, 1> bias_variance_,
                Counts positives_, Counts observed_, std::int64_t n_rows, const OnlineSettings& settings_)
-        : weights(std::move(weights_)), current(current_), bias_mean(bias_mean_), bias_variance(bias_variance_),
+        : weights(to_vector<Out<float, 3>>(weights_)), current(current_), bias_mean(bias_mean_), bias_variance(bias_variance_),
           positives(positives_), observed(observed_), settings(settings_) {
         const std::size_t n_labels = positives.shape(0), n_biases = settings.coupled ? 1 : n_labels;
         require(n_labels > 0, "there must be a label");
@@ -65,23 +64,12 @@ OnlineRows checked_rows(const OnlineModel& model, In<std::int64_t, 1> indptr, In
     return {n_rows, {indptr.data(), indices.data(), values.data()}};
 }
 
-template <class Work>
-void without_gil(Work&& work) {
-    try {
-        nb::gil_scoped_release release;
-        Interrupt interrupt(interrupted);
-        work(interrupt);
-    } catch (const Interrupted&) {
-        throw nb::python_error();
-    }
-}
-
 void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
             In<std::int8_t, 2> labels, Pace& pace, int n_threads) {
     const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
     require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels,
             "labels must be rows x labels");
-    without_gil([&](Interrupt& interrupt) {
+    interruptibly([&](Interrupt& interrupt) {
         online_update(bound.model, bound.settings, rows, labels.data(), n_threads, pace, interrupt);
     });
 }
@@ -92,7 +80,7 @@ void moments(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> 
     for (const auto& out : {mean, variance})
         require(out.shape(0) == rows.n_rows && out.shape(1) == bound.model.n_labels,
                 "mean and variance must be rows x labels");
-    without_gil([&](Interrupt& interrupt) {
+    interruptibly([&](Interrupt& interrupt) {
         online_moments(bound.model, bound.settings, rows, mean.data(), variance.data(), n_threads, interrupt);
     });
 }
@@ -102,14 +90,14 @@ void samples(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> 
     const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
     require(above.shape(1) == rows.n_rows && above.shape(2) == bound.model.n_labels,
             "above must be samples x rows x labels");
-    without_gil([&](Interrupt& interrupt) {
+    interruptibly([&](Interrupt& interrupt) {
         online_samples(bound.model, bound.settings, rows, seed, above.shape(0), above.data(), n_threads, interrupt);
     });
 }
 
 void touch(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values) {
     const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
-    without_gil([&](Interrupt&) { online_touch(bound.model, rows); });
+    interruptibly([&](Interrupt&) { online_touch(bound.model, rows); });
 }
 
 void bind_settings(nb::module_& m) {
@@ -133,9 +121,9 @@ void bind_online(nb::module_& m) {
     bind_settings(m);
     nb::class_<Pace>(m, "OnlinePace", "What was found out about whether threads are worth it.").def(nb::init<>());
     nb::class_<BoundModel>(m, "OnlineModel", "The arrays of an online model, for the kernels to work on.")
-        .def(nb::init<Weights, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts, std::int64_t,
+        .def(nb::init<const Several<Out<float, 3>>&, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts, std::int64_t,
                       const OnlineSettings&>(),
-             nb::arg("weights").noconvert(), nb::arg("current").noconvert(), nb::arg("bias_mean").noconvert(),
+             nb::arg("weights"), nb::arg("current").noconvert(), nb::arg("bias_mean").noconvert(),
              nb::arg("bias_variance").noconvert(), nb::arg("positives").noconvert(), nb::arg("observed").noconvert(),
              nb::arg("n_rows"), nb::arg("settings"))
         .def_prop_ro("n_rows", [](const BoundModel& bound) { return bound.model.n_rows; },

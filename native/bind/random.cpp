@@ -1,6 +1,7 @@
 #include "random.hpp"
 
 #include "arrays.hpp"
+#include "gil.hpp"
 
 namespace labelweave::bind {
 
@@ -9,7 +10,7 @@ void bind_random(nb::module_& m) {
         "fill_uniform",
         [](std::uint64_t seed, In<std::int64_t, 1> rows, std::uint32_t draw, Out<double, 2> out, int n_threads) {
             require(out.shape(0) == rows.shape(0), "out needs one row for each entry of rows");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             fill_uniform(seed, rows.data(), rows.shape(0), draw, out.shape(1), out.data(), n_threads);
         },
         nb::arg("seed"), nb::arg("rows"), nb::arg("draw"), nb::arg("out"), nb::arg("n_threads") = 1,

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "chain_arrays.hpp"
+#include "gil.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -31,14 +32,10 @@ void bind_search(nb::module_& m) {
                 require(size == chain.n_rows,
                         "floor, log_mass, log_prob, upper_bound and nodes need one entry for each row of scores");
             const SearchLimits limits{budget, max_open, epsilon, deadline_after(seconds)};
-            try {
-                nb::gil_scoped_release release;
-                Interrupt interrupt(interrupted);
+            interruptibly([&](Interrupt& interrupt) {
                 chain_search(chain, limits, floor.data(), log_mass.data(),
                              {labels.data(), log_prob.data(), upper_bound.data(), nodes.data()}, n_threads, interrupt);
-            } catch (const Interrupted&) {
-                throw nb::python_error();
-            }
+            });
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("budget"), nb::arg("epsilon"),
         nb::arg("seconds"), nb::arg("floor"), nb::arg("log_mass"), nb::arg("labels").noconvert(),
@@ -53,13 +50,9 @@ void bind_search(nb::module_& m) {
             require_labels(labels, chain);
             require(width >= 1 && width <= (std::size_t{1} << 24), "width must be between 1 and 2^24");
             require(upper_bound.shape(0) == chain.n_rows, "upper_bound needs one entry for each row of scores");
-            try {
-                nb::gil_scoped_release release;
-                Interrupt interrupt(interrupted);
+            interruptibly([&](Interrupt& interrupt) {
                 chain_beam(chain, width, labels.data(), upper_bound.data(), n_threads, interrupt);
-            } catch (const Interrupted&) {
-                throw nb::python_error();
-            }
+            });
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("width"), nb::arg("labels").noconvert(),
         nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,

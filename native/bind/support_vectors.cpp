@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "gil.hpp"
 #include "lasvm.hpp"
 #include "matrix.hpp"
 #include "passive_aggressive.hpp"
@@ -56,13 +57,9 @@ void learn_passive_aggressive(const Matrix& x, In<std::int8_t, 2> labels, In<dou
     problem.intercept = intercept;
     problem.weights = weights.data();
     problem.scores = scores ? scores->data() : nullptr;
-    try {
-        nb::gil_scoped_release release;
-        Interrupt interrupt(interrupted);
+    interruptibly([&](Interrupt& interrupt) {
         passive_aggressive(problem, n_threads, interrupt);
-    } catch (const Interrupted&) {
-        throw nb::python_error();
-    }
+    });
 }
 
 // Every label needs rows of both kinds: a machine between a class and nothing has no pairs.
@@ -108,13 +105,9 @@ std::vector<Solution> learn_lasvm(const Matrix& x, In<std::int8_t, 2> labels, In
     problem.max_steps = max_steps;
     problem.room = room;
     std::vector<LasvmSolution> solved;
-    try {
-        nb::gil_scoped_release release;
-        Interrupt interrupt(interrupted);
+    interruptibly([&](Interrupt& interrupt) {
         solved = lasvm(problem, n_threads, interrupt);
-    } catch (const Interrupted&) {
-        throw nb::python_error();
-    }
+    });
     std::vector<Solution> solutions;
     for (std::size_t label = 0; label < solved.size(); ++label) {
         auto& s = solved[label];
@@ -143,7 +136,7 @@ void bind_support_vectors(nb::module_& m) {
             require(out.shape(0) == rows_of(a) && out.shape(1) == rows_of(b), "out must be rows of a x rows of b");
             const Design da = design_of(a, rows_of(a)), db = design_of(b, rows_of(b));
             const KernelFunction kernel = checked_kernel(gamma);
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             kernel_matrix(da, db, kernel, out.data(), n_threads);
         },
         nb::arg("a"), nb::arg("b"), nb::arg("gamma"), nb::arg("out").noconvert(), nb::arg("n_threads"),

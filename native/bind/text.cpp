@@ -7,6 +7,7 @@
 
 #include "arff.hpp"
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "xmc.hpp"
 
 namespace labelweave::bind {
@@ -64,7 +65,7 @@ std::tuple<bool, std::size_t, Doubles, Columns, Starts, Owned<std::int8_t>> arff
     const auto rows_text = view(text).substr(offset);
     ArffRows rows;
     {
-        nb::gil_scoped_release release;
+        const ReleasedGil released;
         rows = parse_arff_rows(rows_text, line, source, columns);
     }
     return {rows.sparse, rows.n_rows, to_numpy(std::move(rows.sparse ? rows.features.data : rows.dense)),
@@ -77,7 +78,7 @@ std::tuple<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Doubles, Column
     const auto all = view(text);
     XmcRows rows;
     {
-        nb::gil_scoped_release release;
+        const ReleasedGil released;
         rows = parse_xmc(all, source);
     }
     return std::tuple_cat(std::make_tuple(std::make_tuple(rows.n_rows, rows.n_features, rows.n_labels)),
@@ -94,7 +95,7 @@ std::tuple<Doubles, Columns, Starts, Columns, Starts, std::int64_t, nb::bytes> l
     const auto all = view(text);
     LabelledLines lines;
     {
-        nb::gil_scoped_release release;
+        const ReleasedGil released;
         lines = parse_labelled_lines(all, line, source, format, skip_bad);
     }
     // It may quote bytes that are not UTF-8.

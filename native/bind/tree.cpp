@@ -1,4 +1,5 @@
 #include "tree_arrays.hpp"
+#include "gil.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -11,7 +12,7 @@ void bind_vectors(nb::module_& m) {
             const Tree tree = checked_tree(logits, parents, order);
             require_shape(labels, tree, tree.n_labels, "labels");
             require_shape(log_prob, tree, labels.shape(1), "log_prob");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_log_prob(tree, labels.data(), labels.shape(1), log_prob.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("labels"),
@@ -23,7 +24,7 @@ void bind_vectors(nb::module_& m) {
             const Tree tree = checked_tree(logits, parents, order);
             require_shape(labels, tree, tree.n_labels, "labels");
             require_shape(log_prob, tree, tree.n_rows, "log_prob");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_mode(tree, labels.data(), log_prob.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("labels").noconvert(),
@@ -35,7 +36,7 @@ void bind_vectors(nb::module_& m) {
             const Tree tree = checked_tree(logits, parents, order);
             require_shape(labels, tree, tree.n_labels, "labels");
             require_shape(rows, tree, tree.n_rows, "rows");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_sample(tree, rows.data(), seed, labels.shape(1), labels.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("rows"), nb::arg("seed"),
@@ -49,7 +50,7 @@ void bind_probabilities(nb::module_& m) {
         [](Logits logits, Parents parents, Parents order, Out<double, 2> out, int n_threads) {
             const Tree tree = checked_tree(logits, parents, order);
             require_shape(out, tree, tree.n_labels, "out");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_marginals(tree, out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
@@ -60,7 +61,7 @@ void bind_probabilities(nb::module_& m) {
             const Tree tree = checked_tree(logits, parents, order);
             require_shape(out, tree, tree.n_labels, "out");
             require(out.shape(1) == tree.n_labels, "out must be rows x labels x labels");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_pairwise(tree, out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
@@ -70,7 +71,7 @@ void bind_probabilities(nb::module_& m) {
         [](Logits logits, Parents parents, Parents order, Out<double, 2> out, int n_threads) {
             const Tree tree = checked_tree(logits, parents, order);
             require_shape(out, tree, tree.n_labels + 1, "out");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_cardinality(tree, out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
@@ -81,7 +82,7 @@ void bind_probabilities(nb::module_& m) {
             const Tree tree = checked_tree(logits, parents, order);
             require_shape(out, tree, tree.n_labels + 1, "out");
             require(out.shape(1) == tree.n_labels, "out must be rows x labels x (labels + 1)");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_cardinality_by_label(tree, out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
@@ -98,7 +99,7 @@ void bind_evidence(nb::module_& m) {
             require_shape(posterior, tree, 2, "posterior");
             require(posterior.shape(1) == tree.n_labels, "posterior must have the shape of logits");
             require_shape(log_prob, tree, tree.n_rows, "log_prob");
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_condition(tree, known.data(), posterior.data(), log_prob.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("known"), nb::arg("posterior").noconvert(),
@@ -119,7 +120,7 @@ void bind_evidence(nb::module_& m) {
                         "free must name labels, each at most once");
                 seen[label] = true;
             }
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             tree_table(tree, known.data(), free.data(), free.shape(0), out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("known"), nb::arg("free"),

@@ -1,14 +1,23 @@
 #include "tree_search.hpp"
 
-#include <nanobind/stl/vector.h>
-
+#include "gil.hpp"
 #include "tree_arrays.hpp"
 
 namespace labelweave::bind {
 namespace {
 
-TreeMixture checked_mixture(const std::vector<Logits>& logits, const std::vector<Parents>& parents,
-                            const std::vector<Parents>& orders, const In<double, 2>& log_weights) {
+// The arrays of a mixture of trees, kept alive while they are worked on.
+struct MixtureArrays {
+    std::vector<Logits> logits;
+    std::vector<Parents> parents, orders;
+};
+
+MixtureArrays to_arrays(const Several<Logits>& logits, const Several<Parents>& parents, const Several<Parents>& orders) {
+    return {to_vector<Logits>(logits), to_vector<Parents>(parents), to_vector<Parents>(orders)};
+}
+
+TreeMixture checked_mixture(const MixtureArrays& arrays, const In<double, 2>& log_weights) {
+    const auto& [logits, parents, orders] = arrays;
     require(!logits.empty() && parents.size() == logits.size() && orders.size() == logits.size(),
             "logits, parents and orders need one array for each of at least one tree");
     TreeMixture mixture{{}, log_weights.data()};
@@ -28,18 +37,6 @@ RankedVectors checked_ranked(const Tree& tree, const Out<std::int8_t, 3>& labels
     return {labels.shape(1), labels.data(), log_prob.data()};
 }
 
-// Run a search that Ctrl-C may stop, without the GIL.
-template <class Search>
-void interruptibly(Search&& search) {
-    try {
-        nb::gil_scoped_release release;
-        Interrupt interrupt(interrupted);
-        search(interrupt);
-    } catch (const Interrupted&) {
-        throw nb::python_error();
-    }
-}
-
 void bind_top(nb::module_& m) {
     m.def(
         "tree_top",
@@ -57,10 +54,11 @@ void bind_top(nb::module_& m) {
 void bind_threshold(nb::module_& m) {
     m.def(
         "tree_threshold",
-        [](std::vector<Logits> logits, std::vector<Parents> parents, std::vector<Parents> orders,
+        [](const Several<Logits>& logits, const Several<Parents>& parents, const Several<Parents>& orders,
            In<double, 2> log_weights, std::size_t depth, Out<std::int8_t, 3> labels, Out<double, 2> log_prob,
            Out<double, 1> upper_bound, Out<std::int64_t, 1> listed, int n_threads) {
-            const TreeMixture mixture = checked_mixture(logits, parents, orders, log_weights);
+            const MixtureArrays arrays = to_arrays(logits, parents, orders);
+            const TreeMixture mixture = checked_mixture(arrays, log_weights);
             const RankedVectors out = checked_ranked(mixture.trees[0], labels, log_prob);
             require_shape(upper_bound, mixture.trees[0], mixture.n_rows(), "upper_bound");
             require_shape(listed, mixture.trees[0], mixture.n_rows(), "listed");
@@ -77,10 +75,11 @@ void bind_threshold(nb::module_& m) {
 void bind_annealing(nb::module_& m) {
     m.def(
         "tree_annealing",
-        [](std::vector<Logits> logits, std::vector<Parents> parents, std::vector<Parents> orders,
+        [](const Several<Logits>& logits, const Several<Parents>& parents, const Several<Parents>& orders,
            In<double, 2> log_weights, In<double, 1> temperatures, In<std::int8_t, 2> known, In<std::int64_t, 1> rows,
            std::uint64_t seed, Out<std::int8_t, 2> labels, int n_threads) {
-            const TreeMixture mixture = checked_mixture(logits, parents, orders, log_weights);
+            const MixtureArrays arrays = to_arrays(logits, parents, orders);
+            const TreeMixture mixture = checked_mixture(arrays, log_weights);
             const Tree& first = mixture.trees[0];
             require_shape(known, first, first.n_labels, "known");
             require_shape(labels, first, first.n_labels, "labels");

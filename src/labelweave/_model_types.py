@@ -17,33 +17,38 @@ from sklearn.tree._tree import Tree
 __all__ = ["HARMLESS", "check_trees"]
 
 
-def _names(module: str, *classes: str) -> set[str]:
-    return {f"{module}.{name}" for name in classes}
+def _names(module: str, *classes: str, kind: str = "ObjectNode") -> dict[str, str]:
+    return {f"{module}.{name}": kind for name in classes}
 
 
-#: Types that are trusted although skops does not list them.
+def _functions(module: str, *names: str) -> dict[str, str]:
+    return _names(module, *names, kind="FunctionNode")
+
+
+#: Types that are trusted although skops does not list them, and the kind of node that builds each.
 HARMLESS = (
     # skops reads these with scipy's load_npz, which runs no code, yet lists them as not trusted.
-    {f"scipy.sparse._{f}.{f}_{kind}" for f in ("csr", "csc") for kind in ("array", "matrix")}
-    | _names("numpy", "dtype")
+    _names("scipy.sparse._csr", "csr_array", "csr_matrix", kind="SparseMatrixNode")
+    | _names("scipy.sparse._csc", "csc_array", "csc_matrix", kind="SparseMatrixNode")
+    | _names("numpy", "dtype", kind="DTypeNode")
     | _names("sklearn.compose._column_transformer", "make_column_selector")
     | _names("sklearn.calibration", "_CalibratedClassifier", "_SigmoidCalibration")
-    | _names("sklearn.feature_selection._univariate_selection", "chi2", "f_classif")
-    | _names("sklearn.feature_selection._mutual_info", "mutual_info_classif")
+    | _functions("sklearn.feature_selection._univariate_selection", "chi2", "f_classif")
+    | _functions("sklearn.feature_selection._mutual_info", "mutual_info_classif")
     | _names("sklearn.metrics._scorer", "_PassthroughScorer", "_Scorer", "_MultimetricScorer")
-    | _names(
+    | _functions(
         "sklearn.metrics._classification",
         *("accuracy_score", "f1_score", "fbeta_score", "hamming_loss", "jaccard_score"),
         *("log_loss", "precision_score", "recall_score"),
     )
-    | _names("sklearn.metrics._ranking", "average_precision_score", "roc_auc_score")
+    | _functions("sklearn.metrics._ranking", "average_precision_score", "roc_auc_score")
     | _names(
         "sklearn.model_selection._split",
         *("KFold", "StratifiedKFold", "RepeatedKFold", "RepeatedStratifiedKFold"),
         *("ShuffleSplit", "StratifiedShuffleSplit", "TimeSeriesSplit"),
     )
     | _names("sklearn.neural_network._stochastic_optimizers", "AdamOptimizer", "SGDOptimizer")
-    | _names("sklearn.tree._tree", "Tree")  # looked through by `check_trees`
+    | _names("sklearn.tree._tree", "Tree", kind="TreeNode")  # looked through by `check_trees`
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 import zipfile
@@ -10,10 +11,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import skops.io
 from skops.io.exceptions import UnsupportedTypeException
 
+from labelweave._archives import check_sizes, damage_named
+from labelweave._files import replacing
 from labelweave._model_types import HARMLESS, check_trees
+from labelweave.models import Structure
 
 __all__ = ["load", "save"]
 
@@ -28,7 +33,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     model : estimator
         What to keep.
     path : str or path
-        The file, by convention ``*.skops``; it is replaced if it exists.
+        The file, by convention ``*.skops``. It is replaced if it exists, in one step: whenever the
+        process or the machine stops, there is the old file or the new one.
 
     Examples
     --------
@@ -41,7 +47,6 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ...     load(path).predict([[1]])
     array([[0, 1]])
     """
-    target = Path(path)
     try:
         content = skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED)
     except (UnsupportedTypeException, TypeError) as error:
@@ -53,13 +58,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             f"{', '.join(foreign)} (--trust on the command line, trusted= in Python)",
             stacklevel=2,
         )
-    # Written aside first: an interruption leaves the old file whole.
-    unfinished = target.with_name(target.name + ".part")
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(content)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
@@ -82,31 +82,50 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     estimator
         The fitted model.
     """
-    try:
-        named = skops.io.get_untrusted_types(file=Path(path))
-        foreign = [name for name in _foreign(named) if name not in set(trusted)]
-        if foreign:
-            raise ValueError(
-                f"{os.fspath(path)} is refused: it holds types not known to be safe, "
-                f"{', '.join(foreign)}; if you know where the file comes from, name them as "
-                "trusted (--trust on the command line, trusted= in Python)"
-            )
-        model = skops.io.load(Path(path), trusted=named)
-    except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, ImportError) as error:
-        raise ValueError(
-            f"{os.fspath(path)} is not a model file that this version of labelweave can read "
-            f"({type(error).__name__}: {error}); save the model again"
-        ) from error
-    try:
-        check_trees(model)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)} is refused: {error}") from error
-    return model
+    known = set(trusted)
+    with Path(path).open("rb") as file, damage_named(path):
+        with zipfile.ZipFile(file) as archive:
+            check_sizes(archive)
+            _check_kinds(json.loads(archive.read("schema.json")))
+        named = skops.io.get_untrusted_types(file=file)
+        refused = [name for name in _foreign(named) if name not in known]
+        if not refused:
+            model = skops.io.load(file, trusted=named)
+            check_trees(model)
+            _require_numbers(model)
+            return model
+    raise ValueError(
+        f"{os.fspath(path)} is refused: it holds types not known to be safe, "
+        f"{', '.join(refused)}; if you know where the file comes from, name them as "
+        "trusted (--trust on the command line, trusted= in Python)"
+    )
 
 
 def _foreign(named: Iterable[str]) -> list[str]:
     """Return the types that are neither labelweave's own nor known to be harmless."""
     return [name for name in named if name not in HARMLESS and not _is_our_class(name)]
+
+
+def _check_kinds(node: Any) -> None:
+    """Raise ValueError where a type that we vouch for is to be built in a way that is not its own.
+
+    A type is trusted by its name. Some kinds of nodes do not build the type they name: they call a
+    function or look up an attribute, and chains of these reach anything.
+    """
+    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for part in parts:
+        _check_kinds(part)
+    if isinstance(node, dict) and "__loader__" in node:
+        name, kind = f"{node.get('__module__')}.{node.get('__class__')}", node["__loader__"]
+        if kind not in _own_kinds(name, kind):
+            raise ValueError(f"it has {name} as {kind}, which labelweave never writes")
+
+
+def _own_kinds(name: str, kind: str) -> tuple[str, ...]:
+    """Return the kinds of nodes that may build a type; any for one that we do not vouch for."""
+    if name in HARMLESS:
+        return (HARMLESS[name],)
+    return ("ObjectNode", "TupleNode") if _is_our_class(name) else (kind,)
 
 
 def _is_our_class(name: str) -> bool:
@@ -123,3 +142,23 @@ def _is_our_class(name: str) -> bool:
     except (ImportError, AttributeError):
         return False
     return isinstance(found, type) and found.__module__ == module_name
+
+
+def _require_numbers(part: Any, ours: bool = False, seen: set[int] | None = None) -> None:
+    """Raise ValueError where an array that a class of labelweave predicts from has NaN in it."""
+    seen = set() if seen is None else seen
+    if id(part) in seen or isinstance(part, Structure):
+        return  # nothing is predicted from a structure's gains, NaN where none were measured
+    seen.add(id(part))
+    parts: Iterable[Any] = ()
+    if isinstance(part, np.ndarray):
+        if ours and part.dtype.kind == "f" and np.isnan(part).any():
+            raise ValueError("there are weights that are no numbers")
+    elif isinstance(part, dict):
+        parts = part.values()
+    elif isinstance(part, list | tuple):
+        parts = part
+    elif hasattr(part, "__dict__"):
+        ours, parts = type(part).__module__.startswith("labelweave."), vars(part).values()
+    for inner in parts:
+        _require_numbers(inner, ours, seen)

@@ -207,3 +207,17 @@ def test_rows_of_the_same_key_are_compared(monkeypatch):
     rows, labels = np.array([[1.0], [2.0], [2.0]]), np.ones((3, 1), dtype=np.int8)
     for form in (np.asarray, sp.csr_array):
         assert merge_equal_rows(form(rows), labels, np.ones(3))[2].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("C", "size"), [(1.0, 1e100), (1.0, 1e155), ("cv", 1e155), ("cv", 1e300)])
+def test_rows_too_large_for_liblinear_are_refused(form, C, size):
+    """It would not return."""
+    with pytest.raises(ValueError, match=r"X has rows of length .*: scale the features"):
+        ThresholdedSVM(C=C, n_folds=2).fit(form(X * size), Y)
+
+
+def test_rows_that_are_large_but_not_too_large():
+    model = ThresholdedSVM(n_folds=2).fit(X * 2.0**400, Y)
+    np.testing.assert_array_equal(model.predict(X * 2.0**400).shape, Y.shape)
+    assert np.isfinite(model.decision_function(X * 2.0**400)).all()

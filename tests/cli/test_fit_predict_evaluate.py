@@ -42,10 +42,11 @@ def test_predictions_are_those_of_the_model(run, table, model):
     np.testing.assert_array_equal(predicted, pipeline.predict(frame[list("abcde")]))
 
 
-def test_columns_are_found_by_name_and_others_ignored(run, table, model, tmp_path):
+@pytest.mark.parametrize("name", ["probabilities.csv", "probabilities.csv.gz"])
+def test_columns_are_found_by_name_and_others_ignored(run, table, model, tmp_path, name):
     pipeline, frame = by_hand(table)
     shuffled = frame[["e", "c", "a", "b", "d"]].assign(comment="text")
-    other, output = tmp_path / "other.csv.gz", tmp_path / "probabilities.csv"
+    other, output = tmp_path / "other.csv.gz", tmp_path / name
     shuffled.to_csv(other, index=False)
     result = run("predict", model, other, "--proba", "--output", output)
     assert result.exit_code == 0, result.stderr

@@ -1,20 +1,24 @@
 """The stream command: what it learns, keeps, resumes and refuses."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from labelweave import persistence
+from labelweave._files import locked
 from labelweave.cli import app
 from labelweave.datasets import load
 from labelweave.online import BayesianOnlineClassifier
 from tests.online.test_stream import make_text, same_posterior
+from tests.test_files import Steps
 
 
 @pytest.fixture
@@ -90,6 +94,53 @@ def test_a_checkpoint_of_other_settings_needs_a_restart(run, rows, tmp_path):
     assert "--restart" in other.stderr
     again = run(*words, "--skip-bad", "--restart")
     assert again.exit_code == 0, again.stderr
+
+
+def test_a_checkpoint_that_cannot_be_written_is_not_the_inputs_fault(
+    run, rows, tmp_path, monkeypatch
+):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    result = run("stream", rows, "--out", tmp_path / "toy.skops", "--checkpoint-every", 20)
+    assert result.exit_code == 1
+    assert "toy.skops.checkpoint cannot be written: No space left on device" in result.stderr
+    assert "FILE" not in result.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["toy.xmc"]
+
+
+def test_a_damaged_checkpoint_is_named(run, rows, tmp_path):
+    (tmp_path / "toy.skops.checkpoint").write_bytes(b"PK")
+    result = run("stream", rows, "--out", tmp_path / "toy.skops")
+    assert result.exit_code == 2
+    assert "toy.skops.checkpoint is damaged: " in result.stderr
+    assert "--restart begins anew" in result.stderr
+    again = run("stream", rows, "--out", tmp_path / "toy.skops", "--restart")
+    assert again.exit_code == 0, again.stderr
+
+
+def test_one_process_at_a_time(run, rows, tmp_path):
+    model = tmp_path / "toy.skops"
+    (tmp_path / "toy.skops.checkpoint").write_text("of the other process")
+    with locked(tmp_path / "toy.skops.lock"):
+        result = run("stream", rows, "--out", model, "--restart")
+        assert result.exit_code == 2
+        assert "another process is learning" in result.stderr
+        assert (tmp_path / "toy.skops.checkpoint").read_text() == "of the other process"
+        other = run("stream", rows, "--out", tmp_path / "other.skops")
+        assert other.exit_code == 0, other.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_the_checkpoint_goes_only_when_the_model_is_on_the_disk(run, rows, tmp_path, monkeypatch):
+    steps = Steps(monkeypatch)
+    result = run("stream", rows, "--out", tmp_path / "toy.skops", "--checkpoint-every", 100)
+    assert result.exit_code == 0, result.stderr
+    model = [("fsync", "toy.skops.part"), ("replace", "toy.skops.part")]
+    folder = ("fsync", tmp_path.name)
+    gone = [("unlink", "toy.skops.checkpoint"), folder, ("unlink", "toy.skops.lock")]
+    assert steps.taken[-6:] == [*model, folder, *gone]
 
 
 def test_the_four_variants_take_part_in_a_comparison(run, rows, tmp_path):

@@ -198,7 +198,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path, content):
     path = tmp_path / "toy.checkpoint"
     path.write_bytes(content)
     learner = StreamLearner(RowStream(io.BytesIO(b"0 1:1\n")), checkpoint=path)
-    with pytest.raises(ValueError, match=r"toy\.checkpoint is no checkpoint"):
+    with pytest.raises(ValueError, match=r"toy\.checkpoint is damaged: "):
         learner.run()
 
 

@@ -122,6 +122,12 @@ def best_held_out(
 
 def mean_square(X: Any, weight: Floats) -> float:
     """Weighted mean of |x|² over the rows; 1 if all are zero."""
-    squares = (X**2).sum(axis=1) if isinstance(X, np.ndarray) else X.multiply(X).sum(axis=1)
-    mean = float(np.average(np.asarray(squares).ravel(), weights=weight))
+    mean = float(np.average(row_squares(X), weights=weight))
     return mean if 0 < mean < np.inf else 1.0
+
+
+def row_squares(X: Any) -> Floats:
+    """|x|² of every row, infinite where it overflows."""
+    with np.errstate(over="ignore"):
+        squares = (X**2).sum(axis=1) if isinstance(X, np.ndarray) else X.multiply(X).sum(axis=1)
+    return np.asarray(squares).ravel()

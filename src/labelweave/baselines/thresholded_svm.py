@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from labelweave.baselines._held_out import row_squares
 from labelweave.baselines._merged_rows import merge_equal_rows
 from labelweave.baselines._scorers import Floats, LinearScorer, varying
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
+
+# What |x|² and C|x|² may come to.
+_MOST_SQUARE, _MOST_CURVATURE = 1e300, 1e100
 
 
 class ThresholdedSVM(ThresholdClassifier):
@@ -173,6 +177,7 @@ def train_svms(
     n_jobs: int | None = None,
 ) -> TrainedSVMs:
     """Train the linear SVMs of all labels; constant ones score 0."""
+    _require_moderate(X, C)
     weights, intercept = np.zeros((labels.shape[1], X.shape[1])), np.zeros(labels.shape[1])
     svm = LinearSVC(C=C, tol=tol, max_iter=max_iter, random_state=seed)
     trained = varying(labels)
@@ -184,6 +189,16 @@ def train_svms(
         weights[label], intercept[label] = w, b
     n_iter = np.array([n for _, _, n in machines], dtype=np.int64)
     return TrainedSVMs(LinearScorer(weights, intercept), n_iter)
+
+
+def _require_moderate(X: Any, C: float) -> None:
+    """Liblinear does not return once its products, up to C³|x|⁴, are no numbers any more."""
+    largest = float(row_squares(X).max(initial=0.0))
+    if not (largest <= _MOST_SQUARE and C * largest <= _MOST_CURVATURE):
+        raise ValueError(
+            f"X has rows of length {np.sqrt(largest):.3g}, too large for an SVM with C={C:.3g}: "
+            "scale the features, for example with sklearn's StandardScaler"
+        )
 
 
 def _train_one(

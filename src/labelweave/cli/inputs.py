@@ -21,6 +21,7 @@ __all__ = [
     "load_dataset",
     "load_model",
     "writable",
+    "write_text",
 ]
 
 _TABLES = {".csv", ".tsv", ".parquet", ".pq"}
@@ -85,14 +86,19 @@ def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
 
 def writable(path: Path | None, option: str) -> None:
     """Complain before the work, not after it, when the result would have no place."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise BadInputError(f"{option}: {path} is a folder; name a file")
-    if not path.absolute().parent.is_dir():
-        raise BadInputError(
-            f"{option}: the folder {path.absolute().parent} does not exist; make it"
-        )
+    from labelweave._files import require_writable
+
+    if path is not None:
+        with argument(option):
+            require_writable(path)
+
+
+def write_text(path: Path, text: str, option: str) -> None:
+    """Write the file that an option names, whole or not at all."""
+    from labelweave._files import replacing
+
+    with argument(option), replacing(path) as file:
+        file.write(text.encode())
 
 
 def label_names_of(model: Any, n_labels: int) -> list[str]:

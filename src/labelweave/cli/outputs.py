@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelweave.cli.errors import BadInputError
-from labelweave.cli.inputs import writable
+from labelweave.cli.inputs import writable, write_text
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison
@@ -33,7 +33,7 @@ def write_comparison(result: Comparison, path: Path) -> None:
         text = result.to_frame().to_csv(index=False)
     else:
         text = result.to_markdown() if ending == ".md" else result.to_json()
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text, "--output")
 
 
 def write_scores(scores: Mapping[str, float], about: Mapping[str, Any], path: Path) -> None:
@@ -47,4 +47,4 @@ def write_scores(scores: Mapping[str, float], about: Mapping[str, Any], path: Pa
     else:
         figures = {k: v if math.isfinite(v) else str(v) for k, v in scores.items()}
         text = json.dumps({**about, "scores": figures}, indent=2) + "\n"
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text, "--output")

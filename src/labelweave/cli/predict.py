@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
 import typer
 
-from labelweave.cli.errors import BadInputError
+from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.features import read_features
 from labelweave.cli.inputs import Reading, label_names_of, load_model, writable
 from labelweave.cli.options import (
@@ -21,6 +21,12 @@ from labelweave.cli.options import (
     TrustOption,
     ZeroBasedOption,
 )
+
+_PACKINGS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
+    ".gz": "gzip",
+    ".xz": "xz",
+    ".bz2": "bz2",
+}
 
 
 def predict(
@@ -73,4 +79,12 @@ def predict(
     import pandas as pd
 
     table = pd.DataFrame(values, columns=label_names_of(fitted, values.shape[1]))
-    table.to_csv(output or sys.stdout, index=False, float_format="%.6g")
+    if output is None:
+        table.to_csv(sys.stdout, index=False, float_format="%.6g")
+        return
+
+    from labelweave._files import replacing
+
+    with argument("--output"), replacing(output) as result:
+        packing = _PACKINGS.get(output.suffix.lower())
+        table.to_csv(result, index=False, float_format="%.6g", mode="wb", compression=packing)

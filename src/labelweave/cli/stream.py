@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, argument
+from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import Reading, writable
 from labelweave.cli.options import MaxMemoryOption, SeedOption
 
@@ -70,7 +70,8 @@ def stream(
     that had the label so far (to rows where it is probable if that is fewer than two); the F1
     shown is that of these predictions. The state is kept in
     MODEL.checkpoint every so many rows: after a kill or a power cut, the same command goes on from
-    there (standard input has to bring the same rows again) and ends with the same model.
+    there (standard input has to bring the same rows again) and ends with the same model. The
+    checkpoint goes when the model is safely on the disk.
 
     \b
     labelweave stream news.svm.gz --out news.skops --checkpoint-every 50000
@@ -80,14 +81,13 @@ def stream(
     writable(out, "--out")
 
     from labelweave import datasets, persistence
+    from labelweave._files import remove
 
     with argument("--method"):
         model, settings = _online_model(method, seed)
     if file == "-" and passes > 1:
         raise BadInputError("--passes: standard input can be read only once")
     checkpoint = out.with_name(out.name + ".checkpoint")
-    if restart:
-        checkpoint.unlink(missing_ok=True)
     with argument("FILE"):
         source = datasets.RowStream(
             sys.stdin.buffer if file == "-" else file,
@@ -100,7 +100,9 @@ def stream(
 
     started = time.perf_counter()
     limits = Reading(max_memory=max_memory).limits()
-    with source:
+    with source, _alone(out):
+        if restart:
+            remove(checkpoint)
         with argument("FILE"):
             learner = StreamLearner(
                 source,
@@ -114,11 +116,11 @@ def stream(
                 limits=limits,
             )
         _learn(learner)
-    seconds = time.perf_counter() - started
-    model.adopt(learner.state, learner.label_names)
-    with argument("--out"):
-        persistence.save(model, out)
-    checkpoint.unlink(missing_ok=True)
+        seconds = time.perf_counter() - started
+        model.adopt(learner.state, learner.label_names)
+        with argument("--out"):
+            persistence.save(model, out)
+        remove(checkpoint)  # only now that the model is on the disk
     typer.echo(_summary(learner, seconds, out), err=True)
 
 
@@ -132,14 +134,33 @@ def _online_model(method: str, seed: int) -> tuple[Any, OnlineSettings]:
     return model, model.settings()
 
 
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep others from the model and its checkpoint; they would undo each other's work."""
+    from labelweave._files import LockedError, locked
+
+    try:
+        with locked(out.with_name(out.name + ".lock")):
+            yield
+    except LockedError as error:
+        raise BadInputError(
+            f"--out: another process is learning {out}; wait for it or choose another file"
+        ) from error
+
+
 def _learn(learner: StreamLearner) -> None:
+    from labelweave.online.checkpoint import CheckpointError
+
     with argument("--out"):
         try:
             learner.resume()
         except ValueError as error:
             raise ValueError(f"{error}; --restart begins anew") from error
     with argument("FILE"), _progress() as show:
-        learner.run(show)
+        try:
+            learner.run(show)
+        except CheckpointError as error:
+            raise WorkFailedError(f"--out: {error}") from error
         if not learner.label_names:
             raise ValueError(f"{learner.stream.source.name} has no labels to learn")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelweave._files import replacing
 from labelweave.datasets.dataset import Dataset, as_features, as_labels
 from labelweave.datasets.entries import CatalogueEntry
 
@@ -75,14 +75,8 @@ def save_to_cache(data: Dataset) -> None:
         arrays["X"] = X
     else:
         arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr}
-    # A reader never sees half a file: it takes its name only when complete.
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-        try:
-            np.savez_compressed(part, allow_pickle=False, **arrays)
-        except BaseException:
-            os.unlink(part.name)
-            raise
-    os.replace(part.name, path)
+    with replacing(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load_from_cache(name: str) -> Dataset:

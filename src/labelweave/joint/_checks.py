@@ -14,6 +14,9 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Evidence: TypeAlias = Mapping[int | str, npt.ArrayLike]
 
+# A hundred million of these can be added up before a double overflows.
+_MOST_LOG_ODDS = 1e300
+
 
 def check_matrix(values: npt.ArrayLike, name: str, *, finite: bool = True) -> Floats:
     """``values`` as a C-ordered float64 matrix with at least one column."""
@@ -27,6 +30,21 @@ def check_matrix(values: npt.ArrayLike, name: str, *, finite: bool = True) -> Fl
         raise ValueError(f"{name} contains NaN: every entry must be a number")
     if finite and not np.isfinite(matrix).all():
         raise ValueError(f"{name} contains infinite entries: clip them to finite log-odds")
+    return matrix
+
+
+def check_log_odds(values: npt.ArrayLike, name: str) -> Floats:
+    """``values`` as `check_matrix` gives them, bounded so that their sums are finite.
+
+    Beyond a few hundred a log-odds is certainty, so that nothing changes but numbers that no double
+    could hold.
+    """
+    matrix = check_matrix(values, name)
+    if (
+        np.max(matrix, initial=0.0) > _MOST_LOG_ODDS
+        or np.min(matrix, initial=0.0) < -_MOST_LOG_ODDS
+    ):
+        return np.clip(matrix, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
     return matrix
 
 

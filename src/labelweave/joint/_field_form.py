@@ -173,6 +173,8 @@ class FieldForm(JointDistribution):
 
     def _log_table(self, free: Indices) -> Floats:
         table = self._energies(free)
+        # Energies may be so large that the logarithm of a sum of them would round to the highest.
+        table -= table.max(axis=1, keepdims=True)
         table -= log_sums(table)
         return table
 
@@ -270,7 +272,7 @@ class FieldForm(JointDistribution):
 
 def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
     """``coupling`` as a symmetric (L, L) matrix with zero diagonal."""
-    matrix = checks.check_matrix(coupling, "coupling")
+    matrix = checks.check_log_odds(coupling, "coupling")
     if matrix.shape != (n_labels, n_labels):
         raise ValueError(
             f"coupling must have shape ({n_labels}, {n_labels}), one row and one column per label; "

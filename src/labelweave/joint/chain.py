@@ -66,7 +66,7 @@ class ChainJoint(ChainForm):
         row_ids: npt.ArrayLike | None = None,
         n_threads: int = 1,
     ) -> None:
-        self.scores = checks.check_matrix(scores, "scores")
+        self.scores = checks.check_log_odds(scores, "scores")
         super().__init__(
             len(self.scores),
             self.scores.shape[1],
@@ -75,7 +75,7 @@ class ChainJoint(ChainForm):
             row_ids=row_ids,
             n_threads=n_threads,
         )
-        self.coupling = checks.check_matrix(coupling, "coupling")
+        self.coupling = checks.check_log_odds(coupling, "coupling")
         self._check_coupling()
 
     def _check_coupling(self) -> None:

@@ -63,7 +63,7 @@ class FieldJoint(FieldForm):
         n_threads: int = 1,
     ) -> None:
         super().__init__(
-            checks.check_matrix(scores, "scores"),
+            checks.check_log_odds(scores, "scores"),
             coupling,
             label_names=label_names,
             row_ids=row_ids,

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 # reaching to |z| = 27.
 _WIDTH, _REACH = 0.125, 32
 _CENTRES = np.sinh(np.arange(-_REACH, _REACH + 1) * _WIDTH)
+N_BINS = len(_CENTRES)
 # The map common to all labels before anything came true: σ(1.7 z) is Φ(z) within 0.01.
 PROBIT_SLOPE = 1.7
 _COMMON_SPREAD = np.array([1.0, 10.0])
@@ -70,7 +71,7 @@ class Calibration:
     """
 
     def __init__(self) -> None:
-        self.counts = np.zeros((0, 2, len(_CENTRES)))
+        self.counts = np.zeros((0, 2, N_BINS))
 
     def grow(self, n_labels: int) -> None:
         """Make room for more labels."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -13,9 +13,16 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._archives import check_sizes, damage_named
+from labelweave._files import replacing
+
 _LAYOUT = 3
 # Bytes that are written at a time.
 _PIECE = 1 << 18
+
+
+class CheckpointError(OSError):
+    """A checkpoint has no place on the disk."""
 
 
 @dataclass(frozen=True)
@@ -43,35 +50,42 @@ class Checkpoint:
     arrays: Mapping[str, NDArray[Any]]
 
     def save(self, path: Path) -> None:
-        """Write the file aside, force it to the disk, then put it in place in one step.
-
-        Whenever the process or the machine stops, `path` is the checkpoint before or this one.
-        """
+        """Put the file in the place of the one before, whole or not at all."""
         text = json.dumps({"layout": _LAYOUT, "facts": dict(self.facts)})
         facts = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
-        unfinished = path.with_name(path.name + ".part")
-        with unfinished.open("wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                for name, array in {"__facts__": facts, **self.arrays}.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                        _write(entry, array)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-        _flush_folder(path.parent)
+        with (
+            _cannot_be_written(path),
+            replacing(path) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
+        ):
+            for name, array in {"__facts__": facts, **self.arrays}.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    _write(entry, array)
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
         """Read what `save` wrote."""
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+        with path.open("rb") as file, damage_named(path):
+            with zipfile.ZipFile(file) as archive:
+                check_sizes(archive)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as content:
                 arrays = {name: content[name] for name in content.files}
             written = json.loads(arrays.pop("__facts__").tobytes())
             if written["layout"] != _LAYOUT:
                 raise ValueError(f"layout {written['layout']!r} is not known to this version")
-            return cls(written["facts"], arrays)
-        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path} is no checkpoint that can be read: {error}") from error
+            return cls(dict(written["facts"]), arrays)
+
+
+@contextmanager
+def _cannot_be_written(path: Path) -> Iterator[None]:
+    """Say of an error that it is the checkpoint's: the input is being read at the same time."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(
+            f"the checkpoint {path} cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def _write(entry: IO[bytes], array: NDArray[Any]) -> None:
@@ -86,17 +100,3 @@ def _write(entry: IO[bytes], array: NDArray[Any]) -> None:
     step = max(1, _PIECE * len(rows) // max(1, rows.nbytes))
     for first in range(0, len(rows), step):
         entry.write(rows[first : first + step].tobytes())
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make a change of names in a folder survive the machine's stop, where the system can."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)

@@ -126,9 +126,8 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
     known = [_grown(state, start) for state in states]
     merged = start.copy()
     merged._row_scale.sums = _added([s._row_scale.sums for s in known], start._row_scale.sums)
-    merged._calibration.counts = _added(
-        [s._calibration.counts for s in known], start._calibration.counts
-    )
+    counts = _added([s._calibration.counts for s in known], start._calibration.counts)
+    merged._calibration.counts = np.maximum(counts, 0.0)  # each may have forgotten the start's
     # What was learned of rows divided by one length, for rows divided by another.
     scales = [s.row_length / merged.row_length for s in (*known, start)]
     for number, panel in enumerate(merged.panels()):

@@ -13,6 +13,7 @@ from labelweave.online.calibration import Calibration
 from labelweave.online.panels import WeightPanels, Weights, panel_slices
 from labelweave.online.row_scale import RowScale
 from labelweave.online.settings import OnlineSettings
+from labelweave.online.stored import check_posterior
 
 Floats = NDArray[np.float64]
 
@@ -211,8 +212,10 @@ class Posterior:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
         """Return the state that `to_arrays` described, as a copy."""
+        known = OnlineSettings(**settings)
+        check_posterior(arrays, known)
         sizes = len(arrays["current"]) - 1, len(arrays["positives"])
-        state = cls(*sizes, settings=OnlineSettings(**settings))
+        state = cls(*sizes, settings=known)
         for number, panel in enumerate(state._panels.views()):
             panel[:] = arrays[f"panel_{number}"]
         for name in ("current", "bias_mean", "bias_variance"):

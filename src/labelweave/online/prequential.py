@@ -56,7 +56,10 @@ class PrequentialF1:
     def from_arrays(cls, arrays: dict[str, Counts]) -> PrequentialF1:
         """Return the counts that `to_arrays` gave."""
         quality = cls()
-        quality.found, quality.true, quality.given = (
-            np.array(arrays[name], dtype=np.int64) for name in ("found", "true", "given")
-        )
+        found, true, given = (arrays[name] for name in ("found", "true", "given"))
+        if any(counts.dtype != np.int64 or counts.ndim != 1 for counts in (found, true, given)):
+            raise ValueError("the counts of prequential F1 are no int64 arrays")
+        if not len(found) == len(true) == len(given) or (found > np.minimum(true, given)).any():
+            raise ValueError("the counts of prequential F1 contradict each other")
+        quality.found, quality.true, quality.given = found.copy(), true.copy(), given.copy()
         return quality

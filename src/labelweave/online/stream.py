@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._archives import damage_named
+from labelweave._files import require_writable
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_source import Place
 from labelweave.datasets.row_stream import RowBatch, RowStream
@@ -19,6 +21,7 @@ from labelweave.online.label_numbers import LabelNumbers
 from labelweave.online.prequential import PrequentialF1
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import OnlineState
+from labelweave.online.stored import as_count
 
 
 class StreamLearner:
@@ -43,7 +46,8 @@ class StreamLearner:
     batch_lines : int, default=1000
         Lines that are read, predicted and learned from at a time.
     checkpoint : path, optional
-        Where to keep how far the run has come. If the file exists, the run goes on from it.
+        Where to keep how far the run has come. If the file exists, the run goes on from it. Two
+        runs must not share it; `labelweave stream` sees to that with a lock.
     checkpoint_every : int, default=100000
         Lines between two checkpoints, hence the most that have to be learned again.
     score : bool, default=True
@@ -124,6 +128,8 @@ class StreamLearner:
         progress : callable, optional
             Called with the learner after every batch.
         """
+        if self.checkpoint is not None:
+            require_writable(self.checkpoint)
         self.resume()
         unsaved = 0
         for batch in self._batches():
@@ -138,7 +144,7 @@ class StreamLearner:
     def resume(self) -> None:
         """Take up what the checkpoint holds, if there is one and nothing was learned yet."""
         if self.checkpoint is not None and self.n_rows == 0 and self.checkpoint.exists():
-            self._take_up(Checkpoint.load(self.checkpoint))
+            self._take_up(self.checkpoint)
 
     def _batches(self) -> Iterator[RowBatch]:
         while self._passes_done < self.passes:
@@ -197,23 +203,39 @@ class StreamLearner:
         }
         return Checkpoint(facts, arrays | counts)
 
-    def _take_up(self, saved: Checkpoint) -> None:
-        facts, arrays = saved.facts, dict(saved.arrays)
-        path, now = self.checkpoint, self._settings()
-        changed = [key for key in now if facts["settings"].get(key) != now[key]]
+    def _take_up(self, path: Path) -> None:
+        saved = Checkpoint.load(path)
+        with damage_named(path):
+            changed, same_input = self._changes(saved.facts)
         if changed:
-            was = ", ".join(f"{k} was {facts['settings'].get(k)!r}, is {now[k]!r}" for k in changed)
-            raise ValueError(f"{path} belongs to a run with other settings: {was}")
-        n_bytes, _ = head = tuple(facts["head"])
-        if self.stream.source.head(n_bytes) != head:
-            raise ValueError(f"{path} belongs to a run over another input, {facts['source']}")
-        names = self.quality.to_arrays()
-        self.quality = PrequentialF1.from_arrays(
-            {name: arrays.pop(f"quality_{name}") for name in names}
+            raise ValueError(f"{path} belongs to a run with other settings: {', '.join(changed)}")
+        if not same_input:
+            raise ValueError(f"{path} belongs to a run over another input, {saved.facts['source']}")
+        with damage_named(path):
+            self._restore(saved.facts, dict(saved.arrays))
+
+    def _changes(self, facts: Mapping[str, Any]) -> tuple[list[str], bool]:
+        """Return what differs between the settings, and whether the input is the same."""
+        was, now = dict(facts["settings"]), self._settings()
+        changed = [
+            f"{key} was {was.get(key)!r}, is {now[key]!r}"
+            for key in now
+            if was.get(key) != now[key]
+        ]
+        n_bytes, digest = facts["head"]
+        return changed, self.stream.source.head(int(n_bytes)) == (n_bytes, digest)
+
+    def _restore(self, facts: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        counts = {name: arrays.pop(f"quality_{name}") for name in self.quality.to_arrays()}
+        quality = PrequentialF1.from_arrays(counts)
+        state = OnlineState.from_arrays(arrays, self.state.settings.as_dict())
+        labels = LabelNumbers(map(as_count, facts["labels"]))
+        place = Place(**{name: as_count(value) for name, value in facts["place"].items()})
+        passes_done, n_rows, n_bad = (
+            as_count(facts[name]) for name in ("passes_done", "n_rows", "n_bad")
         )
-        self.state = OnlineState.from_arrays(arrays, self.state.settings.as_dict())
-        self._labels = LabelNumbers(facts["labels"])
-        self._place = Place(**facts["place"])
-        self._passes_done = facts["passes_done"]
-        self.n_rows = self.n_resumed = facts["n_rows"]
-        self.n_bad, self.complaint = facts["n_bad"], facts["complaint"]
+        if len(labels.numbers) != state.n_labels:
+            raise ValueError(f"{len(labels.numbers)} labels have names, {state.n_labels} weights")
+        self.state, self.quality, self._labels, self._place = state, quality, labels, place
+        self._passes_done, self.n_rows, self.n_resumed = passes_done, n_rows, n_rows
+        self.n_bad, self.complaint = n_bad, str(facts["complaint"])

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labelweave._files import replacing
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -70,7 +72,8 @@ def save_structures(structures: Sequence[Structure], path: Path) -> None:
     ]
     if kind == ".dot":
         graphs = [s.to_dot(title) for s, title in zip(structures, titles, strict=True)]
-        path.write_text("\n".join(graphs) + "\n", encoding="utf-8")
+        with replacing(path) as file:
+            file.write(("\n".join(graphs) + "\n").encode())
         return
     _draw(structures, titles, path)
 
@@ -99,4 +102,5 @@ def _draw(structures: Sequence[Structure], titles: Sequence[str | None], path: P
         ax.set_xlim(left, left + (right - left) * widest / width)
         if title is not None:
             ax.set_title(title, loc="left", fontsize=10)
-    figure.savefig(path, dpi=150)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:], dpi=150)
