@@ -211,13 +211,20 @@ def test_a_method_that_poses_as_a_strategy_reaches_nothing(tmp_path):
         persistence.load(path)
 
 
+OWN_WAYS = {
+    "labelweave.inference.greedy.Greedy": ["ObjectNode", "TupleNode"],
+    "scipy.sparse._csr.csr_array": ["SparseMatrixNode"],
+    "numpy.dtype": ["DTypeNode"],
+    "sklearn.metrics._classification.f1_score": ["FunctionNode"],
+    "sklearn.model_selection._split.KFold": ["ObjectNode"],
+    "sklearn.tree._tree.Tree": ["TreeNode"],
+}
+
+
 @pytest.mark.parametrize("kind", sorted({kind for kind, _ in NODE_TYPE_MAPPING}))
-@pytest.mark.parametrize(
-    "name", ["labelweave.inference.greedy.Greedy", "scipy.sparse._csr.csr_array"]
-)
+@pytest.mark.parametrize("name", OWN_WAYS)
 def test_types_that_are_trusted_are_built_in_their_own_way_only(tmp_path, kind, name):
-    allowed = ("SparseMatrixNode",) if "scipy" in name else ("ObjectNode", "TupleNode")
-    if kind in allowed:
+    if kind in OWN_WAYS[name]:
         pytest.skip("this is its own way")
     path = tmp_path / "model.skops"
     skops.io.dump(make_pipeline(Greedy()), path)

@@ -14,6 +14,8 @@ __all__ = ["DamagedFileError", "check_sizes", "damage_named"]
 
 # Deflate packs at most 1032 bytes into one; a few more may be left over at the end.
 _MOST_PACKED, _LEFT_OVER = 1032, 64
+# What an entry larger than 4 GB has beside its name; the shortest entry takes 46 bytes.
+_MOST_EXTRA = 32
 
 
 class DamagedFileError(ValueError):
@@ -67,6 +69,9 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
         raise ValueError(
             f"{entry.filename} claims {entry.file_size:,} bytes and has {entry.compress_size:,}"
         )
+    # A wrong length would hide the entries that follow in the directory.
+    if entry.comment or len(entry.extra) > _MOST_EXTRA:
+        raise ValueError(f"{entry.filename} has a note that labelweave does not write")
 
 
 def _check_array(file: IO[bytes], entry: zipfile.ZipInfo) -> None:

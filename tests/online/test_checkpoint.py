@@ -45,7 +45,11 @@ def without(name):
 
 
 FACTS = ["settings", "head", "place", "passes_done", "labels", "n_rows", "n_bad", "complaint"]
-ARRAYS = ["panel_0", "current", "bias_mean", "bias_variance", "positives", "observed", "n_rows"]
+ARRAYS = [
+    *("panel_0", "current", "bias_mean", "bias_variance", "positives", "observed"),
+    *("row_lengths", "calibration", "n_rows"),
+]
+REAL = ["bias_mean", "bias_variance", "row_lengths", "calibration"]
 
 
 @pytest.mark.parametrize(
@@ -61,10 +65,12 @@ ARRAYS = ["panel_0", "current", "bias_mean", "bias_variance", "positives", "obse
         *(with_array(name, lambda a: a.astype(np.float16)) for name in ARRAYS),
         *(with_array(name, lambda a: a[..., None]) for name in ARRAYS),
         *(with_array(name, lambda a: a[:-1]) for name in ARRAYS[:-1]),
-        *(with_array(name, lambda a: a * np.nan) for name in ("bias_mean", "bias_variance")),
+        *(with_array(name, lambda a: a * np.nan) for name in REAL),
         with_array("panel_0", lambda a: a * np.float32("nan")),
         with_array("panel_0", lambda a: -np.abs(a) - np.float32(1)),
         *(with_array(name, lambda a: a - 99) for name in ("current", "positives", "n_rows")),
+        *(with_array(name, lambda a: -1 - a) for name in ("row_lengths", "calibration")),
+        *(with_array("row_lengths", lambda a, n=n: a * [n, 1 - n]) for n in (0, 1)),
         with_array("observed", lambda a: a + 10**9),
         with_array("quality_found", lambda a: a + 10**9),
         with_array("quality_given", lambda a: a.astype(np.float64)),
@@ -99,6 +105,20 @@ def test_damaged_bytes(run):
             np.testing.assert_array_equal(found.arrays[name], array)
     assert len(complaints) > 200
     assert all(text.startswith(f"{checkpoint} is damaged: ") for text in complaints)
+
+
+@pytest.mark.parametrize("field", [30, 32], ids=["extra", "comment"])
+def test_entries_that_another_one_hides(run, field):
+    """The directory says of each entry how long its notes are; zipfile skips as many bytes."""
+    _, checkpoint = run
+    content = bytearray(checkpoint.read_bytes())
+    first = content.index(b"PK\x01\x02")
+    second = content.index(b"PK\x01\x02", first + 1)
+    hidden = content.index(b"PK\x01\x02", second + 1) - second
+    content[first + field : first + field + 2] = hidden.to_bytes(2, "little")
+    checkpoint.write_bytes(content)
+    with pytest.raises(DamagedFileError, match=r"toy\.checkpoint is damaged: "):
+        Checkpoint.load(checkpoint)
 
 
 def test_a_checkpoint_that_does_not_fit_on_the_disk_is_named_and_leaves_nothing(tmp_path):

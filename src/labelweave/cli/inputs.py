@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelweave.cli.errors import BadInputError, argument
+from labelweave.cli.errors import argument
 
 if TYPE_CHECKING:
     from labelweave.datasets import Dataset, Limits
