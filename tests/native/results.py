@@ -1,0 +1,38 @@
+"""Print, as JSON, results of all large kernels at the SIMD level in use; run by test_levels.py."""
+
+import json
+import sys
+
+import numpy as np
+
+from labelweave import BayesianOnlineClassifier, ClassifierChain, Gibbs, TreeNetwork
+from labelweave._core import native
+from labelweave.logistic import edge_weights, solve
+
+
+def main(n_threads: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 13))
+    Y = (X @ rng.normal(size=(13, 9)) + rng.normal(size=(300, 9)) > 1).astype(np.int8)
+    penalties = {"C": 1.0, "label_penalty": 0.1}
+    solution = solve(X, Y, C=1.0, tol=1e-12, n_threads=n_threads)
+    chain = ClassifierChain(**penalties, n_jobs=n_threads).fit(X, Y).predict_joint(X)
+    tree = TreeNetwork(**penalties, n_jobs=n_threads).fit(X, Y).predict_joint(X)
+    online = BayesianOnlineClassifier(n_jobs=n_threads).fit(X, Y)
+    edges = edge_weights(X, Y, **penalties, held_out=np.arange(300) % 3 == 0, n_threads=n_threads)
+    results = {
+        "level": native.level(),
+        "coef": solution.coef,
+        "edges": edges.pair,
+        "mode": chain.mode().log_prob,
+        "gibbs": Gibbs(sweeps=20, random_state=0)(chain).log_prob,
+        "marginals": chain.marginals(),
+        "pairwise": tree.pairwise()[:5],
+        "cardinality": tree.cardinality(),
+        "online": online.predict_proba(X),
+    }
+    json.dump(results, sys.stdout, default=np.ndarray.tolist)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

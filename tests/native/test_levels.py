@@ -1,0 +1,52 @@
+"""Results at one SIMD level do not depend on threads; those of two levels differ by rounding."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labelweave import _cpu
+from tests.conftest import PROJECT
+
+# Levels add in the same order, but only v3 and v4 fuse a product with a sum. What is solved by
+# iteration stops within its tolerance; online learning keeps its weights in single precision.
+TOLERANCE = {
+    "coef": 1e-9,
+    "edges": 1e-5,
+    "mode": 1e-6,
+    "gibbs": 1e-6,
+    "marginals": 1e-6,
+    "pairwise": 1e-6,
+    "cardinality": 1e-6,
+    "online": 1e-4,
+}
+
+
+def results(level, n_threads):
+    command = [sys.executable, Path(__file__).with_name("results.py"), str(n_threads)]
+    environment = os.environ | {"LABELWEAVE_SIMD": level}
+    text = subprocess.run(
+        command, env=environment, cwd=PROJECT, capture_output=True, text=True, check=True
+    ).stdout
+    return {name: np.asarray(value) for name, value in json.loads(text).items()}
+
+
+@pytest.mark.parametrize("level", _cpu.levels())
+def test_a_level_gives_the_same_bits_for_any_number_of_threads(level):
+    one, three = results(level, 1), results(level, 3)
+    assert one["level"] == level
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, three[name], err_msg=name)
+
+
+def test_levels_agree_up_to_rounding():
+    first, *others = [results(level, 1) for level in _cpu.levels()]
+    for other in others:
+        for name, tolerance in TOLERANCE.items():
+            np.testing.assert_allclose(
+                other[name], first[name], rtol=tolerance, atol=tolerance, err_msg=name
+            )
