@@ -32,7 +32,7 @@ def learned(kind):
 @each
 def test_probabilities_are_the_probit_formula(learned, kind):
     state, X = learned
-    rows = X.toarray()
+    rows = X.toarray() / state.row_length
     mean = rows @ state.mean.astype(np.float64) + state.offset_mean - state.bias_mean
     variance = rows**2 @ state.variance.astype(np.float64) + state.offset_variance
     variance += state.bias_variance

@@ -85,7 +85,8 @@ def test_evidence_adds_to_a_common_start():
 
 def test_shards_that_know_different_features_and_labels():
     X, Y = stream(n=100)
-    small, large = OnlineState(10, 2), OnlineState(30, 5)
+    options = OnlineSettings(scale_rows=False)
+    small, large = OnlineState(10, 2, settings=options), OnlineState(30, 5, settings=options)
     small.update(X[:50, :10], Y[:50, :2])
     large.update(X[50:], Y[50:])
     merged = merge_states([small, large])

@@ -108,7 +108,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     state_ : OnlineState
         The posterior; its `offset_mean` and `offset_variance` are those of the offsets.
     mean_, variance_ : (D, L) arrays
-        Of the weights.
+        Of the weights of features divided by ``state_.row_length``.
     bias_mean_, bias_variance_ : float or (L,) array
         Of the bias, one for each label unless `coupled`.
 

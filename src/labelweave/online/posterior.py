@@ -79,13 +79,13 @@ class Posterior:
 
     @property
     def mean(self) -> Weights:
-        """Means of the weights of the features as given, (D, L): a copy."""
-        return self._weights(0) / np.float32(self.row_length)
+        """Means of the weights of features divided by `row_length`, (D, L): a copy."""
+        return self._weights(0)
 
     @property
     def variance(self) -> Weights:
         """Variances of these weights, (D, L), as of the last row: a copy."""
-        return self._weights(1) / np.float32(self.row_length) ** 2
+        return self._weights(1)
 
     def _weights(self, moment: int) -> Weights:
         return self._all_weights(moment)[1:]

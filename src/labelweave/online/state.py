@@ -47,10 +47,10 @@ class OnlineState(Posterior):
     >>> import numpy as np
     >>> state = OnlineState(n_features=2, n_labels=1)
     >>> X, Y = np.eye(2), np.array([[1], [0]], dtype=np.int8)
-    >>> for _ in range(4):
+    >>> for _ in range(20):
     ...     state.update(X, Y)
     >>> state.scores(X)[:, 0].round(2).tolist()
-    [0.77, 0.02]
+    [0.98, 0.03]
 
     A feature or a label that comes later starts from the prior:
 
