@@ -35,11 +35,12 @@ def test_decision_values_are_those_of_linear_svc(form, shape):
 
 
 def out_of_fold_scores(C, n_folds):
-    fold, n = assign_folds(X, np.ones(len(X)), n_folds, 0)
+    seed = ThresholdedSVM()._seed()
+    fold, n = assign_folds(X, np.ones(len(X)), n_folds, seed)
     scores = np.empty(Y.shape)
     for k in range(n):
         for label in range(Y.shape[1]):
-            peer = LinearSVC(C=C, random_state=0).fit(X[fold != k], Y[fold != k, label])
+            peer = LinearSVC(C=C, random_state=seed).fit(X[fold != k], Y[fold != k, label])
             scores[fold == k, label] = peer.decision_function(X[fold == k])
     return scores, fold
 

@@ -67,6 +67,7 @@ def test_files_without_rows_are_named(run, table, model, tmp_path):
     assert "expected rows" in result.stderr
 
 
+@pytest.mark.filterwarnings("ignore::labelweave.decision.UnprovenModeWarning")
 def test_the_default_method_decides_any_number_of_labels(run, tmp_path):
     random = np.random.default_rng(0)
     features, labels = random.normal(size=(40, 3)), random.integers(0, 2, size=(40, 31))
