@@ -169,7 +169,9 @@ CASES |= {
         unsuited=_PROBIT,
     ),
     "online-drift": Case(
-        BayesianOnlineClassifier(labelling=None, forgetting=0.01, flip_probability=0.01, passes=2),
+        BayesianOnlineClassifier(
+            labelling=None, forgetting=0.01, flip_probability=0.01, passes=2, scale_rows=False
+        ),
         unsuited=_PROBIT,
     ),
 }

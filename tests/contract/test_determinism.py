@@ -9,6 +9,9 @@ from sklearn.utils import check_random_state
 
 from tests.contract.samples import is_probabilistic, sample, values_of
 
+# Chains and fields of so many labels are decided without a proof, and say so.
+pytestmark = pytest.mark.filterwarnings("ignore::labelweave.decision.proof.UnprovenModeWarning")
+
 X, Y = sample()
 # So many labels that the marginals of a chain are estimated from draws.
 WIDE_X, WIDE_Y = sample(n=40, n_features=4, n_labels=30, seed=5)
