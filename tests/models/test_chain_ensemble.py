@@ -40,7 +40,7 @@ def test_without_resampling_members_are_plain_chains(data):
 def test_resampling_is_a_chain_on_repeated_rows(data):
     X, Y, X_new = data
     model = fitted(data, n_estimators=1)
-    counts = model._bags(X, 0)[:, 0].astype(int)
+    counts = model._bags(X, model._seed())[:, 0].astype(int)
     rows = np.repeat(np.arange(len(X)), counts)
     chain = ClassifierChain(C=0.03, label_penalty=0.1, order=model.orders_[0]).fit(X[rows], Y[rows])
     np.testing.assert_allclose(

@@ -82,7 +82,7 @@ def test_chosen_penalties_on_emotions():
     data = load_emotions()
     match, loss = tuned(data)
     common_match, common_loss = tuned(data, label_penalty=1.0)
-    assert round(match, 2) >= 0.33
+    assert round(match, 2) >= 0.32
     assert loss <= 2.27
     assert match > common_match
     assert loss < common_loss < FIGURES["emotions"][1][1]

@@ -98,7 +98,7 @@ class PassiveAggressive(ThresholdClassifier):
     >>> model = PassiveAggressive().fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
     array([[0, 1, 1, 1, 1, 0],
-           [0, 0, 1, 0, 0, 1]])
+           [0, 0, 0, 0, 0, 1]])
 
     The same as a stream; batches of any size give the same model:
 

@@ -83,7 +83,7 @@ class ThresholdedSVM(ThresholdClassifier):
     >>> model = ThresholdedSVM(C=0.01).fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
     array([[0, 1, 1, 1, 1, 0],
-           [0, 0, 1, 0, 0, 0]])
+           [0, 0, 1, 0, 0, 1]])
     >>> bool(((model.decision_function(X) > 0) == model.predict(X)).all())
     True
     """

@@ -67,7 +67,7 @@ class TreeEnsemble(UniformEnsemble):
     >>> data = load_emotions()
     >>> model = TreeEnsemble(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
-    array([[0, 0, 1, 1, 1, 0],
+    array([[0, 0, 1, 1, 0, 0],
            [0, 0, 0, 0, 0, 1]])
     """
 
