@@ -67,13 +67,16 @@ def check_base(base: Any, sample_weight: Floats | None) -> None:
         raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
 
 
-def refuse_class_weight(class_weight: Any) -> None:
-    """Refuse class weights beside a `base`, which has to know about them itself."""
-    if class_weight is not None:
+def with_class_weight(base: Any, class_weight: Any) -> Any:
+    """Return a base classifier that has the class weights as its own."""
+    if class_weight is None:
+        return base
+    if "class_weight" not in base.get_params(deep=False):
         raise ValueError(
-            "class_weight is for the logistic regressions of the library itself: give it to base, "
-            "e.g. base=LogisticRegression(class_weight='balanced')"
+            f"class_weight was given, but base {base!r} has no such parameter: give it to base in "
+            "its own way"
         )
+    return clone(base).set_params(class_weight=class_weight)
 
 
 def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None, seed: int) -> Any:

@@ -14,7 +14,7 @@ from labelweave.logistic import fit_conditionals
 from labelweave.logistic.class_weights import check_class_weight
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import base_log_odds, fit_bases, refuse_class_weight
+from labelweave.models.base_classifier import base_log_odds, fit_bases, with_class_weight
 
 
 class BinaryRelevance(MultiLabelClassifier):
@@ -86,10 +86,10 @@ class BinaryRelevance(MultiLabelClassifier):
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
     ) -> None:
         if self.base is not None:
-            refuse_class_weight(self.class_weight)
+            base = with_class_weight(self.base, self.class_weight)
             parents = [np.empty(0, np.int64)] * self.n_labels_
             self.estimators_ = fit_bases(
-                self.base, X, labels, parents, sample_weight, self._seed(), self.n_jobs
+                base, X, labels, parents, sample_weight, self._seed(), self.n_jobs
             )
             return
         self.conditionals_ = fit_conditionals(

@@ -16,7 +16,7 @@ from labelweave.logistic.class_weights import check_class_weight
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.additive import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import chain_log_odds, fit_bases, refuse_class_weight
+from labelweave.models.base_classifier import chain_log_odds, fit_bases, with_class_weight
 from labelweave.models.order import best_order, earlier_labels, resolve_order
 
 
@@ -129,9 +129,9 @@ class ClassifierChain(MultiLabelClassifier):
         else:
             self.order_ = resolve_order(self.order, self.n_labels_, self._names(), self._seed())
         if self.base is not None:
-            refuse_class_weight(self.class_weight)
+            base = with_class_weight(self.base, self.class_weight)
             self.estimators_ = fit_bases(
-                self.base, X, labels, self._parents(), sample_weight, self._seed(), self.n_jobs
+                base, X, labels, self._parents(), sample_weight, self._seed(), self.n_jobs
             )
             self.conditionals_ = additive_conditionals(
                 self.estimators_, self._parents(), X.shape[1]
