@@ -128,5 +128,8 @@ def learn(X, Y, C, kappa, inside, held_out, max_components):
             break
         best = trees, model
     whole = PlainMixture(X, Y, C, kappa)
-    (shares, fitted), _, _ = whole.em(*best, 2 * N_ITERATIONS)
-    return best[0], shares, fitted, validation
+    trees, model = best
+    joint = np.exp(whole.log_joint(trees, model, X, Y))
+    start = whole.m_step(trees, joint / joint.sum(axis=1, keepdims=True))
+    (shares, fitted), _, _ = whole.em(trees, start, 2 * N_ITERATIONS)
+    return trees, shares, fitted, validation

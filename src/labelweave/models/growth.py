@@ -186,7 +186,11 @@ class Growth(Generic[Kind]):
 
     def relearn(self, grown: Grown[Kind]) -> Grown[Kind]:
         """Return the mixture of the same components with parameters learned from these rows."""
-        return Grown(grown.components, *self.em().run(grown.mixture, 2 * N_ITERATIONS))
+        em = self.em()
+        log_joint = em.log_joint(grown.mixture)
+        shares = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+        mixture = em.start(grown.mixture.uses, shares)
+        return Grown(grown.components, *em.run(mixture, 2 * N_ITERATIONS))
 
     def sizes(self, max_components: int) -> Iterator[tuple[EM, Grown[Kind]]]:
         """Yield mixtures of growing size, to be compared."""
