@@ -159,7 +159,8 @@ def test_which_rows_are_predicted_first():
     assert list(rows)[:1024] == list(range(1024))
     per_octave = np.histogram(list(rows), [1024, 2048, 4096, 8192, 16384])[0][:3]
     assert per_octave.tolist() == [512] * 3
-    assert list(trials(90_000, 90_010, 0.01)) == list(range(90_000, 90_010))
+    assert list(trials(90_000, 90_016, 0.01)) == [90_000, 90_008]
+    assert trials(90_000, 90_001, 0.01)[90_000] == pytest.approx((1 - 1 / 4096) ** 8)
     pieces = [*trials(0, 3000, 0.0), *trials(3000, 5000, 0.0)]
     assert pieces == list(trials(0, 5000, 0.0))
 

@@ -32,6 +32,9 @@ _SMALLEST_SLOPE = 0.05
 # Rows that are predicted before they are learned from: all up to so many, and as many again
 # whenever the number of rows has doubled.
 _TRIALS = 512
+# Counts are forgotten as weights are, but no faster: how sure a learner is of itself changes more
+# slowly than what it has learned, and predicting every row would be slow.
+_FASTEST = 1 / 4096
 # Newton steps at most, and how small one is, relative to the prior, when nothing is left to gain.
 _MOST_STEPS, _CLOSE = 50, 1e-8
 # Labels that are fitted together, to bound memory.
@@ -103,26 +106,26 @@ class Calibration:
         return CalibrationMap(slope * np.maximum(relative, _SMALLEST_SLOPE), offset)
 
 
-def trials(first: int, last: int, forgetting: float) -> dict[int, int]:
+def trials(first: int, last: int, forgetting: float) -> dict[int, float]:
     """Return which of the rows numbered [first, last) are predicted before they are learned from.
 
     Returns
     -------
     dict
-        From the number of each such row to how far it is from the one before.
+        From the number of each such row to the share of earlier counts that remains with it.
 
     Examples
     --------
     >>> trials(1022, 1030, forgetting=0.0)
-    {1022: 1, 1023: 1, 1024: 2, 1026: 2, 1028: 2}
+    {1022: 1.0, 1023: 1.0, 1024: 1.0, 1026: 1.0, 1028: 1.0}
     """
-    rows = np.arange(first, last)
-    # Where evidence is forgotten, the rows that count are the last 1/forgetting.
-    counted = np.minimum(rows, 1.0 / forgetting if forgetting else np.inf)
+    rows, rate = np.arange(first, last), min(forgetting, _FASTEST)
+    counted = np.minimum(rows, 1.0 / rate if rate else np.inf)
     _, octave = np.frexp(np.maximum(counted / _TRIALS, 0.5))
     stride = 1 << np.maximum(octave - 1, 0)
     chosen = rows % stride == 0
-    return dict(zip(rows[chosen].tolist(), stride[chosen].tolist(), strict=True))
+    keeping = (1.0 - rate) ** stride[chosen]
+    return dict(zip(rows[chosen].tolist(), keeping.tolist(), strict=True))
 
 
 def _fitted(counts: Floats, z: Floats, start: Floats, spread: Floats) -> Floats:

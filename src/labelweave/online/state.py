@@ -81,32 +81,30 @@ class OnlineState(Posterior):
         start, lengths = self.n_rows, self._row_scale.after(row_lengths(rows))
         if self.settings.scale_rows:
             rows = divided(rows, mean_lengths(lengths[1:]))
-        tried: dict[int, int] = {}
+        tried: dict[int, float] = {}
         if self.settings.calibrate and not seen:
             tried = trials(start, start + len(labels), self.settings.forgetting)
         try:
             for first, last in pairwise(sorted({start, start + len(labels), *tried})):
                 part = slice(first - start, last - start)
                 threads = n_threads if last - first >= _WORTH_THREADS else 1
-                self._learn_part(
-                    rows_between(rows, part), labels[part], threads, tried.get(first, 0)
-                )
+                self._learn_part(rows_between(rows, part), labels[part], threads, tried.get(first))
         finally:
             self._row_scale.sums = lengths[self.n_rows - start]
 
     def _learn_part(
-        self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int, stride: int
+        self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int, keeping: float | None
     ) -> None:
-        """Learn from rows, the first of them standing for `stride` in the calibration."""
-        start, z = self.n_rows, self._first_z(rows) if stride else np.empty(0)
+        """Learn from rows, the first of which is predicted before unless `keeping` is None."""
+        start, z = self.n_rows, np.empty(0) if keeping is None else self._first_z(rows)
         try:
             if self.settings.likelihood == "bias":
                 self._learn_natively(rows, labels, n_threads)
             else:
                 learn_pairs(self, rows, labels)
         finally:  # after Ctrl-C the state is that of the rows it counts
-            if stride and self.n_rows > start:
-                self._calibration.add(z, labels[0], (1 - self.settings.forgetting) ** stride)
+            if keeping is not None and self.n_rows > start:
+                self._calibration.add(z, labels[0], keeping)
 
     def _learn_natively(self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int) -> None:
         bound = self._bound()
