@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
 
-from labelweave.datasets import load_emotions
+from labelweave.datasets import load_emotions, load_yeast
 from labelweave.logistic import (
     LogisticProblems,
     PenaltyChoice,
@@ -63,7 +64,14 @@ def make_problems(X, T, uses=None, weights=None):
     )
 
 
-def explicit_losses(X, T, uses, candidates, n_folds=3, seed=0):
+def explicit_losses(X, T, uses, candidates):
+    """Held-out losses of all folds of five deals (rows) for every (C, kappa)."""
+    seeds = path.seeds_of_deals(X, np.ones(len(X)), 0)
+    assert len(seeds) == 5
+    return np.vstack([losses_of_deal(X, T, uses, candidates, seed) for seed in seeds])
+
+
+def losses_of_deal(X, T, uses, candidates, seed, n_folds=3):
     """Held-out loss of every fold (rows) for every (C, kappa), each fitted from scratch."""
     fold, n_folds = assign_folds(X, np.ones(len(X)), n_folds, seed)
     losses = np.zeros((n_folds, len(candidates)))
@@ -86,7 +94,7 @@ def explicit_choice(X, T, uses):
 
     def cautious(losses):
         difference = losses - losses[:, [losses.sum(0).argmin()]]
-        error = difference.std(axis=0, ddof=1) / np.sqrt(len(losses))
+        error = difference.std(axis=0, ddof=1) / np.sqrt(3)
         return int(np.argmax(difference.mean(axis=0) <= error))
 
     wide = explicit_losses(X, T, uses, [(C, 0.03) for C in C_GRID])
@@ -97,7 +105,7 @@ def explicit_choice(X, T, uses):
     narrow = C * C_STEPS
     last = explicit_losses(X, T, uses, [(c, kappa) for c in narrow])
     best = cautious(last)
-    return narrow[best], kappa, last[:, best].sum() / len(X)
+    return narrow[best], kappa, last[:, best].sum() / (5 * len(X))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -110,6 +118,19 @@ def test_chooses_as_explicit_cross_validation_does(seed, uses, monkeypatch):
     monkeypatch.setattr(path, "_PATH_TOLERANCE", 1e-10)
     monkeypatch.setattr(path, "_PATIENCE", 0)
     assert_same_choice(choose_penalties(make_problems(X, T, uses)), explicit)
+
+
+def test_seeds_agree_with_several_deals(monkeypatch):
+    data = load_yeast()
+    spread = {1: 0.0, 5: 0.0}
+    for part in range(3):
+        rows = np.random.default_rng(part).permutation(len(data.X))[:400]
+        problems = make_problems(StandardScaler().fit_transform(data.X[rows]), data.Y[rows])
+        for deals in spread:
+            monkeypatch.setattr(path, "_MOST_DEALS", deals)
+            chosen = [choose_penalties(problems, seed=seed, n_threads=2).C for seed in range(8)]
+            spread[deals] += np.std(np.log10(chosen))
+    assert spread[5] < 0.75 * spread[1]
 
 
 @pytest.mark.usefixtures("precise_paths")

@@ -7,12 +7,13 @@ follow their paths of penalties side by side in the engine; the rows left out ar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelweave.logistic.problem import Floats, LogisticProblems
-from labelweave.logistic.row_keys import assign_folds
+from labelweave.logistic.row_keys import assign_folds, row_keys
 from labelweave.logistic.solver import solve_problems
 
 #: Candidates for C, from strong to weak penalties: first far apart, then close to the best.
@@ -27,6 +28,11 @@ _FIRST_LABEL_PENALTY = 0.03
 _PATH_TOLERANCE = 1e-4
 # Beyond two rises in a row the loss of a path does not come back; it is taken to go on rising.
 _PATIENCE = 2
+# With few rows the choice depends on the folds, and dealing the rows again is cheap: up to this
+# many deals are averaged, as long as they leave out no more than so many rows in all.
+_MOST_DEALS = 5
+_ENOUGH_ROWS = 3000
+_NEXT_DEAL = 1_000_003
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ def choose_penalties(
     First C is chosen from a wide grid under a weak label penalty, then the label penalty under
     that C, then C once more from a narrow grid. Of all candidates that are not worse than the best
     by more than one standard error (of the paired difference over folds) the strongest penalty is
-    taken.
+    taken. Fewer than 1500 rows are dealt into folds two to five times and the losses averaged.
 
     Parameters
     ----------
@@ -104,7 +110,7 @@ def held_out_losses(
     folds = _Folds.of(problems, n_folds, seed, n_threads)
     # Structures differ by less than penalties do.
     losses = folds.losses(np.array([C]), np.array([label_penalty]), 1e-5)
-    summed: Floats = losses.sum(axis=(0, 2))
+    summed: Floats = losses.sum(axis=(0, 2)) / folds.n_deals
     return summed
 
 
@@ -114,6 +120,7 @@ class _Folds:
 
     problems: LogisticProblems
     n_folds: int
+    n_deals: int
     total_weight: float
     n_threads: int
 
@@ -121,18 +128,21 @@ class _Folds:
     def of(cls, problems: LogisticProblems, n_folds: int, seed: int, n_threads: int) -> _Folds:
         n_rows, n_problems = len(problems.targets), problems.n_problems
         total = np.ones(n_rows) if problems.weights is None else problems.weights[:, 0]
-        fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
-        inside = fold[:, None] != np.arange(n_folds)
+        seeds = seeds_of_deals(problems.X, total, seed)
+        deals = [assign_folds(problems.X, total, n_folds, one) for one in seeds]
+        n_folds = deals[0][1]
+        n_copies = n_folds * len(deals)
+        inside = np.hstack([fold[:, None] != np.arange(n_folds) for fold, _ in deals])
         uses = problems.uses
         repeated = replace(
             problems,
-            target_of=np.tile(problems.target_of, n_folds),
-            uses=None if uses is None else np.tile(uses, (n_folds, 1)),
+            target_of=np.tile(problems.target_of, n_copies),
+            uses=None if uses is None else np.tile(uses, (n_copies, 1)),
             weights=np.where(inside, total[:, None], 0.0),
-            weight_of=np.repeat(np.arange(n_folds, dtype=np.int32), n_problems),
+            weight_of=np.repeat(np.arange(n_copies, dtype=np.int32), n_problems),
             total_weight=total,
         )
-        return cls(repeated, n_folds, float(total.sum()), n_threads)
+        return cls(repeated, n_folds, len(deals), float(total.sum()), n_threads)
 
     def choose(
         self, C: ArrayLike, label_penalty: ArrayLike, cautious: bool = False
@@ -140,15 +150,17 @@ class _Folds:
         """Choose from a path of penalties, strong to weak; of one of the two there is one value."""
         C_path, label_path = np.broadcast_arrays(C, label_penalty)
         losses = self.losses(C_path, label_path, _PATH_TOLERANCE).sum(axis=1)
-        best = _strongest_good(losses) if cautious else int(losses.sum(axis=0).argmin())
+        best = int(losses.sum(axis=0).argmin())
+        if cautious:
+            best = _strongest_good(losses, best, self.n_folds)
         return PenaltyChoice(
             C=float(C_path[best]),
             label_penalty=float(label_path[best]),
-            loss=float(losses[:, best].sum() / self.total_weight),
+            loss=float(losses[:, best].sum() / (self.n_deals * self.total_weight)),
         )
 
     def losses(self, C: Floats, label_penalty: Floats, tol: float) -> Floats:
-        """Held-out loss of each fold, problem and stage of the path, (F, P, S)."""
+        """Held-out loss of each fold of each deal, problem and stage of the path, (F, P, S)."""
         shape = (self.problems.n_problems, len(C))
         solutions = solve_problems(
             replace(
@@ -162,7 +174,14 @@ class _Folds:
             keep_coef=False,
         )
         held_out = _extrapolate(solutions.held_out)
-        return held_out.reshape(self.n_folds, -1, len(C))
+        return held_out.reshape(self.n_folds * self.n_deals, -1, len(C))
+
+
+def seeds_of_deals(X: Any, weight: Floats, seed: int) -> list[int]:
+    """Return one seed per deal of the rows into folds: several where there are few rows."""
+    n_distinct = len(np.unique(row_keys(X)[weight > 0]))
+    n_deals = min(_MOST_DEALS, max(1, _ENOUGH_ROWS // max(n_distinct, 1)))
+    return [seed + number * _NEXT_DEAL for number in range(n_deals)]
 
 
 def _extrapolate(losses: Floats) -> Floats:
@@ -175,12 +194,10 @@ def _extrapolate(losses: Floats) -> Floats:
     return filled
 
 
-def _strongest_good(losses: Floats) -> int:
+def _strongest_good(losses: Floats, best: int, n_folds: int) -> int:
     """First stage whose loss is within one standard error of the best, folds in rows."""
-    difference = losses - losses[:, [int(losses.sum(axis=0).argmin())]]
-    n_folds = len(losses)
-    error: Floats = np.zeros(losses.shape[1])
-    if n_folds > 1:
-        error = difference.std(axis=0, ddof=1) / np.sqrt(n_folds)
+    difference = losses - losses[:, [best]]
+    # Deals of the same rows are not independent: they make the mean no surer than one of them.
+    error: Floats = difference.std(axis=0, ddof=1) / np.sqrt(n_folds)
     good: NDArray[np.bool_] = difference.mean(axis=0) <= error
     return int(np.argmax(good))
