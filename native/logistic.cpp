@@ -1,14 +1,14 @@
 #include "logistic.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "lane_preconditioner.hpp"
 #include "parallel.hpp"
-#include "preconditioner.hpp"
+#include "problem_queue.hpp"
 #include "sweeps.hpp"
 
 namespace labelweave {
@@ -49,13 +49,12 @@ class Block {
     Block(const LogisticProblems& problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
           Preconditioner& preconditioner, int n_lanes, Team& team)
         : problems_(problems), settings_(settings), solutions_(solutions), preconditioner_(preconditioner),
-          design_(problems.design), s_(problems.design), solved_(problems.design.width()),
-          scratch_(preconditioner.factored() ? problems.design.width() : 0),
-          room_(pass_room(problems.design)), curvature_(problems.design.dense ? (n_lanes * problems.design.n_rows + kLanes - 1) / kLanes : problems.design.n_rows),
-          narrow_((scratch_.size() + 1) / 2), score_(n_lanes * problems.design.n_rows), n_lanes_(n_lanes), team_(team) {}
+          design_(problems.design), s_(design_), precondition_(design_, preconditioner), room_(pass_room(design_)),
+          curvature_(design_.dense ? (n_lanes * design_.n_rows + kLanes - 1) / kLanes : design_.n_rows),
+          score_(n_lanes * design_.n_rows), n_lanes_(n_lanes), team_(team) {}
 
     // Solve problems from the queue until it is empty and every lane is done.
-    void run(std::atomic<std::size_t>& queue, Interrupt& interrupt) {
+    void run(ProblemQueue& queue, Interrupt& interrupt) {
         for (int k = 0; k < n_lanes_; ++k) take_next(k, queue);
         while (n_busy_ > 0) {
             interrupt.check();
@@ -64,11 +63,12 @@ class Block {
             if (any_in(Phase::evaluate)) move_coefficients(s_, norms);
             for (int k = 0; k < kLanes; ++k) judge(k, tally, norms);
             set_moves();
+            precondition_.remember(s_, along_);
             update_residual(s_);
             const Lanes rho = precondition();
             for (int k = 0; k < kLanes; ++k) plan(k, rho[k]);
             set_moves();
-            update_direction(s_, solved_.data(), energy_);
+            update_direction(s_, precondition_.solution(), energy_);
             for (int k = 0; k < n_lanes_; ++k)
                 if (lanes_[k].move == Move::none && lanes_[k].phase == Phase::idle) take_next(k, queue);
         }
@@ -108,6 +108,7 @@ class Block {
             const double alpha = lane.rho / curvature;
             lane.stalled = !(curvature > 0) || !std::isfinite(curvature) || !std::isfinite(alpha);
             s_.alpha[k] = lane.stalled ? 0.0 : alpha;
+            along_[k] = curvature;
             if (!lane.stalled) lane.decrease += 0.5 * alpha * lane.rho;
             lane.move = Move::advance;
             return;
@@ -234,33 +235,14 @@ class Block {
         }
     }
 
-    // solved_ = M^-1 residual; returns residual' solved_.
     Lanes precondition() {
-        const double* squares = preconditioner_.squares();
-        Lanes rho{};
-        if (!preconditioner_.factored()) {
-            precondition_diagonal(s_, squares, 0, solved_.data(), rho);
-            return rho;
-        }
-        const std::size_t order = design_.n_features + 1;
-        LaneMask pending{};
-        for (int k = 0; k < kLanes; ++k) pending[k] = lanes_[k].move == Move::advance || lanes_[k].move == Move::restart ? -1 : 0;
-        for (int k = 0; k < kLanes; ++k) {
-            if (!pending[k]) continue;
-            LaneMask same{};
-            for (int j = k; j < kLanes; ++j) same[j] = pending[j] && lanes_[j].level == lanes_[k].level ? -1 : 0;
-            solve_factored(preconditioner_.factor(lanes_[k].level), order, s_.residual.data(), reinterpret_cast<float*>(narrow_.data()),
-                           scratch_.data());
-            for (std::size_t row = 0; row < order; ++row) solved_[row] = select(same, scratch_[row], solved_[row]);
-            pending &= ~same;
-        }
-        rescale(s_, order, solved_.data(), rho);
-        precondition_diagonal(s_, squares, order, solved_.data(), rho);
-        return rho;
+        int levels[kLanes];
+        for (int k = 0; k < kLanes; ++k) levels[k] = lanes_[k].level;
+        return precondition_.apply(s_, levels);
     }
 
-    void take_next(int k, std::atomic<std::size_t>& queue) {
-        const std::size_t problem = queue.fetch_add(1);
+    void take_next(int k, ProblemQueue& queue) {
+        const std::size_t problem = queue.take();
         Lane& lane = lanes_[k];
         lane = Lane{};
         if (problem >= problems_.n_problems) return;
@@ -270,6 +252,7 @@ class Block {
         solutions_.converged[problem] = 1;
         solutions_.passes[problem] = 0;
         set_penalty(k);
+        precondition_.forget(k);
         const double* start = problems_.start ? problems_.start + problem * design_.width() : nullptr;
         for (std::size_t row = 0; row < design_.width(); ++row) {
             s_.coef[row][k] = 0.0;
@@ -291,11 +274,13 @@ class Block {
     Preconditioner& preconditioner_;
     const Design& design_;
     State s_;
-    LaneArray solved_, scratch_, room_, curvature_, narrow_;
+    LanePreconditioner precondition_;
+    LaneArray room_, curvature_;
     std::vector<double> score_;
     int n_lanes_;
     Team& team_;
     Lane lanes_[kLanes];
+    Lanes along_{};  // curvature p'Hp along the directions
     Lanes energy_{}, feature_norm_{}, extra_norm_{};
     int n_busy_ = 0;
 };
@@ -322,7 +307,7 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
     const std::size_t n_blocks = split_rows ? 1 : std::min<std::size_t>(n_threads, problems.n_problems);
     const std::size_t share = (problems.n_problems + n_blocks - 1) / n_blocks;
     const int n_lanes = static_cast<int>(std::min<std::size_t>(share, kLanes));
-    std::atomic<std::size_t> queue{0};
+    ProblemQueue queue(problems);
     if (!split_rows) team.emplace(1);
     parallel_for(n_blocks, n_threads, [&](std::size_t) {
         interrupt.run([&] {

@@ -1,19 +1,6 @@
 #include "sweeps.hpp"
 
 namespace labelweave {
-namespace {
-
-// Call visit(row, penalty, mask) for every column; mask is zero where a lane does not use an extra.
-template <class Visit>
-LABELWEAVE_INLINE void for_columns(const State& s, Visit&& visit) {
-    const Lanes one = broadcast(1.0);
-    for (std::size_t f = 0; f < s.n_features; ++f) visit(f, s.lambda, one);
-    visit(s.n_features, Lanes{}, one);
-    for (std::size_t e = 0; e < s.n_extras; ++e) visit(s.n_features + 1 + e, s.extra_lambda, s.uses[e]);
-}
-
-}  // namespace
-
 LABELWEAVE_KERNEL void move_coefficients(State& s, Norms& norms) {
     for_columns(s, [&](std::size_t row, Lanes, Lanes) {
         const Lanes w = s.coef[row] + select(s.evaluating, s.direction[row], Lanes{});
@@ -33,25 +20,24 @@ LABELWEAVE_KERNEL void update_residual(State& s) {
     });
 }
 
-LABELWEAVE_KERNEL void precondition_diagonal(const State& s, const double* squares, std::size_t begin, Lanes* y,
-                                             Lanes& rho) {
+LABELWEAVE_KERNEL void precondition_diagonal(const State& s, const double* squares, std::size_t begin,
+                                             const Lanes* r, Lanes* y, Lanes& rho) {
     Lanes total = rho;
     for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
         if (row < begin) return;
-        const Lanes r = s.residual[row];
         // An empty column without penalty has no curvature and no gradient.
         const Lanes curvature = s.scale * squares[row] + penalty;
-        y[row] = select(curvature > 0.0, r / curvature, Lanes{});
-        total += r * y[row];
+        y[row] = select(curvature > 0.0, r[row] / curvature, Lanes{});
+        total += r[row] * y[row];
     });
     rho = total;
 }
 
-LABELWEAVE_KERNEL void rescale(const State& s, std::size_t end, Lanes* y, Lanes& rho) {
+LABELWEAVE_KERNEL void rescale(const State& s, std::size_t end, const Lanes* r, Lanes* y, Lanes& rho) {
     Lanes total = rho;
     for (std::size_t row = 0; row < end; ++row) {
         y[row] /= s.scale;
-        total += s.residual[row] * y[row];
+        total += r[row] * y[row];
     }
     rho = total;
 }

@@ -22,6 +22,15 @@ struct State {
     LaneMask evaluating{}, advancing{}, restarting{}, retrying{};
 };
 
+// Call visit(row, penalty, mask) for every column; mask is zero where a lane does not use an extra.
+template <class Visit>
+LABELWEAVE_INLINE void for_columns(const State& s, Visit&& visit) {
+    const Lanes one = broadcast(1.0);
+    for (std::size_t f = 0; f < s.n_features; ++f) visit(f, s.lambda, one);
+    visit(s.n_features, Lanes{}, one);
+    for (std::size_t e = 0; e < s.n_extras; ++e) visit(s.n_features + 1 + e, s.extra_lambda, s.uses[e]);
+}
+
 struct Norms {
     Lanes features{}, extras{};
 };
@@ -33,11 +42,11 @@ void move_coefficients(State& s, Norms& norms);
 void update_residual(State& s);
 
 // Columns from `begin` on of y = M^-1 r with the diagonal preconditioner; adds their part of r'y to rho.
-void precondition_diagonal(const State& s, const double* squares, std::size_t begin, Lanes* y, Lanes& rho);
+void precondition_diagonal(const State& s, const double* squares, std::size_t begin, const Lanes* r, Lanes* y, Lanes& rho);
 
 // The first columns of y divided by the mean curvature, which factors leave out; adds their part of r'y
 // to rho.
-void rescale(const State& s, std::size_t end, Lanes* y, Lanes& rho);
+void rescale(const State& s, std::size_t end, const Lanes* r, Lanes* y, Lanes& rho);
 
 // Next direction of every lane, and its p' penalty p.
 void update_direction(State& s, const Lanes* y, Lanes& energy);

@@ -5,6 +5,7 @@
 #include "check.hpp"
 #include "chain.hpp"
 #include "gibbs.hpp"
+#include "limited_memory.hpp"
 #include "logistic.hpp"
 #include "numerics.hpp"
 
@@ -113,7 +114,44 @@ void test_gibbs() {
 
 }  // namespace
 
+// What was recorded of a system inverts it on the span of the directions, whatever the rest of M^-1 (here: 3 I) does;
+// without anything recorded M^-1 stays as it is.
+void test_limited_memory() {
+    constexpr std::size_t d = 6;
+    const double features[d] = {};
+    Design design;
+    design.n_rows = 1, design.n_features = d, design.dense = features;
+    const std::size_t width = design.width();
+    State state(design);
+    LimitedMemory memory(design);
+    LaneArray h(width), right(width), solution(width);
+    for (std::size_t i = 0; i < width; ++i) h[i] = broadcast(1.0 + static_cast<double>(i * i));  // a diagonal system
+    for (int step = 0; step < 2; ++step) {
+        for (int k = 0; k < kLanes; ++k) state.advancing[k] = k % 2 ? -1 : 0;
+        Lanes curvature{};
+        for (std::size_t i = 0; i < width; ++i) {
+            state.direction[i] = broadcast(i % 2 == static_cast<std::size_t>(step) ? normal() : 0.0);  // conjugate
+            state.gradient[i] = h[i] * state.direction[i];
+            curvature += state.direction[i] * state.gradient[i];
+        }
+        memory.record(state, curvature);
+    }
+    for (int k = 0; k < kLanes; ++k) memory.begin_system(k);
+    // H p for the last direction p, scaled by three.
+    for (std::size_t i = 0; i < width; ++i) state.residual[i] = 3.0 * state.gradient[i];
+    memory.project(state.residual.data(), right.data());
+    for (std::size_t i = 0; i < width; ++i) solution[i] = 3.0 * right[i];
+    memory.correct(state.residual.data(), solution.data());
+    for (std::size_t i = 0; i < width; ++i)
+        for (int k = 0; k < kLanes; ++k) {
+            const double expected = k % 2 ? 3.0 * state.direction[i][k] : 3.0 * state.residual[i][k];
+            check(std::fabs(solution[i][k] - expected) < 1e-5 * (1.0 + std::fabs(expected)), "limited memory",
+                  solution[i][k], expected);
+        }
+}
+
 int main() {
+    test_limited_memory();
     for (const bool sparse : {false, true})
         for (const int n_threads : {1, 2}) test_logistic(sparse, n_threads);
     test_gibbs();

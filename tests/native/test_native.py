@@ -18,11 +18,15 @@ KERNELS = (
     "design",
     "factor",
     "gibbs",
+    "lane_preconditioner",
+    "limited_memory",
     "links",
     "logistic",
     "preconditioner",
+    "sparse_links",
+    "sparse_pass",
+    "sweeps",
 )
-KERNELS += ("sparse_links", "sparse_pass", "sweeps")
 SOURCES = {
     "simd": [HERE / "simd.cpp"],
     "kernels": [HERE / "kernels.cpp", *(PROJECT / "native" / f"{name}.cpp" for name in KERNELS)],
