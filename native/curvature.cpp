@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gram.hpp"
+
 namespace labelweave {
 namespace {
 
@@ -10,7 +12,6 @@ namespace {
 constexpr std::size_t kLargestOrder = 1024;
 // Share of its penalty above which a feature's curvature makes it part of the core.
 constexpr double kCoreShare = 0.1;
-constexpr std::size_t kRowBlock = 128;
 constexpr double kLeastDiagonal = 1e-290;
 
 LABELWEAVE_KERNEL void dense_moments(const Design& design, const double* curvature, double* squares, double* sums) {
@@ -115,22 +116,15 @@ void CurvatureFactor::choose_core(double penalty) {
 
 // Rows scaled by the roots of their curvatures turn A'DA into a plain Gram matrix.
 void CurvatureFactor::correlate_dense(const double* curvature) {
-    const std::size_t order = core_.size(), stride = order + kTileRows + kTileColumns;
-    row_block_.assign(kRowBlock * stride, 0.0);
-    const double* rows[kRowBlock];
-    for (std::size_t i = 0; i < kRowBlock; ++i) rows[i] = row_block_.data() + i * stride;
-    for (std::size_t begin = 0; begin < design_.n_rows; begin += kRowBlock) {
-        const std::size_t n = std::min(kRowBlock, design_.n_rows - begin);
-        for (std::size_t i = 0; i < n; ++i) {
-            const double* x = design_.dense + (begin + i) * design_.n_features;
-            const double root = std::sqrt(curvature[begin + i]);
-            double* row = row_block_.data() + i * stride;
-            for (std::size_t k = 0; k + 1 < order; ++k) row[k] = root * x[core_[k]];
-            row[order - 1] = root;
-        }
-        for (std::size_t i0 = 0; i0 < order; i0 += kTileRows)
-            for (std::size_t j0 = 0; j0 < i0 + kTileRows; j0 += kTileColumns)
-                correlate_tile(rows, n, i0, j0, factor_.scale, factor_.lower.data());
+    const std::size_t order = core_.size();
+    GramBlock block(order);
+    for (std::size_t begin = 0; begin < design_.n_rows; begin += GramBlock::kRows) {
+        block.read(std::min(GramBlock::kRows, design_.n_rows - begin), [&](std::size_t row) {
+            const double root = std::sqrt(curvature[begin + row]);
+            const double* x = design_.dense + (begin + row) * design_.n_features;
+            return [=](std::size_t k) { return root * factor_.scale[k] * (k + 1 < order ? x[core_[k]] : 1.0); };
+        });
+        for (std::size_t t = 0; t < block.n_tile_rows(); ++t) block.add_tile_row(t, factor_.lower.data());
     }
 }
 

@@ -51,7 +51,6 @@ class CurvatureFactor {
     LaneArray r_, x_;
     CoreRows rows_;
     std::vector<std::int32_t> n_before_;
-    std::vector<double> row_block_;
 };
 
 }  // namespace labelweave

@@ -42,37 +42,7 @@ LABELWEAVE_INLINE void substitute(const float* l, std::size_t order, float* work
     }
 }
 
-// Eight numbers from the given one on, and zeros beyond the last.
-LABELWEAVE_INLINE Lanes load_some(const std::vector<double>& from, std::size_t first) {
-    double numbers[kLanes] = {};
-    for (std::size_t i = first; i < std::min(from.size(), first + kLanes); ++i) numbers[i - first] = from[i];
-    return load(numbers);
-}
-
 }  // namespace
-
-LABELWEAVE_KERNEL void correlate_tile(const double* const* rows, std::size_t n_rows, std::size_t i0, std::size_t j0,
-                                      const std::vector<double>& inverse_lengths, float* correlations) {
-    Lanes sums[kTileRows][kTileVectors]{};
-    for (std::size_t row = 0; row < n_rows; ++row) {
-        const double* values = rows[row];
-        Lanes right[kTileVectors];
-        for (std::size_t k = 0; k < kTileVectors; ++k) right[k] = load(values + j0 + k * kLanes);
-        for (std::size_t i = 0; i < kTileRows; ++i)
-            for (std::size_t k = 0; k < kTileVectors; ++k) sums[i][k] += values[i0 + i] * right[k];
-    }
-    for (std::size_t k = 0; k < kTileVectors; ++k) {
-        const std::size_t j = j0 + k * kLanes;
-        const Lanes lengths = load_some(inverse_lengths, j);
-        for (std::size_t i = std::max(i0, j + 1); i < std::min(i0 + kTileRows, inverse_lengths.size()); ++i) {
-            const Lanes scale = inverse_lengths[i] * lengths;
-            float entries[kLanes];
-            store_narrow(entries, select(scale > 0.0, sums[i - i0][k] * scale, Lanes{}));
-            float* row = correlations + packed(i, j);
-            for (std::size_t at = 0; at < std::min<std::size_t>(kLanes, i - j); ++at) row[at] += entries[at];
-        }
-    }
-}
 
 // Eight rows at a time are solved for against the rows above them; what is left is their own triangle.
 LABELWEAVE_KERNEL void factorise(float* matrix, std::size_t order) {

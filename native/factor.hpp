@@ -17,15 +17,6 @@ struct Factor {
 
 constexpr std::size_t packed(std::size_t i, std::size_t j) { return i * (i + 1) / 2 + j; }
 
-// Gram matrices are made of tiles of this size: as many sums as fit the registers.
-constexpr std::size_t kTileVectors = Lanes::kParts == 1 ? 2 : 1, kTileColumns = kTileVectors * kLanes;
-constexpr std::size_t kTileRows = kRegisters / 2 / Lanes::kParts / kTileVectors;
-
-// Add the rows' part of X'X to the tile at (i0, j0), divided by the lengths of its columns. Reads up to
-// kTileColumns values past a row's end.
-void correlate_tile(const double* const* rows, std::size_t n_rows, std::size_t i0, std::size_t j0,
-                    const std::vector<double>& inverse_lengths, float* correlations);
-
 // In-place Cholesky factor of a packed matrix of unit diagonal. Directions without curvature get a small
 // pivot.
 void factorise(float* matrix, std::size_t order);

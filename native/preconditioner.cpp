@@ -3,39 +3,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gram.hpp"
+
 namespace labelweave {
 namespace {
 
 // Beyond this order a factor no longer fits the cache and costs more than the passes it saves.
 constexpr std::size_t kLargestOrder = 1024;
-constexpr std::size_t kRowBlock = 128;
 constexpr std::size_t kRowsPerFeature = 16, kLeastRows = 2048;
 constexpr double kLeastSquare = 1e-290;
 
-// Evenly spaced rows of a dense X. A tile reads past a row's end, so the rows close to the end of X are
-// copied with room behind them.
-class RowSample {
-  public:
-    explicit RowSample(const Design& design) {
-        const std::size_t d = design.n_features, n = design.n_rows;
-        const std::size_t n_sample = std::min(n, kRowsPerFeature * d + kLeastRows), stride = d + kTileColumns;
-        for (std::size_t k = 0; k < n_sample; ++k) rows_.push_back(design.dense + k * n / n_sample * d);
-        const double* end = design.dense + n * d;
-        std::size_t n_safe = 0;
-        while (n_safe < n_sample && static_cast<std::size_t>(end - rows_[n_safe]) >= stride) ++n_safe;
-        copies_.resize((n_sample - n_safe) * stride);
-        for (std::size_t k = n_safe; k < n_sample; ++k) {
-            double* copy = copies_.data() + (k - n_safe) * stride;
-            rows_[k] = std::copy_n(rows_[k], d, copy) - d;
-        }
-    }
-    std::size_t size() const { return rows_.size(); }
-    const double* const* rows() const { return rows_.data(); }
-
-  private:
-    std::vector<const double*> rows_;
-    std::vector<double> copies_;
-};
+// Evenly spaced rows of a dense X.
+std::vector<const double*> sample_rows(const Design& design) {
+    const std::size_t d = design.n_features, n = design.n_rows;
+    std::vector<const double*> rows(std::min(n, kRowsPerFeature * d + kLeastRows));
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = design.dense + k * n / rows.size() * d;
+    return rows;
+}
 
 }  // namespace
 
@@ -48,14 +32,13 @@ Preconditioner::Preconditioner(const Design& design, Team& team)
 
 void Preconditioner::correlate(const Design& design, Team& team) {
     const std::size_t d = design.n_features;
-    const RowSample sample(design);
-    const auto n_sample = static_cast<double>(sample.size());
+    const std::vector<const double*> rows = sample_rows(design);
+    const auto n_sample = static_cast<double>(rows.size());
     std::vector<double> squares(d, 0.0), sums(d, 0.0), inverse_lengths(d);
-    for (std::size_t k = 0; k < sample.size(); ++k)
+    for (const double* row : rows)
         for (std::size_t f = 0; f < d; ++f) {
-            const double value = sample.rows()[k][f];
-            squares[f] += value * value;
-            sums[f] += value;
+            squares[f] += row[f] * row[f];
+            sums[f] += row[f];
         }
     norms_.resize(order_, std::sqrt(static_cast<double>(design.n_rows)));
     for (std::size_t f = 0; f < d; ++f) {
@@ -65,16 +48,16 @@ void Preconditioner::correlate(const Design& design, Team& team) {
         norms_[f] = length * std::sqrt(static_cast<double>(design.n_rows) / n_sample);
     }
     correlations_.assign(packed(order_, 0), 0.0f);
-    // Every task goes through the rows once, block by block, for its share of the tiles.
-    const std::size_t n_tile_rows = (d + kTileRows - 1) / kTileRows;
+    GramBlock block(d);
     constexpr std::uint32_t n_tasks = 8;
-    team.run(n_tasks, [&](std::size_t task) {
-        for (std::size_t begin = 0; begin < sample.size(); begin += kRowBlock)
-            for (std::size_t tile = task; tile < n_tile_rows; tile += n_tasks)
-                for (std::size_t j0 = 0; j0 < (tile + 1) * kTileRows; j0 += kTileColumns)
-                    correlate_tile(sample.rows() + begin, std::min(kRowBlock, sample.size() - begin),
-                                   tile * kTileRows, j0, inverse_lengths, correlations_.data());
-    });
+    for (std::size_t begin = 0; begin < rows.size(); begin += GramBlock::kRows) {
+        block.read(std::min(GramBlock::kRows, rows.size() - begin), [&](std::size_t row) {
+            return [x = rows[begin + row], scale = inverse_lengths.data()](std::size_t f) { return x[f] * scale[f]; };
+        });
+        team.run(n_tasks, [&](std::size_t task) {
+            for (std::size_t t = task; t < block.n_tile_rows(); t += n_tasks) block.add_tile_row(t, correlations_.data());
+        });
+    }
     for (std::size_t f = 0; f < d; ++f)
         correlations_[packed(d, f)] = static_cast<float>(sums[f] * inverse_lengths[f] / std::sqrt(n_sample));
 }

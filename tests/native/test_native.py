@@ -18,6 +18,7 @@ KERNELS = (
     "design",
     "factor",
     "gibbs",
+    "gram",
     "lane_preconditioner",
     "limited_memory",
     "links",
