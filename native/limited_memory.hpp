@@ -37,7 +37,7 @@ class LimitedMemory {
     Lanes correct(const Lanes* r, Lanes* x) const;
 
   private:
-    static constexpr int kDirections = 4;
+    static constexpr int kDirections = 3;
 
     // S and Y, one row of Lanes in single precision per column of the design.
     struct Directions {
