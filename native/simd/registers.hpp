@@ -14,9 +14,14 @@
 #include <immintrin.h>
 #endif
 
+#if defined(LABELWEAVE_SANITIZED)  // the checks of whole kernels in one function take minutes to compile
+#define LABELWEAVE_INLINE inline
+#define LABELWEAVE_KERNEL
+#else
 #define LABELWEAVE_INLINE inline __attribute__((always_inline))
 // A hot function: what it calls is compiled into it, so that values stay in registers.
 #define LABELWEAVE_KERNEL __attribute__((flatten))
+#endif
 
 namespace labelweave {
 
