@@ -40,7 +40,7 @@ test-sanitize: $(VENV)/.dev  ## the kernels' tests under AddressSanitizer and Un
 	  -C cmake.define.LABELWEAVE_SANITIZE=address,undefined \
 	  -C cmake.define.LABELWEAVE_LEVELS=$$($(BIN)/python -c "from labelweave._cpu import levels; print(levels()[-1])") .
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/venv/bin/python -m pytest -m "not slow" $(KERNEL_TESTS)
+	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/venv/bin/python -m pytest -n 2 -m "not slow" $(KERNEL_TESTS)
 
 lint: $(VENV)/.dev  ## format, style, types, direction of imports
 	$(BIN)/ruff format --check .
