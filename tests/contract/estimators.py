@@ -170,9 +170,7 @@ CASES |= {
         unsuited=_PROBIT,
     ),
     "online-drift": Case(
-        BayesianOnlineClassifier(
-            labelling=None, forgetting=0.01, flip_probability=0.01, passes=2, scale_rows=False
-        ),
+        BayesianOnlineClassifier(labelling=None, forgetting=0.01, flip_probability=0.01, passes=2),
         unsuited=_PROBIT,
     ),
 }
