@@ -98,7 +98,7 @@ class OnlineModel:
 
 def truncation_moments(d: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], margin: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], flip_probability: float, shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], kept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Mean and variance of N(d, 1) truncated to above the margin, as mean - d and as they are.
+    Mean and variance of N(d, 1) truncated to above the margin (below minus the margin where the label is recorded wrongly), as mean - d and as they are.
     """
 
 def fill_uniform(seed: int, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], draw: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
