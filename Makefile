@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.?pp native/*/*.?pp)
 
-.PHONY: run test test-all test-simd test-simd-kernels test-sanitize lint format bench build stubs clean check-tools
+.PHONY: run test test-all test-simd test-simd-kernels test-sanitize test-fuzz lint format bench build stubs clean check-tools
 
 run: $(VENV)/.built  ## compare three models on the bundled emotions data
 	$(BIN)/labelweave compare emotions --methods br,cc,pcc --folds 10
@@ -41,6 +41,10 @@ test-sanitize: $(VENV)/.dev  ## the kernels' tests under AddressSanitizer and Un
 	  -C cmake.define.LABELWEAVE_LEVELS=$$($(BIN)/python -c "from labelweave._cpu import levels; print(levels()[-1])") .
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/venv/bin/python -m pytest -n 2 -m "not slow" $(KERNEL_TESTS)
+
+FUZZ_MINUTES ?= 5
+test-fuzz: $(VENV)/.dev  ## random cases for FUZZ_MINUTES; seeds that break a promise are kept in tests/fuzz/seeds.txt
+	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
 lint: $(VENV)/.dev  ## format, style, types, direction of imports
 	$(BIN)/ruff format --check .

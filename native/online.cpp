@@ -76,7 +76,7 @@ struct alignas(64) Share {
         double mean = 0.0, variance = 1.0;  // of the one bias that coupled labels share
         if (settings.coupled) mean = model.bias_mean[0], variance = model.bias_variance[0];
         for (std::size_t row = 0; row < rows.size() && !stop; done = ++row) {
-            read_labels(settings, labels + row * model.n_labels, model.n_labels, first, last, work);
+            read_labels(model, settings, labels + row * model.n_labels, first, last, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
             if (settings.coupled)
                 agree(mean, variance);

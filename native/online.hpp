@@ -23,7 +23,7 @@ constexpr std::size_t kBlock = 16;  // labels that are always worked on together
 struct OnlineSettings {
     bool coupled = true;  // one bias for all labels, or one for each
     bool skew_margin = true;
-    double margin = 1.0, noise = 0.25, prior_variance = 0.1, bias_variance = 1e4;
+    double margin = 1.0, noise = 0.25, prior_variance = 0.1, bias_variance = 1.0;
     double label_offset = 0.5;      // value of a constant feature that coupled labels have; 0: none
     double flip_probability = 0.0;  // how often a label is recorded wrongly
     double forgetting = 0.0;        // share of the evidence that is lost with every row
@@ -47,6 +47,7 @@ struct OnlineModel {
     std::int64_t* positives = nullptr;  // n_labels: rows that had the label
     std::int64_t* observed = nullptr;   // n_labels: rows that told whether they had it
     std::int64_t n_rows = 0;            // rows learned from so far
+    const double* skew = nullptr;       // n_labels: what the margin of a label's examples is multiplied by, if known
 };
 
 inline std::size_t label_blocks(const OnlineModel& model) { return (model.n_labels + kBlock - 1) / kBlock; }

@@ -23,14 +23,23 @@ struct Answer {
     Lanes pull, certainty, kept;
 };
 
-// The same with the label recorded wrongly at probability `flip`: a mixture of d > margin and d < margin. (The paper has
-// d < -margin for the second, the same without a margin; with one, both readings would exclude the scores in between,
-// where every model starts.)
-LABELWEAVE_INLINE Truncation truncate_noisy(const Lanes& t, double flip) {
-    const Truncation right = truncate(t), wrong = truncate(-t);
-    // Weights of the two readings, from Phi = phi / V.
-    const Lanes as_right_odds = (1.0 - flip) * wrong.shift, as_wrong_odds = flip * right.shift;
-    const Lanes as_wrong = as_wrong_odds / (as_right_odds + as_wrong_odds), as_right = 1.0 - as_wrong;
+LABELWEAVE_INLINE Lanes within_reach(const Lanes& t) {
+    return select(t < -kFarthest, broadcast(-kFarthest), select(t > kFarthest, broadcast(kFarthest), t));
+}
+
+// The same with the label recorded wrongly at probability `flip`: a mixture of d > margin and d < -margin, both given
+// in standard deviations. Scores between the margins belong to neither reading, so that a model that knows nothing
+// believes its labels whatever the margin: were all of d < margin a wrong label, it would believe none of them.
+LABELWEAVE_INLINE Truncation truncate_noisy(const Lanes& d, const Lanes& margin, double flip) {
+    const Truncation right = truncate(within_reach(d - margin)), wrong = truncate(within_reach(-d - margin));
+    // Weights of the two readings by Phi = phi / V, relative to the larger of the densities at the two margins, whose
+    // ratio is exp(2 d margin): nothing overflows. On the side away from d, V is at least sqrt(2 / pi), so that never
+    // both weights vanish.
+    const Lanes one = 1.0, farther = exp_nonpositive(-2.0 * abs(d * margin));
+    const Lanes right_odds = (1.0 - flip) * wrong.shift * select(d < 0.0, farther, one);
+    const Lanes wrong_odds = flip * right.shift * select(d > 0.0, farther, one);
+    const Lanes inverse = 1.0 / (right_odds + wrong_odds);
+    const Lanes as_right = right_odds * inverse, as_wrong = wrong_odds * inverse;
     Truncation both;
     both.shift = as_right * right.shift - as_wrong * wrong.shift;
     // Variance within the two readings and between them; it may exceed the one before.
@@ -44,9 +53,8 @@ LABELWEAVE_INLINE Answer answer(const Question& ask, const Lanes& bias, const La
     const Lanes total = ask.variance + bias_variance;
     const Lanes inverse = 1.0 / square_root(total);
     const Lanes d = ask.sign * (ask.mean - bias);
-    Lanes t = (d - ask.margin) * inverse;
-    t = select(t < -kFarthest, broadcast(-kFarthest), select(t > kFarthest, broadcast(kFarthest), t));
-    const Truncation cut = flip > 0.0 ? truncate_noisy(t, flip) : truncate(t);
+    const Truncation cut = flip > 0.0 ? truncate_noisy(d * inverse, ask.margin * inverse, flip)
+                                      : truncate(within_reach((d - ask.margin) * inverse));
     return {ask.sign * ask.known * cut.shift * inverse, ask.known * cut.shrink * inverse * inverse,
             select(ask.known > 0.0, cut.kept, broadcast(1.0))};
 }

@@ -25,8 +25,10 @@ LABELWEAVE_INLINE Lanes eight_labels(const std::int8_t* labels, std::size_t n_la
     return load(values);
 }
 
-// ln(e + 1/r) for the row's labels: the rarer a label, the further its examples are to lie from the others.
-void widen_margins(const std::int8_t* labels, std::size_t begin, std::size_t end, Workspace& work) {
+// ln(e + 1/r) for the row's labels: the rarer a label, the further its examples are to lie from the others. Ratios that
+// are not known are those of the rows so far.
+void widen_margins(const OnlineModel& model, const std::int8_t* labels, std::size_t begin, std::size_t end,
+                   Workspace& work) {
     double *margin = numbers(work.margin), *positives = numbers(work.positives), *observed = numbers(work.observed);
     for (std::size_t c = begin; c < end; ++c) {
         std::uint64_t eight = 1;
@@ -34,7 +36,8 @@ void widen_margins(const std::int8_t* labels, std::size_t begin, std::size_t end
         if (eight == 0)  // as in most places: a row has few labels
             c += sizeof eight - 1;
         else if (labels[c] > 0)
-            margin[c] *= std::log(2.718281828459045 + (observed[c] - positives[c]) / positives[c]);
+            margin[c] *= model.skew ? model.skew[c]
+                                    : std::log(2.718281828459045 + (observed[c] - positives[c]) / positives[c]);
     }
 }
 
@@ -58,8 +61,9 @@ LABELWEAVE_KERNEL void round_answers(std::size_t first, std::size_t last, double
 
 }  // namespace
 
-LABELWEAVE_KERNEL void read_labels(const OnlineSettings& settings, const std::int8_t* labels, std::size_t n_labels,
+LABELWEAVE_KERNEL void read_labels(const OnlineModel& model, const OnlineSettings& settings, const std::int8_t* labels,
                                    std::size_t first, std::size_t last, Workspace& work) {
+    const std::size_t n_labels = model.n_labels;
     const Lanes none = 0.0, one = 1.0;
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
         const Lanes given = eight_labels(labels, n_labels, i);
@@ -70,7 +74,7 @@ LABELWEAVE_KERNEL void read_labels(const OnlineSettings& settings, const std::in
         work.positives[i] += relevant;
         work.observed[i] += known;
     }
-    if (settings.skew_margin) widen_margins(labels, first * kBlock, std::min(last * kBlock, n_labels), work);
+    if (settings.skew_margin) widen_margins(model, labels, first * kBlock, std::min(last * kBlock, n_labels), work);
 }
 
 LABELWEAVE_KERNEL void answer_alone(const OnlineSettings& settings, std::size_t first, std::size_t last,

@@ -29,8 +29,8 @@ struct Workspace {
 inline double* numbers(LaneArray& lanes) { return reinterpret_cast<double*>(lanes.data()); }
 
 // What the labels of the blocks [first, last) are asked; counts them on the way.
-void read_labels(const OnlineSettings& settings, const std::int8_t* labels, std::size_t n_labels, std::size_t first,
-                 std::size_t last, Workspace& work);
+void read_labels(const OnlineModel& model, const OnlineSettings& settings, const std::int8_t* labels,
+                 std::size_t first, std::size_t last, Workspace& work);
 
 // Every label on its own, biases included: one truncation, in closed form.
 void answer_alone(const OnlineSettings& settings, std::size_t first, std::size_t last, Workspace& work);

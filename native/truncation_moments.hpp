@@ -5,8 +5,8 @@
 
 namespace labelweave {
 
-// For N(d, 1) given that it exceeds the margin, or with probability `flip` falls below it: mean - d, and
+// For N(d, 1) given that it exceeds the margin, or with probability `flip` falls below minus the margin: mean - d, and
 // the variance.
-void truncation_moments(const double* d, std::size_t n, double margin, double flip, double* shift, double* kept);
+void truncation_moments(const double* d, const double* margin, std::size_t n, double flip, double* shift, double* kept);
 
 }  // namespace labelweave

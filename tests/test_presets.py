@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import labelweave
 from labelweave._presets import HasPresets
-from labelweave.baselines import PairwiseCRF, StackedRelevance
+from labelweave.baselines import PairwiseCRF, RAkEL, StackedRelevance
 from labelweave.decision import CardinalityMatching
 from labelweave.evaluation import make_method
 from labelweave.inference import Annealing
@@ -30,6 +30,7 @@ def test_who_has_one():
         BayesianOnlineClassifier,
         CardinalityMatching,
         PairwiseCRF,
+        RAkEL,
         StackedRelevance,
         TreeMixture,
         TreeNetwork,

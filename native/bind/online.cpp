@@ -19,21 +19,24 @@ struct BoundModel {
     Counts current;
     Out<double, 1> bias_mean, bias_variance;
     Counts positives, observed;
+    In<double, 1> skew;
     OnlineSettings settings;
     OnlineModel model;
 
     BoundModel(const Several<Out<float, 3>>& weights_, Counts current_, Out<double, 1> bias_mean_, Out<double, 1> bias_variance_,
-               Counts positives_, Counts observed_, std::int64_t n_rows, const OnlineSettings& settings_)
+               Counts positives_, Counts observed_, std::int64_t n_rows, In<double, 1> skew_,
+               const OnlineSettings& settings_)
         : weights(to_vector<Out<float, 3>>(weights_)), current(current_), bias_mean(bias_mean_), bias_variance(bias_variance_),
-          positives(positives_), observed(observed_), settings(settings_) {
+          positives(positives_), observed(observed_), skew(skew_), settings(settings_) {
         const std::size_t n_labels = positives.shape(0), n_biases = settings.coupled ? 1 : n_labels;
         require(n_labels > 0, "there must be a label");
         require(current.shape(0) > 0, "there must be a constant feature");
         require(observed.shape(0) == n_labels, "observed needs one entry for each label");
+        require(skew.shape(0) == 0 || skew.shape(0) >= n_labels, "skew needs one entry for each label, or none");
         require(bias_mean.shape(0) == n_biases && bias_variance.shape(0) == n_biases,
                 "bias_mean and bias_variance need one entry, or one for each label if labels are not coupled");
         model = {{}, current.data(), current.shape(0), n_labels, bias_mean.data(), bias_variance.data(),
-                 positives.data(), observed.data(), n_rows};
+                 positives.data(), observed.data(), n_rows, skew.shape(0) ? skew.data() : nullptr};
         for (const auto& panel : weights) add_panel(panel);
         require(!model.panels.empty() && model.panels.back().last == label_blocks(model),
                 "weights must have room for all labels that positives counts");
@@ -122,10 +125,10 @@ void bind_online(nb::module_& m) {
     nb::class_<Pace>(m, "OnlinePace", "What was found out about whether threads are worth it.").def(nb::init<>());
     nb::class_<BoundModel>(m, "OnlineModel", "The arrays of an online model, for the kernels to work on.")
         .def(nb::init<const Several<Out<float, 3>>&, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts, std::int64_t,
-                      const OnlineSettings&>(),
+                      In<double, 1>, const OnlineSettings&>(),
              nb::arg("weights"), nb::arg("current").noconvert(), nb::arg("bias_mean").noconvert(),
              nb::arg("bias_variance").noconvert(), nb::arg("positives").noconvert(), nb::arg("observed").noconvert(),
-             nb::arg("n_rows"), nb::arg("settings"))
+             nb::arg("n_rows"), nb::arg("skew"), nb::arg("settings"))
         .def_prop_ro("n_rows", [](const BoundModel& bound) { return bound.model.n_rows; },
                      "Rows learned from so far.")
         .def("update", &update, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("labels"),
@@ -140,13 +143,16 @@ void bind_online(nb::module_& m) {
              "Read and write the weights of the rows' features, and nothing else: a yardstick.");
     m.def(
         "truncation_moments",
-        [](In<double, 1> t, double flip_probability, double margin, Out<double, 1> shift, Out<double, 1> kept) {
-            require(shift.shape(0) == t.shape(0) && kept.shape(0) == t.shape(0), "all arrays must be equally long");
-            truncation_moments(t.data(), t.shape(0), margin, flip_probability, shift.data(), kept.data());
+        [](In<double, 1> d, In<double, 1> margin, double flip_probability, Out<double, 1> shift, Out<double, 1> kept) {
+            const std::size_t n = d.shape(0);
+            require(margin.shape(0) == n && shift.shape(0) == n && kept.shape(0) == n,
+                    "all arrays must be equally long");
+            truncation_moments(d.data(), margin.data(), n, flip_probability, shift.data(), kept.data());
         },
-        nb::arg("d"), nb::arg("flip_probability"), nb::arg("margin"), nb::arg("shift").noconvert(),
+        nb::arg("d"), nb::arg("margin"), nb::arg("flip_probability"), nb::arg("shift").noconvert(),
         nb::arg("kept").noconvert(),
-        "Mean and variance of N(d, 1) truncated to above the margin, as mean - d and as they are.");
+        "Mean and variance of N(d, 1) truncated to above the margin (below minus the margin where the label is "
+        "recorded wrongly), as mean - d and as they are.");
 }
 
 }  // namespace labelweave::bind

@@ -76,7 +76,7 @@ class OnlinePace:
 class OnlineModel:
     """The arrays of an online model, for the kernels to work on."""
 
-    def __init__(self, weights: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')]], current: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], bias_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], bias_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], positives: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], observed: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_rows: int, settings: OnlineSettings) -> None: ...
+    def __init__(self, weights: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')]], current: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], bias_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], bias_variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], positives: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], observed: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_rows: int, skew: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], settings: OnlineSettings) -> None: ...
 
     @property
     def n_rows(self) -> int:
@@ -96,9 +96,9 @@ class OnlineModel:
         Read and write the weights of the rows' features, and nothing else: a yardstick.
         """
 
-def truncation_moments(d: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], flip_probability: float, margin: float, shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], kept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+def truncation_moments(d: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], margin: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], flip_probability: float, shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], kept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Mean and variance of N(d, 1) truncated to above the margin, as mean - d and as they are.
+    Mean and variance of N(d, 1) truncated to above the margin (below minus the margin where the label is recorded wrongly), as mean - d and as they are.
     """
 
 def fill_uniform(seed: int, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], draw: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:

@@ -12,11 +12,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.baselines import (
     InstanceBasedLogistic,
+    LabelPowerset,
     LaSVM,
     MaxMarginOutputCoding,
     MLkNN,
     PairwiseCRF,
     PassiveAggressive,
+    RAkEL,
     StackedRelevance,
     ThresholdedSVM,
 )
@@ -82,6 +84,12 @@ _PROBIT = {
     "known counts": "a label without positives is learned like any other",
 }
 
+_LISTED = {"known counts": "vectors that were not seen share little probability, label or not"}
+_VOTES = _LISTED | {
+    "constant label": "the votes of three members are little proof",
+    "identical rows": "members vote for the most frequent vector",
+}
+
 _NEIGHBOURS = {"identical rows": "the first rows are everyone's neighbours but their own"}
 
 CASES = {
@@ -103,6 +111,11 @@ CASES = {
     "ensemble-bayes": Case(
         ChainEnsemble(n_estimators=2, base=BernoulliNB()), unsuited=_RESAMPLED_BAYES
     ),
+    "powerset": Case(LabelPowerset(), bitwise=False, unsuited=_LISTED),
+    "powerset-tree": Case(LabelPowerset(base=_TREE, decision="hamming"), unsuited=_LISTED),
+    "rakel": Case(RAkEL(n_labelsets=3), bitwise=False, unsuited=_LISTED),
+    "rakel-disjoint": Case(RAkEL(overlapping=False, C=1.0), bitwise=False, unsuited=_LISTED),
+    "rakel-published": Case(RAkEL.preset("published", base=_TREE), unsuited=_VOTES),
     "stacked": Case(StackedRelevance()),
     "stacked-labels": Case(StackedRelevance(outputs="label", n_folds=3, C=1.0, label_penalty=0.1)),
     "stacked-seen": Case(StackedRelevance(n_folds=1, C=1.0, label_penalty=0.1)),
@@ -170,9 +183,7 @@ CASES |= {
         unsuited=_PROBIT,
     ),
     "online-drift": Case(
-        BayesianOnlineClassifier(
-            labelling=None, forgetting=0.01, flip_probability=0.01, passes=2, scale_rows=False
-        ),
+        BayesianOnlineClassifier(labelling=None, forgetting=0.01, flip_probability=0.01, passes=2),
         unsuited=_PROBIT,
     ),
 }
@@ -196,6 +207,8 @@ SKLEARN_CHECKED = [
     ChainMixture(),
     TreeEnsemble(n_estimators=3, bootstrap=False),
     BayesianOnlineClassifier(labelling=None),
+    LabelPowerset(),
+    RAkEL(),
     StackedRelevance(),
     MLkNN(),
     InstanceBasedLogistic(),

@@ -1,4 +1,4 @@
-"""Fuzz for some minutes: ``python -m tests.fuzz --minutes 5 --seed 1``.
+"""Fuzz for some minutes: ``python -m tests.fuzz --minutes 5 --seed 1``, or ``make test-fuzz``.
 
 Every target runs in a process of its own, so that a crash is noticed. A case that breaks a promise
 is printed with its traceback and its seed is added to ``seeds.txt``, which the tests run again.

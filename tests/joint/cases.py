@@ -10,6 +10,7 @@ from labelweave.joint import (
     FieldJoint,
     GeneralChain,
     IndependentJoint,
+    ListedJoint,
     MixtureJoint,
     TableJoint,
     TreeJoint,
@@ -19,7 +20,7 @@ from tests.reference import field as field_reference
 from tests.reference import table as table_reference
 from tests.reference import tree as tree_reference
 
-FORMS = ("independent", "table", "chain", "tree", "forest", "general", "mixture", "field")
+FORMS = ("independent", "table", "chain", "tree", "forest", "general", "mixture", "field", "listed")
 
 
 def chain_parameters(rng, n, L, scale=2.0, tree=False):
@@ -49,6 +50,20 @@ def _table(rng, n, L, scale):
     logits[:, 0] = 0.0
     log_table = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     return TableJoint(log_table), lambda i, y: log_table[i, int(y @ 2 ** np.arange(L))]
+
+
+def _listed(rng, n, L, scale):
+    codes = rng.permutation(2**L)[: rng.integers(1, 2**L + 1)]
+    vectors = (codes[:, None] >> np.arange(L)) & 1
+    logits = rng.normal(scale=scale, size=(n, len(codes)))
+    log_weights = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    place = {code: v for v, code in enumerate(codes.tolist())}
+
+    def log_prob(i, y):
+        code = int(y @ 2 ** np.arange(L))
+        return log_weights[i, place[code]] if code in place else -np.inf
+
+    return ListedJoint(vectors, log_weights), log_prob
 
 
 def _chain(rng, n, L, scale, tree=False):
@@ -108,7 +123,7 @@ def _general(rng, n, L, scale):
 
 
 def _mixture(rng, n, L, scale):
-    makers = (_chain, _independent, _table, _forest)
+    makers = (_chain, _independent, _table, _forest, _listed)
     parts = [maker(rng, n, L, scale) for maker in makers]
     weights = rng.dirichlet(np.ones(len(parts)), size=n)
     joint = MixtureJoint(weights, [part for part, _ in parts])
@@ -123,6 +138,7 @@ def _mixture(rng, n, L, scale):
 MAKERS = {
     "independent": _independent,
     "table": _table,
+    "listed": _listed,
     "chain": _chain,
     "tree": lambda rng, n, L, scale: _chain(rng, n, L, scale, tree=True),
     "forest": _forest,

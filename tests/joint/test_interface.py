@@ -8,6 +8,7 @@ from labelweave.joint import (
     ChainJoint,
     GeneralChain,
     IndependentJoint,
+    ListedJoint,
     MixtureJoint,
     TableJoint,
     TreeJoint,
@@ -24,6 +25,7 @@ def named(form):
     return {
         "independent": lambda: IndependentJoint(scores, **options),
         "table": lambda: TableJoint(table, **options),
+        "listed": lambda: ListedJoint(np.eye(2), np.log(np.full((2, 2), 0.5)), **options),
         "chain": lambda: ChainJoint(scores, coupling, **options),
         "general": lambda: GeneralChain(lambda j, rows, prefix: scores[rows, j], 2, 2, **options),
         "mixture": lambda: MixtureJoint([1.0], [IndependentJoint(scores)], **options),
@@ -32,7 +34,7 @@ def named(form):
 
 
 named_forms = pytest.mark.parametrize(
-    "form", ["independent", "table", "chain", "general", "mixture", "tree"]
+    "form", ["independent", "table", "listed", "chain", "general", "mixture", "tree"]
 )
 
 

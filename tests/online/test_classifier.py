@@ -220,16 +220,53 @@ def test_labels_recorded_wrongly_harm_less_if_expected():
     recorded = np.where(rng.random(truth.shape) < 0.15, 1 - truth, truth)
 
     def right(**options):
-        model = BayesianOnlineClassifier(
-            noise=0.01, prior_variance=1.0, skew_margin=False, labelling=None, **options
-        )
+        model = BayesianOnlineClassifier(labelling=None, **options)
         model.fit(rows[:3000], recorded[:3000])
         return (model.predict(rows[3000:]) == truth[3000:]).mean()
 
     for coupled in (True, False):
-        expecting = right(coupled=coupled, margin=0.0, flip_probability=0.15)
+        expecting = right(coupled=coupled, flip_probability=0.15)
         assert expecting > right(coupled=coupled) + 0.01
-        assert expecting > right(coupled=coupled, margin=0.0) + 0.1
+        assert expecting > right(coupled=coupled, margin=0.0) + 0.01
+
+
+@pytest.mark.parametrize("coupled", [True, False])
+@pytest.mark.parametrize("flip_probability", [0.01, 0.15])
+@pytest.mark.parametrize("scale_rows", [True, False])
+def test_expecting_wrong_labels_does_not_keep_from_learning(coupled, flip_probability, scale_rows):
+    """Labels that are right are learned: they are not all taken for wrong ones."""
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(48, 5))
+    labels = (rows @ rng.normal(size=(5, 4)) > 0).astype(np.int8)
+    options = {"coupled": coupled, "scale_rows": scale_rows, "labelling": None, "passes": 2}
+    trusting, wary = (
+        BayesianOnlineClassifier(flip_probability=p, **options).fit(rows, labels)
+        for p in (0.0, flip_probability)
+    )
+    right = [(model.predict(rows) == labels).mean() for model in (trusting, wary)]
+    assert right[1] > 0.85
+    assert right[1] > right[0] - 0.03
+
+
+def test_known_ratios_take_the_place_of_counted_ones():
+    ratios = Y.sum(axis=0) / (1 - Y).sum(axis=0)
+    counting, knowing, other = (
+        BayesianOnlineClassifier(label_ratios=r).fit(X, Y) for r in (None, ratios, 0.1 * ratios)
+    )
+    assert not np.array_equal(counting.mean_, knowing.mean_)
+    # Rarer labels have wider margins: their examples pull more.
+    assert (other.predict_proba(X) != knowing.predict_proba(X)).all()
+    again = clone(knowing).partial_fit(X, Y).partial_fit(X, Y)
+    assert again.settings() == knowing.state_.settings
+    with pytest.raises(ValueError, match=r"label_ratios has 5 entries, but there are 4 labels"):
+        clone(knowing).fit(X, Y[:, :4])
+    with pytest.raises(ValueError, match=r"label_ratios has 5 entries, but there are 6 labels"):
+        again.partial_fit(X, np.hstack([Y, Y[:, :1]]))
+    with pytest.raises(ValueError, match=r"label_ratios .* skew_margin=True"):
+        BayesianOnlineClassifier(label_ratios=ratios, skew_margin=False).fit(X, Y)
+    for bad in ([0.5, -1.0], "often", [[1.0]], [np.nan]):
+        with pytest.raises(ValueError, match="label_ratios must be positive numbers"):
+            BayesianOnlineClassifier(label_ratios=bad).fit(X, Y)
 
 
 @pytest.mark.slow

@@ -19,8 +19,8 @@ MEANS = st.floats(-3, 3)
 VARIANCES = st.floats(0.1, 3)
 
 
-def moved(mean, variance, labels, margin):
-    moves = compare(mean, variance, labels, margin)
+def moved(mean, variance, labels, margin, flip=0.0):
+    moves = compare(mean, variance, labels, margin, flip)
     return mean + variance * moves.pull, variance - variance**2 * moves.certainty
 
 
@@ -37,16 +37,17 @@ def test_messages_agree_with_an_independent_implementation(data):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("flip", [0.0, 0.1])
 @pytest.mark.parametrize("labels", [[1, 0], [1, 0, 0], [1, 1, 0], [0, 1, -1]])
-def test_moments_agree_with_integration(labels):
-    """Two labels are one comparison, whose moments are exact; three come within 5 %."""
+def test_moments_agree_with_integration(labels, flip):
+    """Two labels are one comparison, whose moments are exact; three come within 5 or 10 %."""
     rng = np.random.default_rng(len(labels))
     mean, variance = rng.normal(size=len(labels)), rng.uniform(0.3, 2, len(labels))
     labels, margin = np.array(labels, dtype=np.int8), np.full(len(labels), 0.5)
-    first, second = integrate(mean, variance, labels, margin)
-    found = moved(mean, variance, labels, margin)
+    first, second = integrate(mean, variance, labels, margin, flip)
+    found = moved(mean, variance, labels, margin, flip)
     np.testing.assert_allclose(found[0], first, atol=0.01)
-    np.testing.assert_allclose(found[1], second, rtol=0.05)
+    np.testing.assert_allclose(found[1], second, rtol=0.1 if flip else 0.05)
 
 
 def test_rows_of_one_sort_tell_nothing():

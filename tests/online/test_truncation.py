@@ -14,7 +14,7 @@ from labelweave._core import native
 def moments(d, margin=0.0, flip=0.0):
     d = np.atleast_1d(np.asarray(d, dtype=np.float64))
     shift, kept = np.empty_like(d), np.empty_like(d)
-    native.truncation_moments(d, flip, margin, shift, kept)
+    native.truncation_moments(d, np.full_like(d, margin), flip, shift, kept)
     return shift, kept
 
 
@@ -55,13 +55,14 @@ def test_as_far_as_numbers_go():
 @pytest.mark.parametrize("flip", [0.001, 0.1, 0.4])
 @pytest.mark.parametrize("margin", [0.0, 1.0, 3.0])
 def test_labels_recorded_wrongly(flip, margin):
+    """Recorded rightly d exceeds the margin, recorded wrongly it falls below minus the margin."""
     for d in (-6.0, -1.0, -0.1, 0.0, 0.1, 2.0, 6.0):
 
         def density(z, d=d):
-            return ((1 - flip) * (z > margin) + flip * (z < margin)) * norm.pdf(z, d)
+            return ((1 - flip) * (z > margin) + flip * (z < -margin)) * norm.pdf(z, d)
 
         def integral(power, density=density):
-            parts = [(-12, margin), (margin, 12)]
+            parts = [(-20, -margin), (margin, 20)]
             return sum(
                 quad(lambda z: z**power * density(z), *part, epsabs=1e-12, epsrel=1e-9)[0]
                 for part in parts

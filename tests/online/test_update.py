@@ -22,12 +22,19 @@ SETTINGS = {
     "plain margin": OnlineSettings(skew_margin=False, margin=0.5, noise=0.1),
     "flips": OnlineSettings(flip_probability=0.05),
     "independent flips": OnlineSettings(coupled=False, flip_probability=0.05),
+    "flips beyond a margin": OnlineSettings(flip_probability=0.05, margin=0.3),
+    "known ratios": OnlineSettings(label_ratios=[0.02 * 1.01**label for label in range(400)]),
     "drift": OnlineSettings(forgetting=0.01),
     "independent drift": OnlineSettings(coupled=False, forgetting=0.01, prior_variance=0.5),
     "published": OnlineSettings(
-        noise=0.01, prior_variance=1.0, label_offset=0.0, scale_rows=False, calibrate=False
+        noise=0.01,
+        prior_variance=1.0,
+        bias_variance=1e4,
+        label_offset=0.0,
+        scale_rows=False,
+        calibrate=False,
     ),
-    "vague": OnlineSettings(prior_variance=100.0, bias_variance=1.0),
+    "vague": OnlineSettings(prior_variance=100.0),
 }
 each = pytest.mark.parametrize("kind", SETTINGS)
 
@@ -228,7 +235,7 @@ def test_unknown_labels_teach_nothing():
     state = learned(X, np.full_like(Y, -1))
     assert (state.mean == 0).all()
     assert (state.variance == SETTINGS["coupled"].prior_variance).all()
-    assert (float(state.bias_mean), float(state.bias_variance)) == (0.0, pytest.approx(1e4))
+    assert (float(state.bias_mean), float(state.bias_variance)) == (0.0, pytest.approx(1.0))
 
 
 def check_sound(state, rows):
@@ -318,6 +325,7 @@ def test_bad_input_is_named():
         "scale_rows": 1,
         "calibrate": None,
         "noise": None,
+        "label_ratios": [0.5, 0.0],
     }.items():
         with pytest.raises(ValueError, match=f"{name} must be"):
             OnlineSettings(**{name: value})

@@ -52,9 +52,7 @@ class Reference:
         self.observed += known
         margin = np.full(self.n_labels, self.settings.margin)
         if self.settings.skew_margin:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                skewed = np.log(np.e + (self.observed - self.positives) / self.positives)
-            margin = np.where(y == 1, margin * skewed, margin)
+            margin[y == 1] *= np.log(np.e + self._absent()[y == 1])
         m, v = x @ self.all_mean, x**2 @ self.all_variance + self.settings.noise**2
         if self.settings.coupled:
             pull, certainty = self._agree(m, v, sign, margin, known)
@@ -68,6 +66,12 @@ class Reference:
         self.all_mean += self.all_variance * x[:, None] * pull
         self.all_variance -= self.all_variance**2 * x[:, None] ** 2 * certainty
         self.n_rows += 1
+
+    def _absent(self):
+        """Return the number of rows without a label for each row with it, known or counted."""
+        if self.settings.label_ratios is not None:
+            return 1 / np.array(self.settings.label_ratios[: self.n_labels])
+        return (self.observed - self.positives) / np.maximum(self.positives, 1)
 
     def _forget(self):
         keep = 1 - self.settings.forgetting
@@ -104,8 +108,7 @@ class Reference:
     def _truncate(self, d, margin, variance):
         """Mean shift and remaining share of the variance, in units of the standard deviation."""
         flip = self.settings.flip_probability
-        t = (d - margin) / np.sqrt(variance)
-        u = -t
+        t, u = ((side * d - margin) / np.sqrt(variance) for side in (1, -1))
         log_z = np.logaddexp(np.log1p(-flip) + log_ndtr(t), _log(flip) + log_ndtr(u))
         right = np.exp(np.log1p(-flip) + norm.logpdf(t) - log_z)
         wrong = np.exp(_log(flip) + norm.logpdf(u) - log_z)

@@ -37,7 +37,7 @@ def propagate(mean, variance, labels, margin, rounds=60):
     return np.array([belief(label) for label in range(len(mean))]).T
 
 
-def integrate(mean, variance, labels, margin, points=121):
+def integrate(mean, variance, labels, margin, flip=0.0, points=121):
     """Moments of the true posterior of up to three scores, on a grid."""
     sd = np.sqrt(variance)
     axes = [m + s * np.linspace(-6, 6, points) for m, s in zip(mean, sd, strict=True)]
@@ -47,7 +47,10 @@ def integrate(mean, variance, labels, margin, points=121):
         weight = weight * norm.pdf(grid, m, s)
     for r, k in product(np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)):
         # A cell that the bound cuts counts for half: sums converge faster.
-        weight = weight * (0.5 * (1 + np.sign(np.round(f[r] - f[k] - margin[r], 12))))
+        right, wrong = (
+            0.5 * (1 + np.sign(np.round(side * (f[r] - f[k]) - margin[r], 12))) for side in (1, -1)
+        )
+        weight = weight * ((1 - flip) * right + flip * wrong)
     weight /= weight.sum()
     first = np.array([(weight * grid).sum() for grid in f])
     second = np.array([(weight * grid**2).sum() for grid in f])

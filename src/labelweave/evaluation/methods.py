@@ -70,6 +70,8 @@ METHODS: dict[str, Method] = {
         "BayesianOnlineClassifier(coupled=False, labelling=SampledF())",
         "the same with a bias for every label",
     ),
+    "lp": Method("LabelPowerset()", "label powerset: every label vector is a class"),
+    "rakel": Method("RAkEL()", "label powersets of random labelsets, averaged"),
     "chf": Method("StackedRelevance()", "binary relevance in two layers"),
     "mlknn": Method("MLkNN()", "Bayes' rule on the labels of ten neighbours"),
     "iblr": Method("InstanceBasedLogistic()", "logistic regression on the neighbours' labels"),

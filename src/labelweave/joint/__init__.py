@@ -5,6 +5,7 @@ from labelweave.joint.chain import ChainJoint
 from labelweave.joint.estimate import Estimate
 from labelweave.joint.general_chain import GeneralChain
 from labelweave.joint.independent import IndependentJoint
+from labelweave.joint.listed import ListedJoint
 from labelweave.joint.mixture import MixtureJoint
 from labelweave.joint.mode import Mode, Ranked, SearchedMode
 from labelweave.joint.pairwise_field import FieldJoint
@@ -18,6 +19,7 @@ __all__ = [
     "GeneralChain",
     "IndependentJoint",
     "JointDistribution",
+    "ListedJoint",
     "MixtureJoint",
     "Mode",
     "Ranked",

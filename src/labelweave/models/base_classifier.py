@@ -84,11 +84,15 @@ def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None,
     positive, negative = mass[target == 1].sum(), mass[target == 0].sum()
     if positive == 0 or negative == 0:
         return ConstantConditional(float(np.log((positive + 1) / (negative + 1))))
+    fit_params = {} if weight is None else {"sample_weight": weight}
+    return seeded_clone(base, seed).fit(X, target.astype(np.int64), **fit_params)
+
+
+def seeded_clone(base: Any, seed: int) -> Any:
+    """Return a clone of `base` with all seeds that are still open set to `seed`."""
     estimator = clone(base)
     seeded = {k: int(seed) for k, v in estimator.get_params().items() if _is_open_seed(k, v)}
-    estimator.set_params(**seeded)
-    fit_params = {} if weight is None else {"sample_weight": weight}
-    return estimator.fit(X, target.astype(np.int64), **fit_params)
+    return estimator.set_params(**seeded)
 
 
 def _is_open_seed(name: str, value: Any) -> bool:

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from labelweave._presets import Presets, published
-from labelweave.decision import Decision, Labelling, resolve_labelling
-from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.logistic.row_keys import row_keys
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.decision import Decision, Labelling
 from labelweave.models.batch_labels import read_batch_labels
 from labelweave.models.labels import LabelEncoding
-from labelweave.online.bias_mixture import bias_mixture
 from labelweave.online.growing import batch_features
-from labelweave.online.one_label import one_label_joint
 from labelweave.online.order import pass_order
-from labelweave.online.posterior import Floats
+from labelweave.online.predictor import PosteriorPredictor
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import OnlineState
 
 # Rows that `fit` puts in order at a time: no shuffled copy of all of X is made.
 _BATCH = 2048
-# Components of the joint distribution of coupled labels.
-_NODES = 16
+# The parameters that are the model's.
+_SETTINGS = fields(OnlineSettings)
 
 
-class BayesianOnlineClassifier(MultiLabelClassifier):
+class BayesianOnlineClassifier(PosteriorPredictor):
     """A linear classifier that learns row by row, with a posterior over every weight (BOMC).
 
     Label c is relevant where ⟨w_c, x⟩ exceeds a bias. Weights and bias have Gaussian posteriors,
@@ -50,22 +45,28 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         threads.
     coupled : bool, default=True
         One bias for all labels, learned quickly by all of them, or one for each label.
-    margin : float, default=1.0
-        How far scores are asked to be on their side of the bias.
+    margin : float, optional
+        How far scores are asked to be on their side of the bias. None stands for 1, or for 0 with
+        a `flip_probability`.
     noise : float, default=0.25
         Standard deviation of the noise on a score. Without any, a row is certain to lie beyond the
         margin, and the posterior is soon surer of its weights than it should be.
     prior_variance : float, default=0.1
         Prior variance of a weight; its prior mean is 0. Only its size and that of `noise` relative
         to `margin` matter to the order of scores.
-    bias_variance : float, default=1e4
-        Prior variance of a bias.
+    bias_variance : float, default=1.0
+        Prior variance of a bias, of the order of a squared margin. Much more lets the first rows
+        move it far beyond all scores; with a `flip_probability` it stays there, and labels on its
+        wrong side count as recorded wrongly.
     label_offset : float, default=0.5
         Value of a constant feature, with a weight for every label, beside the bias that coupled
         labels share: it lets frequent labels lie higher than others. 0 leaves it out.
     skew_margin : bool, default=True
         Whether examples of a label have the margin multiplied by ln(e + 1/r), r being the ratio of
-        rows with the label to rows without it so far: the rarer, the more an example counts.
+        rows with the label to rows without it: the rarer, the more an example counts.
+    label_ratios : (L,) array, optional
+        The ratio r of each label where it is known beforehand, as in the paper. None takes that of
+        the rows so far.
     labelling : str, Labelling or None, default="cmn"
         How `predict` labels its rows, taken together as one test set: "cmn" gives each label to
         the share of rows that had it in training (by its probability where that is fewer than two
@@ -75,9 +76,9 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     decision : {"subset", "hamming"} or callable, default="hamming"
         The loss `predict` decides for if `labelling` is None.
     flip_probability : float, default=0.0
-        How often a label is recorded wrongly: a row far on the wrong side then teaches little. Use
-        it with ``margin=0``: scores within a margin would count as wrongly recorded, and little be
-        learned from them.
+        How often a label is recorded wrongly: the score of such a row is a margin beyond the bias
+        on the other side, and one that lies there teaches little. A margin that is wide for the
+        prior makes wrong records the likelier explanation of every label: hence none by default.
     forgetting : float, default=0.0
         The share of all evidence that is lost with every row: variances rise towards the prior,
         and what was learned 1/forgetting rows ago counts a third. For data that drift.
@@ -117,11 +118,11 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     ``sample_weight`` says how often a row is seen, in whole numbers.
 
     ``BayesianOnlineClassifier.preset("published")`` has the priors and the noise of the paper, no
-    offsets, rows as they come and no calibration; the paper's "cmn" matches the frequency of every
-    label and is ``labelling=CardinalityMatching.preset("published")``. The defaults differ because
-    they give a better macro F1 with "cmn" on every data set tried, most where labels are hard to
-    predict, and probabilities that hold; with "sample" and few rows the published values are a
-    little better.
+    offsets, rows as they come and no calibration; the paper also knows `label_ratios`. Its "cmn"
+    matches the frequency of every label: ``labelling=CardinalityMatching.preset("published")``. The
+    defaults differ because they give a better macro F1 with "cmn" on every data set tried, most
+    where labels are hard to predict, and probabilities that hold; with "sample" and few rows the
+    published values are a little better.
 
     Examples
     --------
@@ -159,12 +160,13 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         *,
         likelihood: str = "bias",
         coupled: bool = True,
-        margin: float = 1.0,
+        margin: float | None = None,
         noise: float = 0.25,
         prior_variance: float = 0.1,
-        bias_variance: float = 1e4,
+        bias_variance: float = 1.0,
         label_offset: float = 0.5,
         skew_margin: bool = True,
+        label_ratios: Any = None,
         labelling: str | Labelling | None = "cmn",
         decision: str | Decision = "hamming",
         flip_probability: float = 0.0,
@@ -185,6 +187,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         self.bias_variance = bias_variance
         self.label_offset = label_offset
         self.skew_margin = skew_margin
+        self.label_ratios = label_ratios
         self.labelling = labelling
         self.decision = decision
         self.flip_probability = flip_probability
@@ -199,20 +202,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
 
     def settings(self) -> OnlineSettings:
         """Return the model and its priors, checked."""
-        return OnlineSettings(
-            likelihood=self.likelihood,
-            coupled=self.coupled,
-            skew_margin=self.skew_margin,
-            margin=self.margin,
-            noise=self.noise,
-            prior_variance=self.prior_variance,
-            bias_variance=self.bias_variance,
-            label_offset=self.label_offset,
-            flip_probability=self.flip_probability,
-            forgetting=self.forgetting,
-            scale_rows=self.scale_rows,
-            calibrate=self.calibrate,
-        )
+        return OnlineSettings(**{part.name: getattr(self, part.name) for part in _SETTINGS})
 
     def _fit(
         self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
@@ -220,7 +210,9 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         passes = self._count("passes")
         self._labelling()
         self._draws = self._seed()
-        state = OnlineState(X.shape[1], labels.shape[1], settings=self.settings())
+        settings = self.settings()
+        settings.check_labels(labels.shape[1], may_grow=False)
+        state = OnlineState(X.shape[1], labels.shape[1], settings=settings)
         for number in range(passes):
             order = pass_order(X, labels, sample_weight, self._draws + number, self.shuffle)
             for first in range(0, len(order), _BATCH):
@@ -296,80 +288,3 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
             self.label_names_in_ = np.array(encoding.names, dtype=object)
         self._rates = self._frequencies()
         self._is_fitted = True
-
-    def _frequencies(self) -> Floats:
-        return np.asarray(self.state_.positives / np.maximum(self.state_.observed, 1))
-
-    @property
-    def mean_(self) -> NDArray[np.float32]:
-        """Means of the weights, (D, L)."""
-        return self._posterior().mean
-
-    @property
-    def variance_(self) -> NDArray[np.float32]:
-        """Variances of the weights, (D, L)."""
-        return self._posterior().variance
-
-    @property
-    def bias_mean_(self) -> Floats:
-        """Mean of the bias."""
-        return self._posterior().bias_mean
-
-    @property
-    def bias_variance_(self) -> Floats:
-        """Variance of the bias."""
-        return self._posterior().bias_variance
-
-    def _posterior(self) -> OnlineState:
-        if not hasattr(self, "_is_fitted"):
-            raise AttributeError("the model has not been fitted yet: call fit or partial_fit")
-        return self.state_
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of each label, (n, L).
-
-        Unless `calibrate`, it is Φ((⟨μ, x⟩ − μ₀)/√(σ₀² + Σ σ²x²)), the constant feature of
-        `label_offset` counting as part of x.
-
-        For a one-dimensional y: the probabilities of its two classes, (n, 2).
-        """
-        check_is_fitted(self)
-        X = self._features(X, reset=False)
-        return self._encoding.probabilities(self.state_.scores(X, self._n_threads()))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Labels of the rows of X, (n, L) of 0/1.
-
-        Unless `labelling` is None, the rows are one test set: the labels of a row depend on the
-        rows beside it.
-        """
-        rule = self._labelling()
-        if rule is None:
-            return super().predict(X)
-        check_is_fitted(self)
-        X = self._features(X, reset=False)
-        threads = self._n_threads()
-        answer = self.state_.posterior_scores if rule.needs_draws else self.state_.scores
-        scores = answer(X, threads)
-
-        def draw(n_samples: int) -> NDArray[np.bool_]:
-            return self.state_.sample_scores(X, n_samples, self._draws, threads)
-
-        return self._encoding.decode(rule.informed(self._frequencies()).label(scores, draw))
-
-    def _labelling(self) -> Labelling | None:
-        return None if self.labelling is None else resolve_labelling(self.labelling)
-
-    def _joint(self, X: Any) -> JointDistribution:
-        threads, state = self._n_threads(), self.state_
-        latent = state.latent(X, threads)
-        common: dict[str, Any] = {
-            "label_names": self._names(),
-            "row_ids": row_keys(X),
-            "n_threads": threads,
-        }
-        if state.settings.likelihood == "multiclass":
-            return one_label_joint(latent.log_odds(), **common)
-        if state.settings.likelihood == "bias" and state.settings.coupled:
-            return bias_mixture(latent, nodes=_NODES, **common)
-        return IndependentJoint(latent.log_odds(), **common)

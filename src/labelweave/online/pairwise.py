@@ -45,7 +45,7 @@ def compare(
     margin : (L,) array
         By how much f of each relevant label has to exceed that of irrelevant ones.
     flip : float, default=0.0
-        How often a comparison is wrong.
+        How often a comparison is wrong: f_k exceeds f_r by the margin.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def _cavity(total: Floats, message: Floats, prior: Floats) -> Floats:
 def _messages(above: Floats, below: Floats, margin: float, flip: float) -> tuple[Floats, Floats]:
     """Return what f_r − f_k > margin tells each end beyond its cavity."""
     spread = np.sqrt(above[1] + below[1])
-    d = np.ascontiguousarray((above[0] - below[0] - margin) / spread)
+    d = np.ascontiguousarray((above[0] - below[0]) / spread)
     shift, kept = np.empty_like(d), np.empty_like(d)
-    native.truncation_moments(d, flip, 0.0, shift, kept)
+    native.truncation_moments(d, margin / spread, flip, shift, kept)
     shrink = np.maximum(1.0 - kept, 0.0)
     return (
         _message(above, shift / spread, shrink / spread**2),

@@ -51,9 +51,8 @@ def learn_pairs(posterior: Posterior, rows: CsrArrays, labels: NDArray[np.int8])
 
 
 def _margins(posterior: Posterior, labels: NDArray[np.int8]) -> Floats:
-    margins = np.full(len(labels), float(posterior.settings.margin))
+    margins = np.full(len(labels), posterior.settings.margin, dtype=np.float64)
     if posterior.settings.skew_margin:
         given = labels == 1
-        ratio = (posterior.observed - posterior.positives)[given] / posterior.positives[given]
-        margins[given] *= np.log(np.e + ratio)
+        margins[given] *= posterior.skew(given)
     return margins

@@ -12,7 +12,7 @@ from labelweave._core import native
 from labelweave.online.calibration import Calibration
 from labelweave.online.panels import WeightPanels, Weights, panel_slices
 from labelweave.online.row_scale import RowScale
-from labelweave.online.settings import OnlineSettings
+from labelweave.online.settings import OnlineSettings, skew_of
 from labelweave.online.stored import check_posterior
 
 Floats = NDArray[np.float64]
@@ -36,6 +36,7 @@ class Posterior:
         self._bias_mean = np.zeros(n_biases)
         self._bias_variance = np.full(n_biases, self.settings.bias_prior)
         self._panels = WeightPanels(float(self.settings.prior_variance))
+        self._known_skew = self.settings.known_skew()
         self._row_scale, self._calibration = RowScale(), Calibration()
         self._pace = native.OnlinePace()
         # Up to which row each feature has forgotten.
@@ -54,6 +55,7 @@ class Posterior:
                 f"a state can only grow: it has {self.n_features} features and {self.n_labels} "
                 f"labels; got n_features={wanted}, n_labels={labels}"
             )
+        self.settings.check_labels(labels)
         self._panels.grow(1 + wanted, labels)  # the constant feature comes first
         if wanted >= len(self._current):
             room = max(1 + wanted, len(self._current) * 3 // 2)
@@ -160,6 +162,12 @@ class Posterior:
         self.positives += labels == 1
         self.observed += labels >= 0
 
+    def skew(self, labels: NDArray[np.bool_]) -> Floats:
+        """Return what the margin is multiplied by for examples of the labels chosen by a mask."""
+        if len(self._known_skew):
+            return self._known_skew[: self.n_labels][labels]
+        return skew_of((self.observed - self.positives)[labels] / self.positives[labels])
+
     @property
     def nbytes(self) -> int:
         """Bytes that the weights take."""
@@ -189,7 +197,7 @@ class Posterior:
     def _shared(self) -> bool:
         return bool(self.settings.coupled)
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, bool | float | str]]:
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return everything as arrays and plain settings, for a checkpoint.
 
         Nothing is copied: the arrays change when learning goes on.
@@ -247,6 +255,7 @@ class Posterior:
             self.positives,
             self.observed,
             self.n_rows,
+            self._known_skew,
             self.settings.native(),
         )
 

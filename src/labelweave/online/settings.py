@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelweave._core import native
 
@@ -28,8 +30,11 @@ class OnlineSettings:
         One bias for all labels, or one for each.
     skew_margin : bool
         Whether examples of a rare label are asked to lie further from the rest.
-    margin : float
-        How far a score has to be on its side of the bias.
+    label_ratios : sequence of float, optional
+        Rows with each label to rows without it, where known; else those of the rows so far.
+    margin : float, optional
+        How far a score has to be on its side of the bias. None stands for 1, or for 0 if labels
+        may be recorded wrongly.
     noise : float
         Standard deviation of the noise on a score.
     prior_variance, bias_variance : float
@@ -37,7 +42,8 @@ class OnlineSettings:
     label_offset : float
         Value of a constant feature that coupled labels have beside their common bias; 0: none.
     flip_probability : float
-        How often a label is recorded wrongly, below one half.
+        How often a label is recorded wrongly, below one half: its score is then a margin beyond
+        the bias on the other side.
     forgetting : float
         The share of all evidence that is lost with every row, below one.
     scale_rows : bool
@@ -58,15 +64,16 @@ class OnlineSettings:
     likelihood: str = "bias"
     coupled: bool = True
     skew_margin: bool = True
-    margin: float = 1.0
+    margin: float | None = None
     noise: float = 0.25
     prior_variance: float = 0.1
-    bias_variance: float = 1e4
+    bias_variance: float = 1.0
     label_offset: float = 0.5
     flip_probability: float = 0.0
     forgetting: float = 0.0
     scale_rows: bool = True
     calibrate: bool = True
+    label_ratios: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         if self.likelihood not in _LIKELIHOODS:
@@ -80,7 +87,6 @@ class OnlineSettings:
                 "coupled must be True unless likelihood='bias': labels that are compared with each "
                 "other have no biases"
             )
-        _check_number("margin", self.margin, 0.0, 1e10)
         _check_number("noise", self.noise, 0.0, 1e10)
         # Variances are kept in float32, and their squares are needed.
         _check_number("prior_variance", self.prior_variance, 1e-15, 1e15)
@@ -88,25 +94,69 @@ class OnlineSettings:
         _check_number("label_offset", self.label_offset, 0.0, 1e10)
         _check_number("flip_probability", self.flip_probability, 0.0, 0.499)
         _check_number("forgetting", self.forgetting, 0.0, 0.999)
+        if self.margin is None:
+            object.__setattr__(self, "margin", 0.0 if self.flip_probability else 1.0)
+        _check_number("margin", self.margin, 0.0, 1e10)
+        if self.label_ratios is not None:
+            object.__setattr__(self, "label_ratios", self._checked_ratios())
+
+    def _checked_ratios(self) -> tuple[float, ...]:
+        if not self.skew_margin:
+            raise ValueError("label_ratios widen margins: leave them out, or set skew_margin=True")
+        try:
+            ratios = np.asarray(self.label_ratios, dtype=np.float64)
+        except (TypeError, ValueError):
+            ratios = np.empty(0)
+        if ratios.ndim != 1 or not len(ratios) or not ((ratios > 0) & (ratios < np.inf)).all():
+            raise ValueError(
+                "label_ratios must be positive numbers, one per label: rows with the label divided "
+                f"by rows without it; got {self.label_ratios!r}"
+            )
+        return tuple(ratios.tolist())
+
+    def known_skew(self) -> NDArray[np.float64]:
+        """Return what margins of each label's examples are multiplied by; empty unless known."""
+        return skew_of(1 / np.array(self.label_ratios or (), dtype=np.float64))
+
+    def check_labels(self, n_labels: int, may_grow: bool = True) -> None:
+        """Refuse more labels than have known ratios, and fewer if none will join them."""
+        known = n_labels if self.label_ratios is None else len(self.label_ratios)
+        if n_labels > known or (n_labels < known and not may_grow):
+            raise ValueError(
+                f"label_ratios has {known} entries, but there are {n_labels} "
+                "labels: give one per label"
+            )
 
     @property
     def bias_prior(self) -> float:
         """Prior variance of a bias; labels that are compared with each other have it at 0."""
         return float(self.bias_variance) if self.likelihood == "bias" else _KNOWN
 
-    def as_dict(self) -> dict[str, bool | float | str]:
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, for a checkpoint."""
         values = asdict(self)
-        likelihood = values.pop("likelihood")
+        likelihood, ratios = values.pop("likelihood"), values.pop("label_ratios")
         plain = {k: bool(v) if k in _FLAGS else float(v) for k, v in values.items()}
-        return {"likelihood": likelihood, **plain}
+        ratios = None if ratios is None else list(ratios)
+        return {"likelihood": likelihood, **plain, "label_ratios": ratios}
 
     def native(self) -> native.OnlineSettings:
         """Return what the kernels read."""
         values = self.as_dict()
-        for name in ("likelihood", "scale_rows", "calibrate"):  # not the kernels' business
+        for name in ("likelihood", "scale_rows", "calibrate", "label_ratios"):  # not the kernels'
             del values[name]
-        return native.OnlineSettings(**values)  # type: ignore[arg-type]
+        return native.OnlineSettings(**values)
+
+
+def skew_of(absent: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ln(e + 1/r) for labels that 1/r rows lack for each row that has them.
+
+    Examples
+    --------
+    >>> skew_of(np.array([0.0, 1.0, 100.0])).round(2)
+    array([1.  , 1.31, 4.63])
+    """
+    return np.asarray(np.log(np.e + absent))
 
 
 def _check_number(name: str, value: Any, low: float, high: float) -> None:

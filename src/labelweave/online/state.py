@@ -50,7 +50,7 @@ class OnlineState(Posterior):
     >>> for _ in range(20):
     ...     state.update(X, Y)
     >>> state.scores(X)[:, 0].round(2).tolist()
-    [0.98, 0.03]
+    [1.0, 0.0]
 
     A feature or a label that comes later starts from the prior:
 

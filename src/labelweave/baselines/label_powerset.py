@@ -1,0 +1,173 @@
+"""Label powerset: every label vector seen in training is a class."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from labelweave.decision import Decision
+from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
+from labelweave.logistic import fit_conditionals
+from labelweave.logistic.row_keys import row_keys
+from labelweave.models import MultiLabelClassifier
+from labelweave.models.base_classifier import check_base, seeded_clone
+
+Floats = NDArray[np.float64]
+
+
+class LabelPowerset(MultiLabelClassifier):
+    """One classifier whose classes are the label vectors of the training rows.
+
+    It learns P(y|x) over these vectors at once, with every dependence among labels, and never says
+    anything else: good where there are few vectors, each with many rows. So that another vector is
+    not impossible, vectors at large, with labels as frequent as in training, get the share
+    1/(n + 2) of all probability that Laplace's rule of succession gives to what did not occur.
+
+    Parameters
+    ----------
+    base : scikit-learn classifier, optional
+        Learns the vectors as classes; it needs ``predict_proba``. By default scikit-learn's
+        multinomial logistic regression.
+    C : float or "cv", default="cv"
+        Inverse penalty of the logistic regression; "cv" takes what serves logistic regressions of
+        the single labels best, by cross-validated log-likelihood. Unused with `base`.
+    decision : {"subset", "hamming"} or callable, default="subset"
+        The loss `predict` decides for.
+    n_jobs : int, optional
+        Threads that choose C; -1 uses all cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0.
+    verbose : int, default=0
+        Above zero, `fit` tells what it chose.
+
+    Attributes
+    ----------
+    vectors_ : (V, L) array
+        The label vectors seen in training.
+    estimator_ : classifier
+        Its classes are the rows of `vectors_`; None if there is only one.
+    unseen_ : float
+        The probability of a vector at large.
+    C_ : float
+        The penalty used; without `base`.
+
+    Examples
+    --------
+    >>> from labelweave.baselines import LabelPowerset
+    >>> from labelweave.datasets import load_emotions
+    >>> from sklearn.preprocessing import scale
+    >>> data = load_emotions()
+    >>> X = scale(data.X)
+    >>> model = LabelPowerset(C=0.01).fit(X[:400], data.Y[:400])
+    >>> len(model.vectors_)
+    26
+    >>> model.predict(X[400:402])
+    array([[0, 0, 1, 1, 1, 0],
+           [0, 0, 0, 0, 0, 1]])
+    """
+
+    def __init__(
+        self,
+        *,
+        base: Any = None,
+        C: float | str = "cv",
+        decision: str | Decision = "subset",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.base = base
+        self.C = C
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+        if self.base is None:
+            self.C_ = feature_penalty(self, X, labels, sample_weight)
+        else:
+            check_base(self.base, sample_weight)
+        self.vectors_, target = np.unique(labels, axis=0, return_inverse=True)
+        self.estimator_ = None
+        if len(self.vectors_) > 1:
+            self.estimator_ = self._fit_classes(X, target.ravel(), sample_weight)
+        mass = np.ones(len(labels)) if sample_weight is None else sample_weight
+        self.unseen_ = float(1 / (mass.sum() + 2))
+        present = mass @ labels
+        self._log_odds = np.log((present + 1) / (mass.sum() - present + 1))
+        self._tell(f"{len(self.vectors_)} label vectors")
+
+    def _fit_classes(
+        self, X: Any, target: NDArray[np.int64], sample_weight: Floats | None
+    ) -> ClassifierMixin:
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        with warnings.catch_warnings():
+            # Few rows may well have as many label vectors.
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            if self.base is None:
+                return fit_multinomial(self.C_, X, target, **weights)
+            classifier: ClassifierMixin = seeded_clone(self.base, self._seed())
+            return classifier.fit(X, target, **weights)
+
+    def _joint(self, X: Any) -> JointDistribution:
+        n = X.shape[0]
+        probability = (
+            np.ones((n, 1)) if self.estimator_ is None else self.estimator_.predict_proba(X)
+        )
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(probability / probability.sum(axis=1, keepdims=True))
+        return MixtureJoint(
+            [1 - self.unseen_, self.unseen_],
+            [
+                ListedJoint(self.vectors_, log_weights),
+                IndependentJoint(np.tile(self._log_odds, (n, 1))),
+            ],
+            label_names=self._names(),
+            row_ids=row_keys(X),
+            n_threads=self._n_threads(),
+        )
+
+
+def fit_multinomial(
+    C: float, X: Any, target: NDArray[np.int64], **weights: Any
+) -> LogisticRegression:
+    """Fit the default classifier of label vectors.
+
+    The solver's tolerance is absolute: it means the same for features of any size if they are
+    learned at size one, with a penalty to match.
+    """
+    entries = X if isinstance(X, np.ndarray) else X.data
+    size = float(np.linalg.norm(entries)) / math.sqrt(int(np.count_nonzero(entries)) or 1)
+    # A power of two, so that dividing by it is exact.
+    exponent = round(math.log2(size)) if size > 0 else 0
+    scale = math.ldexp(1.0, max(-100, min(exponent, 100)))
+    # scikit-learn's own tolerance leaves errors in the third digit of probabilities.
+    model = LogisticRegression(C=C * scale**2, tol=1e-6, max_iter=10_000)
+    model.fit(X / scale, target, **weights)
+    model.coef_ /= scale
+    return model.set_params(C=C)
+
+
+def feature_penalty(
+    model: MultiLabelClassifier, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None
+) -> float:
+    """Return the model's C, a "cv" chosen for logistic regressions of the single labels."""
+    C = model._penalty("C")
+    if C == "cv":
+        C = fit_conditionals(
+            X,
+            labels,
+            C="cv",
+            sample_weight=sample_weight,
+            seed=model._seed(),
+            n_threads=model._n_threads(),
+        ).C
+    model._tell(f"C = {C:.4g}")
+    return float(C)

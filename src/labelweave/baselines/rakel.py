@@ -1,0 +1,161 @@
+"""RAkEL: label powersets of random small sets of labels."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+from math import comb
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from labelweave._presets import Presets, published
+from labelweave.baselines.label_powerset import LabelPowerset, feature_penalty
+from labelweave.decision import Decision
+from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.logistic.row_keys import row_keys
+from labelweave.models import MultiLabelClassifier
+from labelweave.models.base_classifier import check_base
+
+Floats = NDArray[np.float64]
+OUTPUTS = ("probability", "label")
+
+
+class RAkEL(MultiLabelClassifier):
+    """Random k-labelsets (Tsoumakas and Vlahavas, 2007): small label powersets, averaged.
+
+    Each member is a `LabelPowerset` of a few labels drawn at random, whose vectors all have many
+    rows. What the members say of a label is averaged; labels are independent given these averages.
+
+    Parameters
+    ----------
+    labelset_size : int, default=3
+        Labels per member, k in the paper; all of them where there are fewer.
+    n_labelsets : int, optional
+        Members, each with another labelset: 2L by default, and at most as many as there are sets.
+        Labels that none of them has share further ones. Unused unless `overlapping`.
+    overlapping : bool, default=True
+        Whether labelsets are drawn from all sets of their size, or are the parts of a random
+        partition of the labels (RAkEL-d).
+    outputs : {"probability", "label"}, default="probability"
+        What members tell of a label: its marginal probability, or a vote of 0 or 1, as in
+        ``RAkEL.preset("published")``. Shares of votes count one more vote for and against, so that
+        none is 0 or 1.
+    base : scikit-learn classifier, optional
+        As in `LabelPowerset`.
+    C : float or "cv", default="cv"
+        As in `LabelPowerset`; chosen once for all members.
+    decision : {"subset", "hamming"} or callable, default="hamming"
+        The loss `predict` decides for; with independent labels both give the same labels.
+    n_jobs : int, optional
+        Processes, sharing the members; -1 uses all cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds the labelsets, the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0.
+    verbose : int, default=0
+        Above zero, `fit` tells what it chose.
+
+    Attributes
+    ----------
+    labelsets_ : list of (k,) arrays
+        The labels of each member.
+    estimators_ : list of LabelPowerset
+        The members.
+    C_ : float
+        The penalty used; without `base`.
+
+    Examples
+    --------
+    >>> from labelweave.baselines import RAkEL
+    >>> from labelweave.datasets import load_emotions
+    >>> from sklearn.preprocessing import scale
+    >>> data = load_emotions()
+    >>> X = scale(data.X)
+    >>> model = RAkEL(C=0.01, overlapping=False).fit(X[:400], data.Y[:400])
+    >>> [labelset.tolist() for labelset in model.labelsets_]
+    [[0, 1, 2], [3, 4, 5]]
+    >>> model.predict(X[400:402])
+    array([[0, 0, 1, 1, 1, 0],
+           [0, 0, 0, 0, 0, 1]])
+    """
+
+    presets: ClassVar[Presets] = published(
+        labelset_size=3, n_labelsets=None, overlapping=True, outputs="label"
+    )
+
+    def __init__(
+        self,
+        *,
+        labelset_size: int = 3,
+        n_labelsets: int | None = None,
+        overlapping: bool = True,
+        outputs: str = "probability",
+        base: Any = None,
+        C: float | str = "cv",
+        decision: str | Decision = "hamming",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.labelset_size = labelset_size
+        self.n_labelsets = n_labelsets
+        self.overlapping = overlapping
+        self.outputs = outputs
+        self.base = base
+        self.C = C
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+        if not isinstance(self.outputs, str) or self.outputs not in OUTPUTS:
+            raise ValueError(f"outputs must be one of {', '.join(OUTPUTS)}; got {self.outputs!r}")
+        self._votes = self.outputs == "label"
+        seed, C = self._seed(), 1.0
+        self.labelsets_ = self._draw_labelsets(np.random.default_rng(seed))
+        if self.base is None:
+            self.C_ = C = feature_penalty(self, X, labels, sample_weight)
+        else:
+            check_base(self.base, sample_weight)
+        self.estimators_ = list(
+            Parallel(n_jobs=self.n_jobs)(
+                delayed(LabelPowerset(base=self.base, C=C, random_state=seed + number).fit)(
+                    X, labels[:, labelset], sample_weight
+                )
+                for number, labelset in enumerate(self.labelsets_)
+            )
+        )
+        self._tell(f"{len(self.labelsets_)} labelsets")
+
+    def _draw_labelsets(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
+        n_labels, size = self.n_labels_, min(self._count("labelset_size"), self.n_labels_)
+        if not isinstance(self.overlapping, bool | np.bool_):
+            raise ValueError(f"overlapping must be True or False; got {self.overlapping!r}")
+        wanted = 2 * n_labels if self.n_labelsets is None else self._count("n_labelsets")
+        drawn: set[tuple[int, ...]] = set()
+        if self.overlapping and comb(n_labels, size) <= wanted:
+            drawn.update(combinations(range(n_labels), size))
+        while self.overlapping and len(drawn) < wanted and len(drawn) < comb(n_labels, size):
+            drawn.add(tuple(sorted(random.choice(n_labels, size, replace=False).tolist())))
+        left = random.permutation(sorted(set(range(n_labels)) - set(chain(*drawn))))
+        drawn.update(tuple(sorted(left[i : i + size])) for i in range(0, len(left), size))
+        return [np.array(labelset) for labelset in sorted(drawn)]
+
+    def _joint(self, X: Any) -> JointDistribution:
+        return IndependentJoint(
+            logit(self._averaged(X)),
+            label_names=self._names(),
+            row_ids=row_keys(X),
+            n_threads=self._n_threads(),
+        )
+
+    def _averaged(self, X: Any) -> Floats:
+        """Return the average over the members that have a label, (n, L)."""
+        total = np.zeros((X.shape[0], self.n_labels_))
+        count = np.zeros(self.n_labels_)
+        for labelset, member in zip(self.labelsets_, self.estimators_, strict=True):
+            total[:, labelset] += member.predict(X) if self._votes else member.predict_proba(X)
+            count[labelset] += 1
+        return (total + 1) / (count + 2) if self._votes else total / count

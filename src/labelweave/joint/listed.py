@@ -1,0 +1,184 @@
+"""Distributions over a list of label vectors: no other vector is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from labelweave.joint import _checks as checks
+from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave.joint.base import JointDistribution
+from labelweave.joint.estimate import Estimate, Quantity
+from labelweave.joint.mode import Mode, Ranked
+
+# How far the probabilities of a row may be from summing to one.
+SUM_TOLERANCE = 1e-6
+
+
+class ListedJoint(JointDistribution):
+    """Probabilities of some label vectors, the same ones in every row.
+
+    Every answer is exact and takes one look at the list, however many labels there are. In a
+    `MixtureJoint` with another form, vectors that are not listed become possible.
+
+    Parameters
+    ----------
+    vectors : (V, L) array
+        Distinct label vectors of 0/1.
+    log_weights : (n, V) array
+        Log-probability of each of them; every row must sum to one.
+    label_names, row_ids, n_threads
+        As in `JointDistribution`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> joint = ListedJoint([[1, 0, 0], [0, 1, 1]], np.log([[0.25, 0.75]]))
+    >>> joint.marginals()
+    array([[0.25, 0.75, 0.75]])
+    >>> joint.condition({1: 0}).mode().labels
+    array([[1, 0, 0]], dtype=int8)
+    """
+
+    def __init__(
+        self,
+        vectors: npt.ArrayLike,
+        log_weights: npt.ArrayLike,
+        *,
+        label_names: Sequence[str] | None = None,
+        row_ids: npt.ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        weights = checks.check_matrix(log_weights, "log_weights", finite=False)
+        shape = np.shape(vectors)
+        if len(shape) != 2 or shape[0] != weights.shape[1] or not shape[1]:
+            raise ValueError(
+                f"vectors must be (V, L), one row for each of the {weights.shape[1]} columns of "
+                f"log_weights; got shape {shape}"
+            )
+        self.vectors = checks.check_labels(vectors, *shape, name="vectors")
+        self._place = {vector.tobytes(): place for place, vector in enumerate(self.vectors)}
+        if len(self._place) < len(self.vectors):
+            raise ValueError("vectors must be distinct: add the weights of equal ones")
+        total = logsumexp(weights, axis=1)
+        if not (np.abs(total) <= SUM_TOLERANCE).all():
+            raise ValueError(
+                "log_weights must be normalised: subtract scipy.special.logsumexp(..., axis=1)"
+            )
+        self.log_weights: Floats = weights - total[:, None]
+        super().__init__(
+            len(weights), shape[1], label_names=label_names, row_ids=row_ids, n_threads=n_threads
+        )
+        self._known = np.full((self.n_rows, self.n_labels), -1, dtype=np.int8)
+
+    def _take(self, index: Indices) -> Self:
+        part = super()._take(index)
+        part.log_weights = self.log_weights[index]
+        part._known = self._known[index]
+        return part
+
+    @property
+    def known(self) -> Labels:
+        """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
+        return self._known
+
+    def _places(self, labels: Labels) -> Indices:
+        """Return where each of the (m, L) vectors is listed; V for one that is not."""
+        missing = len(self.vectors)
+        found = [self._place.get(vector.tobytes(), missing) for vector in labels]
+        return np.array(found, dtype=np.int64)
+
+    def _log_prob(self, Y: Labels) -> Floats:
+        return self._log_prob_of_draws(Y[:, None])[:, 0]
+
+    def _log_prob_of_draws(self, labels: Labels) -> Floats:
+        n, k, n_labels = labels.shape
+        places = self._places(np.ascontiguousarray(labels).reshape(n * k, n_labels))
+        with_missing = np.column_stack([self.log_weights, np.full(n, -np.inf)])
+        return np.take_along_axis(with_missing, places.reshape(n, k), axis=1)
+
+    def _sample(self, k: int, seed: int) -> Labels:
+        places = np.empty((self.n_rows, k), dtype=np.int64)
+        uniform = self._uniform(seed, k, 0)
+        for i, row in enumerate(np.cumsum(np.exp(self.log_weights), axis=1)):
+            # Staying below the total makes sure that a vector of positive probability is met.
+            target = np.minimum(uniform[i] * row[-1], np.nextafter(row[-1], 0.0))
+            places[i] = np.searchsorted(row, target, side="right")
+        return self.vectors[places]
+
+    def _restricted(self, known: Labels) -> Floats:
+        """Return the log-weights with -inf for vectors that contradict ``known``."""
+        weights = self.log_weights.copy()
+        for label in np.flatnonzero((known >= 0).any(axis=0)):
+            given = known[:, label, None]
+            weights[(given >= 0) & (self.vectors[:, label] != given)] = -np.inf
+        return weights
+
+    def _evidence_log_prob(self, known: Labels) -> Estimate:
+        return Estimate.of_exact(np.asarray(logsumexp(self._restricted(known), axis=1)))
+
+    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
+        posterior = self[:]
+        possible = np.isfinite(log_prob.value)[:, None]
+        normaliser = np.where(possible, log_prob.value[:, None], 0.0)
+        posterior.log_weights = np.where(
+            possible, self._restricted(known) - normaliser, self.log_weights
+        )
+        posterior._known = np.where(known >= 0, known, self._known)
+        return posterior
+
+    def _log_table(self, free: Indices) -> Floats:
+        table = np.full((2 ** len(free), self.n_rows), -np.inf)
+        columns = self.vectors[:, free].astype(np.int64) @ (1 << np.arange(len(free)))
+        # Of the vectors that share a column, at most one agrees with the labels that are known.
+        np.maximum.at(table, columns, self.log_weights.T)
+        return np.ascontiguousarray(table.T)
+
+    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+        return np.ones(self.n_rows, dtype=np.bool_)
+
+    def _exact(self, quantity: Quantity) -> Floats:
+        if quantity == "marginals":
+            return self._summed(np.arange(len(self.vectors)))
+        if quantity == "entropy":
+            weights = np.exp(self.log_weights)
+            finite = np.where(weights > 0, self.log_weights, 0.0)
+            return np.asarray(-(weights * finite).sum(axis=1))
+        size = self.vectors.sum(axis=1, dtype=np.int64)
+        if quantity == "cardinality":
+            sizes = np.eye(self.n_labels + 1)[size]
+            total = np.einsum("nv,vs->ns", np.exp(self.log_weights), sizes)
+            return np.asarray(np.minimum(total, 1.0))
+        if quantity == "pairwise":
+            chosen = [np.flatnonzero(column) for column in self.vectors.T]
+            return np.stack([self._summed(places) for places in chosen], axis=1)
+        by_size = [self._summed(np.flatnonzero(size == s)) for s in range(self.n_labels + 1)]
+        return np.stack(by_size, axis=2)
+
+    def _summed(self, places: Indices) -> Floats:
+        """P(y_j = 1, y is one of the vectors at these places), (n, L)."""
+        weights = np.exp(self.log_weights[:, places])
+        # Not by BLAS, which rounds differently for different numbers of rows.
+        total = np.einsum("nv,vl->nl", weights, self.vectors[places].astype(np.float64))
+        return np.asarray(np.minimum(total, 1.0))
+
+    def _mode(self) -> Mode:
+        place = self.log_weights.argmax(axis=1)
+        log_prob = np.take_along_axis(self.log_weights, place[:, None], axis=1)[:, 0]
+        return Mode(self.vectors[place], log_prob, log_prob.copy())
+
+    def top(self, k: int) -> Ranked:
+        """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
+        k = min(checks.check_count(k, "k"), 2**self.n_labels)
+        kept = min(k, len(self.vectors))
+        places = np.argsort(-self.log_weights, axis=1, kind="stable")[:, :kept]
+        labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)
+        log_prob = np.full((self.n_rows, k), -np.inf)
+        labels[:, :kept] = self.vectors[places]
+        log_prob[:, :kept] = np.take_along_axis(self.log_weights, places, axis=1)
+        labels[np.isneginf(log_prob)] = -1
+        return Ranked(labels, log_prob, log_prob[:, -1].copy())

@@ -1,0 +1,109 @@
+"""What the posterior of an online learner says about new rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from labelweave.decision import Labelling, resolve_labelling
+from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.logistic.row_keys import row_keys
+from labelweave.models.base import MultiLabelClassifier
+from labelweave.online.bias_mixture import bias_mixture
+from labelweave.online.one_label import one_label_joint
+from labelweave.online.posterior import Floats
+from labelweave.online.state import OnlineState
+
+# Components of the joint distribution of coupled labels.
+_NODES = 16
+
+
+class PosteriorPredictor(MultiLabelClassifier):
+    """The half of an online classifier that predicts, from the posterior `state_`.
+
+    See `BayesianOnlineClassifier`, the other half, which learns it.
+    """
+
+    state_: OnlineState
+    labelling: str | Labelling | None
+    _draws: int
+
+    @property
+    def mean_(self) -> NDArray[np.float32]:
+        """Means of the weights, (D, L)."""
+        return self._posterior().mean
+
+    @property
+    def variance_(self) -> NDArray[np.float32]:
+        """Variances of the weights, (D, L)."""
+        return self._posterior().variance
+
+    @property
+    def bias_mean_(self) -> Floats:
+        """Mean of the bias."""
+        return self._posterior().bias_mean
+
+    @property
+    def bias_variance_(self) -> Floats:
+        """Variance of the bias."""
+        return self._posterior().bias_variance
+
+    def _posterior(self) -> OnlineState:
+        if not hasattr(self, "_is_fitted"):
+            raise AttributeError("the model has not been fitted yet: call fit or partial_fit")
+        return self.state_
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of each label, (n, L).
+
+        Unless `calibrate`, it is Φ((⟨μ, x⟩ − μ₀)/√(σ₀² + Σ σ²x²)), the constant feature of
+        `label_offset` counting as part of x.
+
+        For a one-dimensional y: the probabilities of its two classes, (n, 2).
+        """
+        check_is_fitted(self)
+        X = self._features(X, reset=False)
+        return self._encoding.probabilities(self.state_.scores(X, self._n_threads()))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels of the rows of X, (n, L) of 0/1.
+
+        Unless `labelling` is None, the rows are one test set: the labels of a row depend on the
+        rows beside it.
+        """
+        rule = self._labelling()
+        if rule is None:
+            return super().predict(X)
+        check_is_fitted(self)
+        X = self._features(X, reset=False)
+        threads = self._n_threads()
+        answer = self.state_.posterior_scores if rule.needs_draws else self.state_.scores
+        scores = answer(X, threads)
+
+        def draw(n_samples: int) -> NDArray[np.bool_]:
+            return self.state_.sample_scores(X, n_samples, self._draws, threads)
+
+        return self._encoding.decode(rule.informed(self._frequencies()).label(scores, draw))
+
+    def _labelling(self) -> Labelling | None:
+        return None if self.labelling is None else resolve_labelling(self.labelling)
+
+    def _joint(self, X: Any) -> JointDistribution:
+        threads, state = self._n_threads(), self.state_
+        latent = state.latent(X, threads)
+        common: dict[str, Any] = {
+            "label_names": self._names(),
+            "row_ids": row_keys(X),
+            "n_threads": threads,
+        }
+        if state.settings.likelihood == "multiclass":
+            return one_label_joint(latent.log_odds(), **common)
+        if state.settings.likelihood == "bias" and state.settings.coupled:
+            return bias_mixture(latent, nodes=_NODES, **common)
+        return IndependentJoint(latent.log_odds(), **common)
+
+    def _frequencies(self) -> Floats:
+        return np.asarray(self.state_.positives / np.maximum(self.state_.observed, 1))
