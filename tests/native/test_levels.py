@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 from labelweave import _cpu
 from tests.conftest import PROJECT
 
+# A build may leave levels out, as that of `make test-sanitize` does.
+LEVELS = [level for level in _cpu.levels() if find_spec(f"labelweave._native_{level}")]
 # Levels add in the same order, but only v3 and v4 fuse a product with a sum. What is solved by
 # iteration stops within its tolerance; online learning keeps its weights in single precision.
 TOLERANCE = {
@@ -35,7 +38,7 @@ def results(level, n_threads):
     return {name: np.asarray(value) for name, value in json.loads(text).items()}
 
 
-@pytest.mark.parametrize("level", _cpu.levels())
+@pytest.mark.parametrize("level", LEVELS)
 def test_a_level_gives_the_same_bits_for_any_number_of_threads(level):
     one, three = results(level, 1), results(level, 3)
     assert one["level"] == level
@@ -44,7 +47,7 @@ def test_a_level_gives_the_same_bits_for_any_number_of_threads(level):
 
 
 def test_levels_agree_up_to_rounding():
-    first, *others = [results(level, 1) for level in _cpu.levels()]
+    first, *others = [results(level, 1) for level in LEVELS]
     for other in others:
         for name, tolerance in TOLERANCE.items():
             np.testing.assert_allclose(
