@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "portable_math.hpp"
+
 namespace labelweave {
 namespace {
 
@@ -103,7 +105,7 @@ void prepare(const OnlineModel& model, const OnlineSettings& settings, const Onl
     prepared.feature.resize(most);
     prepared.value.resize(most);
     prepared.keeping.resize(settings.forgetting > 0.0 ? most : 0);
-    const double rate = std::log1p(-settings.forgetting);
+    const double rate = portable_log(1.0 - settings.forgetting);
     std::int64_t now = model.n_rows;
     std::size_t n = 0;
     const auto add = [&](std::int32_t feature, double value) {
@@ -112,7 +114,7 @@ void prepare(const OnlineModel& model, const OnlineSettings& settings, const Onl
         if (value == 0.0) return;  // an entry that is stored but zero changes nothing
         if (settings.forgetting > 0.0) {
             const auto elapsed = static_cast<double>(now - model.current[feature]);
-            prepared.keeping[n] = static_cast<float>(std::exp(elapsed * rate));
+            prepared.keeping[n] = static_cast<float>(portable_exp(elapsed * rate));
             if (clock == Clock::learning) model.current[feature] = now;
         }
         ++n;

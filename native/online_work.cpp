@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "online_message.hpp"
+#include "portable_math.hpp"
 
 namespace labelweave {
 namespace {
@@ -37,7 +38,7 @@ void widen_margins(const OnlineModel& model, const std::int8_t* labels, std::siz
             c += sizeof eight - 1;
         else if (labels[c] > 0)
             margin[c] *= model.skew ? model.skew[c]
-                                    : std::log(2.718281828459045 + (observed[c] - positives[c]) / positives[c]);
+                                    : portable_log(2.718281828459045 + (observed[c] - positives[c]) / positives[c]);
     }
 }
 

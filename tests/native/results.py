@@ -8,6 +8,24 @@ import numpy as np
 from labelweave import BayesianOnlineClassifier, ClassifierChain, Gibbs, TreeNetwork
 from labelweave._core import native
 from labelweave.logistic import edge_weights, solve
+from labelweave.online import OnlineSettings, OnlineState
+
+# Settings that lead through all kernels of online learning.
+ONLINE = {
+    "online-coupled": {},
+    "online-independent": {"coupled": False},
+    "online-flips": {"flip_probability": 0.1, "margin": 0.3},
+    "online-drift": {"forgetting": 0.01},
+}
+
+
+def posterior(X, Y, options, n_threads):
+    """All numbers of a posterior, and draws from it."""
+    state = OnlineState(X.shape[1], Y.shape[1], settings=OnlineSettings(**options))
+    state.update(np.tile(X, (5, 1)), np.tile(Y, (5, 1)), n_threads)
+    arrays = [array.ravel() for array in state.to_arrays()[0].values()]
+    drawn = state.sample_scores(X, 3, seed=0, n_threads=n_threads).ravel()
+    return np.concatenate([*arrays, drawn]).astype(np.float64)
 
 
 def main(n_threads: int) -> None:
@@ -19,6 +37,7 @@ def main(n_threads: int) -> None:
     chain = ClassifierChain(**penalties, n_jobs=n_threads).fit(X, Y).predict_joint(X)
     tree = TreeNetwork(**penalties, n_jobs=n_threads).fit(X, Y).predict_joint(X)
     online = BayesianOnlineClassifier(n_jobs=n_threads).fit(X, Y)
+    posteriors = {name: posterior(X, Y, options, n_threads) for name, options in ONLINE.items()}
     edges = edge_weights(X, Y, **penalties, held_out=np.arange(300) % 3 == 0, n_threads=n_threads)
     results = {
         "level": native.level(),
@@ -30,6 +49,7 @@ def main(n_threads: int) -> None:
         "pairwise": tree.pairwise()[:5],
         "cardinality": tree.cardinality(),
         "online": online.predict_proba(X),
+        **posteriors,
     }
     json.dump(results, sys.stdout, default=np.ndarray.tolist)
 
