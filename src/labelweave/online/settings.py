@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -142,10 +143,15 @@ class OnlineSettings:
 
     def native(self) -> native.OnlineSettings:
         """Return what the kernels read."""
-        values = self.as_dict()
-        for name in ("likelihood", "scale_rows", "calibrate", "label_ratios"):  # not the kernels'
-            del values[name]
-        return native.OnlineSettings(**values)
+        return _native_settings(self)
+
+
+@lru_cache(maxsize=16)  # asked for with every row that is predicted before it is learned from
+def _native_settings(settings: OnlineSettings) -> native.OnlineSettings:
+    values = settings.as_dict()
+    for name in ("likelihood", "scale_rows", "calibrate", "label_ratios"):  # not the kernels'
+        del values[name]
+    return native.OnlineSettings(**values)
 
 
 def skew_of(absent: NDArray[np.float64]) -> NDArray[np.float64]:
