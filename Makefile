@@ -19,15 +19,16 @@ test-all: $(VENV)/.dev  ## everything, slow tests too
 # The tests of the kernels: what CI runs at every level, and what runs under sanitizers.
 KERNEL_TESTS := tests/logistic tests/inference tests/joint tests/online tests/native
 SIMD_TESTS ?= tests src
+SIMD_LEVELS ?= levels()
 
 test-simd: $(VENV)/.dev  ## the fast suite (or SIMD_TESTS) at each SIMD level that this CPU has
-	@for level in $$($(BIN)/python -c "from labelweave._cpu import levels; print(*levels())"); do \
+	@for level in $$($(BIN)/python -c "from labelweave._cpu import levels; print(*$(SIMD_LEVELS))"); do \
 	  echo "SIMD level $$level"; \
 	  LABELWEAVE_SIMD=$$level $(BIN)/python -m pytest -n 2 -m "not slow" $(SIMD_TESTS) || exit 1; \
 	done
 
-test-simd-kernels:
-	$(MAKE) test-simd SIMD_TESTS="$(KERNEL_TESTS)"
+test-simd-kernels:  ## the kernels' tests at the levels below the best one, at which `make test` runs them
+	$(MAKE) test-simd SIMD_TESTS="$(KERNEL_TESTS)" SIMD_LEVELS="levels()[:-1]"
 
 # A second environment that borrows the libraries of the first, but not its build of the package.
 SANITIZED := build/sanitize
