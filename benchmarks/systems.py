@@ -63,7 +63,7 @@ def quality(runs: dict[str, list[Comparison]]) -> str:
         [f"`{method}`", *(_figures(method, of_data) for of_data in runs.values())]
         for method in (*RIVALS, *MIXTURES)
     ]
-    return markdown([["exact match ± / Hamming loss / CLL-loss", *runs], *rows])
+    return markdown([["exact match / Hamming loss / CLL-loss", *runs], *rows])
 
 
 def _figures(method: str, runs: Sequence[Comparison]) -> str:
@@ -71,7 +71,8 @@ def _figures(method: str, runs: Sequence[Comparison]) -> str:
         np.array([run.scores(method, metric).mean() for run in runs]) for metric in METRICS
     )
     loss = "–" if np.isnan(cll).any() else f"{cll.mean():.3f}"
-    return f"{exact.mean():.3f} ± {exact.std():.3f} / {hamming.mean():.3f} / {loss}"
+    spread = f" ± {exact.std():.3f}" if len(runs) > 1 else ""
+    return f"{exact.mean():.3f}{spread} / {hamming.mean():.3f} / {loss}"
 
 
 def wins(runs: dict[str, list[Comparison]], metric: str) -> str:
@@ -103,8 +104,9 @@ def main() -> None:
         for name in options.data:
             runs[name].append(run(name, seed))
             print(name, seed, flush=True)
+    seeds = ", ".join(map(str, range(options.seeds)))
     parts = (
-        f"Measured on {machine()}; ten folds, seeds 0 to {options.seeds - 1}.",
+        f"Measured on {machine()}; ten folds, seeds {seeds}.",
         quality(runs),
         "Significant wins / ties / losses of the mixtures over seeds, exact match:",
         wins(runs, "exact_match"),
