@@ -49,6 +49,17 @@ void store_labels(const OnlineModel& model, const OnlineSettings& settings, std:
     }
 }
 
+// The standardised scores of the labels [begin, end) before the row is learned from.
+void predict(const OnlineSettings& settings, double bias, double bias_variance, std::size_t begin, std::size_t end,
+             Workspace& work, double* z) {
+    const double noise = settings.noise * settings.noise;
+    for (std::size_t c = begin; c < end; ++c) {
+        if (!settings.coupled) bias = numbers(work.bias)[c], bias_variance = numbers(work.bias_variance)[c];
+        const double variance = numbers(work.variance)[c] + noise + bias_variance;
+        z[c] = (numbers(work.mean)[c] - bias) / std::sqrt(variance);
+    }
+}
+
 using Steady = std::chrono::steady_clock;
 
 // One thread's labels, blocks [first, last), through a chunk of rows. It has all the memory that it needs, for if one
@@ -57,6 +68,7 @@ struct alignas(64) Share {
     const OnlineModel& model;
     const OnlineSettings& settings;
     const PreparedRows& rows;
+    const Trials& trials;
     Exchange& exchange;
     std::size_t member, first, last;
     std::size_t flag;        // among all numbers that are told, the one that says whether to stop after the row
@@ -68,8 +80,11 @@ struct alignas(64) Share {
     // All its own: a line that another core writes beside it would keep being fetched away.
     Workspace work{model};
 
-    void learn(const std::int8_t* labels, Steady::time_point until) noexcept {
+    // `before`: rows ahead of this chunk in the same call.
+    void learn(const std::int8_t* labels, std::size_t before, Steady::time_point until) noexcept {
         finish = until;
+        const std::int64_t *trials_end = trials.rows + trials.n;
+        const std::int64_t *trial = std::lower_bound(trials.rows, trials_end, static_cast<std::int64_t>(before));
         const auto prior = static_cast<float>(settings.prior_variance);
         const std::size_t begin = first * kBlock, end = std::min(last * kBlock, model.n_labels);
         load_labels(model, settings, begin, end, work);
@@ -78,6 +93,9 @@ struct alignas(64) Share {
         for (std::size_t row = 0; row < rows.size() && !stop; done = ++row) {
             read_labels(model, settings, labels + row * model.n_labels, first, last, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
+            if (trial != trials_end && static_cast<std::size_t>(*trial) == before + row)
+                predict(settings, mean, variance, begin, end, work,
+                        trials.z + static_cast<std::size_t>(trial++ - trials.rows) * model.n_labels);
             if (settings.coupled)
                 agree(mean, variance);
             else
@@ -159,17 +177,18 @@ std::vector<std::size_t> share_panels(const OnlineModel& model, std::size_t n_me
 // Those who share the labels of a chunk of rows.
 class Crew {
   public:
-    Crew(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows, std::size_t n_members)
+    Crew(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows, const Trials& trials,
+         std::size_t n_members)
         : edges_(share_panels(model, n_members)), exchange_(counts()) {
         shares_.reserve(edges_.size() - 1);
         for (std::size_t m = 0; m + 1 < edges_.size(); ++m)
-            shares_.push_back(Share{model, settings, rows, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
+            shares_.push_back(Share{model, settings, rows, trials, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
     }
     Crew(const Crew&) = delete;
 
     // Returns how many of the rows it came to until `finish`; nothing if the machine has no threads for it.
-    std::optional<std::size_t> learn(const std::int8_t* labels, Steady::time_point finish) {
-        const auto work = [&](std::size_t m) { shares_[m].learn(labels, finish); };
+    std::optional<std::size_t> learn(const std::int8_t* labels, std::size_t before, Steady::time_point finish) {
+        const auto work = [&](std::size_t m) { shares_[m].learn(labels, before, finish); };
         if (!together(shares_.size(), work)) return std::nullopt;
         return shares_[0].done;
     }
@@ -195,7 +214,7 @@ Steady::time_point finish_of(const OnlineSettings& settings, const Pace& pace, s
 }  // namespace
 
 void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                   const std::int8_t* labels, int n_threads, Pace& pace, Interrupt& interrupt) {
+                   const std::int8_t* labels, const Trials& trials, int n_threads, Pace& pace, Interrupt& interrupt) {
     const std::size_t most = std::min<std::size_t>(resolve_threads(n_threads), model.panels.size());
     PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
@@ -204,13 +223,14 @@ void online_update(OnlineModel& model, const OnlineSettings& settings, const Onl
         // All memory is taken before the model changes, so that a lack of it leaves the rows before.
         prepared.start.reserve(end - begin + 1);
         prepared.scale.reserve(end - begin);
-        Crew crew(model, settings, prepared, n_used);
+        Crew crew(model, settings, prepared, trials, n_used);
         prepare(model, settings, rows, begin, end, Clock::learning, prepared);
         const auto start = Steady::now();
         const auto finish = finish_of(settings, pace, n_used, prepared.feature.size() + prepared.size());
         const std::int8_t* chunk_labels = labels + begin * model.n_labels;
-        std::optional<std::size_t> learned = crew.learn(chunk_labels, finish);
-        if (!learned) learned = Crew(model, settings, prepared, 1).learn(chunk_labels, Steady::time_point::max());
+        std::optional<std::size_t> learned = crew.learn(chunk_labels, begin, finish);
+        if (!learned)
+            learned = Crew(model, settings, prepared, trials, 1).learn(chunk_labels, begin, Steady::time_point::max());
         const std::size_t done = *learned;
         pace.record(Steady::now() - start, prepared.start[done] + done);
         end = begin + done;

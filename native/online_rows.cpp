@@ -57,19 +57,16 @@ LABELWEAVE_INLINE void gather_blocks(const Panel& panel, std::size_t begin, cons
     }
 }
 
-template <bool Forgetting>
+// Blocks of labels whose sums of means and variances fit into registers.
+constexpr int kMostBlocks = std::clamp(kSums / (2 * WideFloats::kParts), 1, 8);
+
+// Calls gather_blocks for 1 <= n_blocks <= N.
+template <int N, bool Forgetting>
 LABELWEAVE_INLINE void gather_some(std::size_t n_blocks, const Panel& panel, std::size_t begin, const PreparedRows& rows,
                                    std::size_t row, float prior, Lanes* mean, Lanes* variance) {
-    switch (n_blocks) {
-        case 1: return gather_blocks<1, Forgetting>(panel, begin, rows, row, prior, mean, variance);
-        case 2: return gather_blocks<2, Forgetting>(panel, begin, rows, row, prior, mean, variance);
-        case 3: return gather_blocks<3, Forgetting>(panel, begin, rows, row, prior, mean, variance);
-        case 4: return gather_blocks<4, Forgetting>(panel, begin, rows, row, prior, mean, variance);
-        case 5: return gather_blocks<5, Forgetting>(panel, begin, rows, row, prior, mean, variance);
-        case 6: return gather_blocks<6, Forgetting>(panel, begin, rows, row, prior, mean, variance);
-        case 7: return gather_blocks<7, Forgetting>(panel, begin, rows, row, prior, mean, variance);
-        default: return gather_blocks<8, Forgetting>(panel, begin, rows, row, prior, mean, variance);
-    }
+    if constexpr (N > 1)
+        if (n_blocks < N) return gather_some<N - 1, Forgetting>(n_blocks, panel, begin, rows, row, prior, mean, variance);
+    gather_blocks<N, Forgetting>(panel, begin, rows, row, prior, mean, variance);
 }
 
 }  // namespace
@@ -79,13 +76,16 @@ LABELWEAVE_KERNEL void gather_moments(const OnlineModel& model, const PreparedRo
                                       Lanes* variance) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) mean[i] = variance[i] = Lanes{};
     visit_panels(model, first, last, [&](const Panel& panel, std::size_t block, std::size_t end) {
-        for (; block < end; block += 8) {
-            const std::size_t n_blocks = std::min<std::size_t>(8, end - block), begin = (block - panel.first) * kBlock;
+        // Parts of about the same size: every one of them goes through all features.
+        for (std::size_t n_parts = (end - block + kMostBlocks - 1) / kMostBlocks, n_blocks; block < end;
+             block += n_blocks, --n_parts) {
+            n_blocks = (end - block + n_parts - 1) / n_parts;
+            const std::size_t begin = (block - panel.first) * kBlock;
             Lanes *m = mean + 2 * block, *v = variance + 2 * block;
             if (rows.keeping.empty())
-                gather_some<false>(n_blocks, panel, begin, rows, row, prior, m, v);
+                gather_some<kMostBlocks, false>(n_blocks, panel, begin, rows, row, prior, m, v);
             else
-                gather_some<true>(n_blocks, panel, begin, rows, row, prior, m, v);
+                gather_some<kMostBlocks, true>(n_blocks, panel, begin, rows, row, prior, m, v);
         }
     });
     const double scale = rows.scale[row];

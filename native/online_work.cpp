@@ -13,6 +13,8 @@ namespace {
 // A variance shrinks by no more than this in one step, float32's own resolution, and stays a normal number.
 constexpr float kSmallestFactor = 0x1p-23f;
 constexpr float kLeast = 1e-30f, kMost = 1e30f;
+// A step this small leaves a weight above 1e-12 as it is.
+constexpr double kNegligible = 1e-20;
 
 // One for each of eight labels: 0, 1 or -1; those beyond the end count as unknown.
 LABELWEAVE_INLINE Lanes eight_labels(const std::int8_t* labels, std::size_t n_labels, std::size_t i) {
@@ -47,9 +49,11 @@ LABELWEAVE_INLINE Question question(const Workspace& work, const OnlineSettings&
     return {work.mean[i], work.variance[i] + noise, work.sign[i], work.margin[i], work.known[i]};
 }
 
+// Most labels of a row are certain, and what their scores learn is next to nothing. Products with numbers that small
+// would be subnormal, which costs most CPUs a hundred cycles each: they count as nothing.
 LABELWEAVE_INLINE Lanes bounded(const Lanes& x) {
-    const Lanes most = broadcast(kMost);
-    return select(x > most, most, select(x < -most, -most, x));
+    const Lanes most = broadcast(kMost), size = abs(x);
+    return select(size < kNegligible, broadcast(0.0), select(size > most, select(x < 0.0, -most, most), x));
 }
 
 // How the weights of the labels [16 first, 16 last) move, in float32 and scaled as the row's features are.
@@ -138,13 +142,9 @@ LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& 
                 if (keeping < 1.0f) variance = forgotten(variance, keeping, prior);
                 const WideFloats step = variance * x;
                 mean += step * pull;
-                mean = select(mean > most, most, select(mean < -most, -most, mean));
-                WideFloats factor = 1.0f - step * x * certainty;
-                factor = select(factor < smallest, smallest, factor);
-                variance *= factor;
-                variance = select(variance < least, least, select(variance > most, most, variance));
-                mean.store(of + c);
-                variance.store(of + panel.width + c);
+                variance *= at_least(1.0f - step * x * certainty, smallest);
+                bounded(mean, -most, most).store(of + c);
+                bounded(variance, least, most).store(of + panel.width + c);
             }
         }
     });

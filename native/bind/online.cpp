@@ -68,12 +68,16 @@ OnlineRows checked_rows(const OnlineModel& model, In<std::int64_t, 1> indptr, In
 }
 
 void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
-            In<std::int8_t, 2> labels, Pace& pace, int n_threads) {
+            In<std::int8_t, 2> labels, In<std::int64_t, 1> trials, Out<double, 2> z, Pace& pace, int n_threads) {
     const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
     require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels,
             "labels must be rows x labels");
+    require(z.shape(0) == trials.shape(0) && z.shape(1) == bound.model.n_labels, "z must be trials x labels");
+    for (std::size_t k = 0; k + 1 < trials.shape(0); ++k)
+        require(trials.data()[k] < trials.data()[k + 1], "trials must increase");
     interruptibly([&](Interrupt& interrupt) {
-        online_update(bound.model, bound.settings, rows, labels.data(), n_threads, pace, interrupt);
+        online_update(bound.model, bound.settings, rows, labels.data(),
+                      {trials.shape(0), trials.data(), z.data()}, n_threads, pace, interrupt);
     });
 }
 
@@ -132,7 +136,9 @@ void bind_online(nb::module_& m) {
         .def_prop_ro("n_rows", [](const BoundModel& bound) { return bound.model.n_rows; },
                      "Rows learned from so far.")
         .def("update", &update, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("labels"),
-             nb::arg("pace"), nb::arg("n_threads") = 1, "Learn from rows in turn; labels are 0, 1 or -1 (unknown).")
+             nb::arg("trials"), nb::arg("z").noconvert(), nb::arg("pace"), nb::arg("n_threads") = 1,
+             "Learn from rows in turn; labels are 0, 1 or -1 (unknown). Rows named in `trials` are predicted before they "
+             "are learned from: `z` is how many standard deviations scores exceed the bias.")
         .def("moments", &moments, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"),
              nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("n_threads") = 1,
              "Mean and variance of every label's score, without the bias.")

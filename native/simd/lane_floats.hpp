@@ -10,6 +10,15 @@ namespace labelweave {
 using LaneFloats = Pack<float, kLanes>;
 using WideFloats = Pack<float, 2 * kLanes>;  // one cache line
 
+// x where it lies between the limits, else the nearer limit.
+LABELWEAVE_INLINE WideFloats bounded(const WideFloats& x, const WideFloats& least, const WideFloats& most) {
+    return WideFloats::made([&](int p) { return at_least(at_most(x.part[p], most.part[p]), least.part[p]); });
+}
+
+LABELWEAVE_INLINE WideFloats at_least(const WideFloats& x, const WideFloats& least) {
+    return WideFloats::made([&](int p) { return at_least(x.part[p], least.part[p]); });
+}
+
 // The numbers of a register from the given one on, as many as make a part of Lanes.
 template <class R, int... I>
 LABELWEAVE_INLINE Register<float, Lanes::kWidth> slice(const R& x, int first, std::integer_sequence<int, I...>) {

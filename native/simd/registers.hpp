@@ -85,6 +85,7 @@ LABELWEAVE_INLINE R shuffle(R a, R b) {
 #if defined(__AVX512F__)
 // A mask of all lanes costs nothing, and spares GCC a warning about its own header.
 constexpr __mmask8 kAllLanes = 0xFF;
+constexpr __mmask16 kAllFloats = 0xFFFF;
 #endif
 
 // ---- double: square roots
@@ -102,6 +103,40 @@ LABELWEAVE_INLINE R square_root_of(R x) {
 #else
     for (std::size_t i = 0; i < sizeof(R) / sizeof(double); ++i) x[i] = std::sqrt(x[i]);
     return x;
+#endif
+}
+
+// ---- float: bounds; x where it is NaN
+
+// limit < x ? limit : x
+template <class R>
+LABELWEAVE_INLINE R at_most(R x, R limit) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(R) == 64) return (R)_mm512_maskz_min_ps(kAllFloats, (__m512)limit, (__m512)x);
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(R) == 32) return (R)_mm256_min_ps((__m256)limit, (__m256)x);
+#endif
+#if defined(__x86_64__)
+    if constexpr (sizeof(R) == 16) return (R)_mm_min_ps((__m128)limit, (__m128)x);
+#else
+    return limit < x ? limit : x;
+#endif
+}
+
+// limit > x ? limit : x
+template <class R>
+LABELWEAVE_INLINE R at_least(R x, R limit) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(R) == 64) return (R)_mm512_maskz_max_ps(kAllFloats, (__m512)limit, (__m512)x);
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(R) == 32) return (R)_mm256_max_ps((__m256)limit, (__m256)x);
+#endif
+#if defined(__x86_64__)
+    if constexpr (sizeof(R) == 16) return (R)_mm_max_ps((__m128)limit, (__m128)x);
+#else
+    return limit > x ? limit : x;
 #endif
 }
 

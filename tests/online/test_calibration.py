@@ -124,7 +124,7 @@ def test_the_fit_is_the_optimum():
     calibration.grow(3)
     for z in rng.normal(size=(400, 3), scale=5):
         y = rng.random(3) < expit(np.array([0.3, 0.5, 0.1]) * z + [0.0, -2.0, 1.0])
-        calibration.add(z, y.astype(np.int8))
+        calibration.add(z[None], y[None].astype(np.int8))
     found = calibration.fit()
     centres = np.sinh(np.arange(-32, 33) * 0.125)
 
@@ -148,21 +148,48 @@ def test_scores_that_tell_it_all_have_a_finite_map():
     calibration = Calibration()
     calibration.grow(2)
     for z in np.linspace(-25, 25, 301):
-        calibration.add(np.array([z, -z]), np.array([z > 0, z > 0], dtype=np.int8))
+        calibration.add(np.array([[z, -z]]), np.array([[z > 0, z > 0]], dtype=np.int8))
     found = calibration.fit()
     assert np.isfinite(found).all()
     assert (found.slope > 0).all()  # labels keep the order of their scores, even a wrong one
 
 
 def test_which_rows_are_predicted_first():
-    rows = trials(0, 100_000, 0.0)
-    assert list(rows)[:1024] == list(range(1024))
-    per_octave = np.histogram(list(rows), [1024, 2048, 4096, 8192, 16384])[0][:3]
+    rows = trials(0, 100_000, 0.0).rows
+    assert rows[:1024].tolist() == list(range(1024))
+    per_octave = np.histogram(rows, [1024, 2048, 4096, 8192, 16384])[0][:3]
     assert per_octave.tolist() == [512] * 3
-    assert list(trials(90_000, 90_016, 0.01)) == [90_000, 90_008]
-    assert trials(90_000, 90_001, 0.01)[90_000] == pytest.approx((1 - 1 / 4096) ** 8)
-    pieces = [*trials(0, 3000, 0.0), *trials(3000, 5000, 0.0)]
-    assert pieces == list(trials(0, 5000, 0.0))
+    forgetting = trials(90_000, 90_016, 0.01)
+    assert forgetting.rows.tolist() == [90_000, 90_008]
+    assert forgetting.keeping == pytest.approx((1 - 1 / 4096) ** 8)
+    pieces = [*trials(0, 3000, 0.0).rows, *trials(3000, 5000, 0.0).rows]
+    assert pieces == trials(0, 5000, 0.0).rows.tolist()
+
+
+@pytest.mark.parametrize("forgetting", [0.0, 0.01])
+@pytest.mark.parametrize("coupled", [True, False])
+@pytest.mark.parametrize("likelihood", ["bias", "pairwise"])
+def test_trials_are_predictions_of_the_rows_before(likelihood, coupled, forgetting):
+    """Counts are those of a model that is asked before each row, up to what the row forgets."""
+    X, Y = stream(n=60)
+    options = OnlineSettings(
+        likelihood=likelihood, coupled=coupled or likelihood != "bias", forgetting=forgetting
+    )
+    state, asked = (OnlineState(30, 5, settings=options) for _ in range(2))
+    state.update(X, Y)
+    expected = Calibration()
+    expected.grow(5)
+    for row in range(60):
+        lengths = row_lengths(next(csr_batches(X[: row + 1], 30))[2])
+        scaled = X[row : row + 1] * (asked.row_length / lengths.mean())
+        z = asked.latent_of(*asked.moments(scaled)).z
+        expected.add(z, Y[row : row + 1], np.array([1 - min(forgetting, 1 / 4096)]))
+        asked.update(X[row : row + 1], Y[row : row + 1])
+    counts = state.to_arrays()[0]["calibration"]
+    # A score that lies on the edge of a bin may fall into the next one.
+    assert np.abs(counts - expected.counts).sum() <= 0.02 * counts.sum()
+    if not forgetting:
+        np.testing.assert_array_equal(counts.sum(axis=2), expected.counts.sum(axis=2))
 
 
 def test_rows_seen_before_are_no_trials():

@@ -68,7 +68,7 @@ class Calibration:
     >>> calibration = Calibration()
     >>> calibration.grow(1)
     >>> for z in 4 * rng.normal(size=2000):
-    ...     calibration.add(np.array([z]), np.array([rng.random() < expit(1.7 * z / 4)]))
+    ...     calibration.add(np.array([[z]]), np.array([[rng.random() < expit(1.7 * z / 4)]]))
     >>> calibration.fit().slope.round(1)
     array([0.4])
     """
@@ -81,16 +81,20 @@ class Calibration:
         added = n_labels - len(self.counts)
         self.counts = np.concatenate([self.counts, np.zeros((added, *self.counts.shape[1:]))])
 
-    def add(self, z: Floats, labels: NDArray[np.int8], keeping: float = 1.0) -> None:
-        """Count one row: its scores and labels (0, 1, or -1 for unknown), (L,) each.
+    def add(self, z: Floats, labels: NDArray[np.int8], keeping: Floats | None = None) -> None:
+        """Count rows in turn: their scores and labels (0, 1, or -1 for unknown), (n, L) each.
 
-        Of what was counted before, the share `keeping` remains.
+        Of what was counted before row i, the share `keeping[i]` remains; all of it if None.
         """
-        if keeping < 1.0:
-            self.counts *= keeping
-        known = np.flatnonzero(labels >= 0)
-        place = np.rint(np.arcsinh(z[known]) / _WIDTH).clip(-_REACH, _REACH).astype(np.int64)
-        self.counts[known, labels[known].astype(np.int64), place + _REACH] += 1.0
+        bins = np.rint(np.arcsinh(z) * (1 / _WIDTH)).clip(-_REACH, _REACH).astype(np.int64)
+        cells = N_BINS * (2 * np.arange(z.shape[1]) + labels) + bins + _REACH
+        known, counts = labels >= 0, self.counts.reshape(-1)
+        if keeping is None:
+            counts += np.bincount(cells[known], minlength=counts.size)
+            return
+        for kept, cell, told in zip(keeping, cells, known, strict=True):
+            counts *= kept
+            counts[cell[told]] += 1.0
 
     def fit(self) -> CalibrationMap:
         """Return the map of every label."""
@@ -106,26 +110,45 @@ class Calibration:
         return CalibrationMap(slope * np.maximum(relative, _SMALLEST_SLOPE), offset)
 
 
-def trials(first: int, last: int, forgetting: float) -> dict[int, float]:
-    """Return which of the rows numbered [first, last) are predicted before they are learned from.
+class Trials(NamedTuple):
+    """Rows that are predicted before they are learned from.
 
-    Returns
-    -------
-    dict
-        From the number of each such row to the share of earlier counts that remains with it.
+    Parameters
+    ----------
+    rows : (n,) int64 array
+        Their numbers.
+    keeping : (n,) array or None
+        The share of earlier counts that remains with each; None if nothing is forgotten.
+    """
+
+    rows: NDArray[np.int64]
+    keeping: Floats | None
+
+    @classmethod
+    def none(cls) -> Trials:
+        """Return no rows."""
+        return cls(np.empty(0, dtype=np.int64), None)
+
+    def before(self, row: int) -> Trials:
+        """Return those of the rows that come before the one of this number."""
+        n = np.searchsorted(self.rows, row)
+        return Trials(self.rows[:n], None if self.keeping is None else self.keeping[:n])
+
+
+def trials(first: int, last: int, forgetting: float) -> Trials:
+    """Return which of the rows numbered [first, last) are predicted before they are learned from.
 
     Examples
     --------
-    >>> trials(1022, 1030, forgetting=0.0)
-    {1022: 1.0, 1023: 1.0, 1024: 1.0, 1026: 1.0, 1028: 1.0}
+    >>> trials(1022, 1030, forgetting=0.0).rows
+    array([1022, 1023, 1024, 1026, 1028])
     """
     rows, rate = np.arange(first, last), min(forgetting, _FASTEST)
     counted = np.minimum(rows, 1.0 / rate if rate else np.inf)
     _, octave = np.frexp(np.maximum(counted / _TRIALS, 0.5))
     stride = 1 << np.maximum(octave - 1, 0)
     chosen = rows % stride == 0
-    keeping = (1.0 - rate) ** stride[chosen]
-    return dict(zip(rows[chosen].tolist(), keeping.tolist(), strict=True))
+    return Trials(rows[chosen], (1.0 - rate) ** stride[chosen] if rate else None)
 
 
 def _fitted(counts: Floats, z: Floats, start: Floats, spread: Floats) -> Floats:

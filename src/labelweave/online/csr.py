@@ -31,14 +31,6 @@ def csr_batches(X: Any, n_features: int) -> Iterator[tuple[int, int, CsrArrays]]
         yield begin, end, _csr_arrays(csr_matrix(X[begin:end]))
 
 
-def rows_between(rows: CsrArrays, part: slice) -> CsrArrays:
-    """Return the rows of a part, whose `stop` is given."""
-    indptr, indices, values = rows
-    starts = indptr[part.start or 0 : part.stop + 1]
-    entries = slice(starts[0], starts[-1])
-    return starts - starts[0], indices[entries], values[entries]
-
-
 def _csr_arrays(X: Any) -> CsrArrays:
     X = X.tocsr()
     if not X.has_canonical_format:

@@ -29,18 +29,31 @@ def check_labels(likelihood: str, labels: NDArray[np.int8]) -> None:
         )
 
 
-def learn_pairs(posterior: Posterior, rows: CsrArrays, labels: NDArray[np.int8]) -> None:
-    """Learn from the rows in turn; the constant feature comes first in each."""
+def learn_pairs(
+    posterior: Posterior,
+    rows: CsrArrays,
+    labels: NDArray[np.int8],
+    trials: NDArray[np.int64],
+    z: Floats,
+) -> None:
+    """Learn from the rows in turn; the constant feature comes first in each.
+
+    The standardised scores of the rows named in `trials`, before they are learned from, go to `z`.
+    """
     indptr, indices, values = rows
-    for row, (begin, end) in zip(labels, pairwise(indptr), strict=True):
+    place = dict(zip(trials.tolist(), z, strict=True))
+    for number, (row, (begin, end)) in enumerate(zip(labels, pairwise(indptr), strict=True)):
         features = np.append(0, indices[begin:end] + 1)
         x = np.append(posterior.label_offset, values[begin:end])
         mean, variance = posterior.feature_moments(features)
+        score, spread = x @ mean, x**2 @ variance
+        if number in place:
+            place[number][:] = posterior.latent_of(score, spread).z
         posterior.count(row)
         noise = max(posterior.settings.noise**2, _SMALLEST_NOISE)
         moves = compare(
-            x @ mean,
-            x**2 @ variance + noise,
+            score,
+            spread + noise,
             row,
             _margins(posterior, row),
             posterior.settings.flip_probability,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from labelweave._core import native
 from labelweave.online.calibration import Calibration
+from labelweave.online.latent import Latent
 from labelweave.online.panels import WeightPanels, Weights, panel_slices
 from labelweave.online.row_scale import RowScale
 from labelweave.online.settings import OnlineSettings, skew_of
@@ -183,6 +184,12 @@ class Posterior:
         """Variance of the bias, shaped as its mean."""
         values = self._bias_variance
         return _read_only(values[0:1].reshape(()) if self._shared else values)
+
+    def latent_of(self, mean: Floats, variance: Floats) -> Latent:
+        """Return what decides on labels whose scores have these moments, (..., L) each."""
+        # The paper's prediction is free of noise; a calibrated one need not guess.
+        noise = self.settings.noise if self.settings.calibrate else 0.0
+        return Latent.of(mean, variance + noise**2, self.bias_mean, self.bias_variance)
 
     @property
     def bias_moments(self) -> tuple[Floats, Floats]:

@@ -66,12 +66,17 @@ def row_lengths(rows: CsrArrays) -> Floats:
     array([5., 0.])
     """
     indptr, _, values = rows
-    number = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    largest = np.zeros(len(indptr) - 1)
-    np.maximum.at(largest, number, np.abs(values))
-    largest[largest == 0] = 1.0
-    # Neither squares of huge values nor those of tiny ones are lost.
-    squares = np.bincount(number, (values / largest[number]) ** 2, minlength=len(largest))
+    counts = np.diff(indptr)
+    filled = counts > 0
+    largest = np.ones(len(counts))
+    if filled.any():
+        largest[filled] = np.maximum.reduceat(np.abs(values), indptr[:-1][filled])
+        largest[largest == 0] = 1.0
+    # Neither squares of huge values nor those of tiny ones are lost; and one is added after the
+    # other, so that stored zeros change nothing.
+    relative = values / np.repeat(largest, counts)
+    row = np.repeat(np.arange(len(counts)), counts)
+    squares = np.bincount(row, relative * relative, minlength=len(counts))
     return np.minimum(largest * np.sqrt(squares), np.finfo(np.float64).max)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from labelweave.online.calibration import trials
-from labelweave.online.csr import CsrArrays, csr_batches, rows_between
+from labelweave.online.calibration import Trials, trials
+from labelweave.online.csr import CsrArrays, csr_batches
 from labelweave.online.latent import Latent
 from labelweave.online.pairwise_rows import check_labels, learn_pairs
 from labelweave.online.posterior import Floats, Posterior
@@ -77,48 +76,37 @@ class OnlineState(Posterior):
             self._learn(rows, labels[begin:end], n_threads, seen)
 
     def _learn(self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int, seen: bool) -> None:
-        """Learn from rows, in parts that begin with one to be predicted first."""
         start, lengths = self.n_rows, self._row_scale.after(row_lengths(rows))
         if self.settings.scale_rows:
             rows = divided(rows, mean_lengths(lengths[1:]))
-        tried: dict[int, float] = {}
+        tried = Trials.none()
         if self.settings.calibrate and not seen:
             tried = trials(start, start + len(labels), self.settings.forgetting)
-        try:
-            for first, last in pairwise(sorted({start, start + len(labels), *tried})):
-                part = slice(first - start, last - start)
-                threads = n_threads if last - first >= _WORTH_THREADS else 1
-                self._learn_part(rows_between(rows, part), labels[part], threads, tried.get(first))
-        finally:
-            self._row_scale.sums = lengths[self.n_rows - start]
-
-    def _learn_part(
-        self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int, keeping: float | None
-    ) -> None:
-        """Learn from rows, the first of which is predicted before unless `keeping` is None."""
-        start, z = self.n_rows, np.empty(0) if keeping is None else self._first_z(rows)
+        z = np.empty((len(tried.rows), self.n_labels))
         try:
             if self.settings.likelihood == "bias":
-                self._learn_natively(rows, labels, n_threads)
+                self._learn_natively(rows, labels, tried.rows - start, z, n_threads)
             else:
-                learn_pairs(self, rows, labels)
+                learn_pairs(self, rows, labels, tried.rows - start, z)
         finally:  # after Ctrl-C the state is that of the rows it counts
-            if keeping is not None and self.n_rows > start:
-                self._calibration.add(z, labels[0], keeping)
+            self._row_scale.sums = lengths[self.n_rows - start]
+            done = tried.before(self.n_rows)
+            self._calibration.add(z[: len(done.rows)], labels[done.rows - start], done.keeping)
 
-    def _learn_natively(self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int) -> None:
+    def _learn_natively(
+        self,
+        rows: CsrArrays,
+        labels: NDArray[np.int8],
+        trials: NDArray[np.int64],
+        z: Floats,
+        n_threads: int,
+    ) -> None:
         bound = self._bound()
+        threads = n_threads if len(labels) >= _WORTH_THREADS else 1
         try:
-            bound.update(*rows, labels, self._pace, n_threads)
+            bound.update(*rows, labels, trials, z, self._pace, threads)
         finally:
             self.n_rows = bound.n_rows
-
-    def _first_z(self, rows: CsrArrays) -> Floats:
-        """Return the standardised scores of the first row, (L,)."""
-        mean, variance = np.empty((2, 1, self.n_labels))
-        self._bound().moments(*rows_between(rows, slice(1)), mean, variance)
-        z: Floats = self._latent(mean, variance).z[0]
-        return z
 
     def moments(self, X: Any, n_threads: int = 1) -> tuple[Floats, Floats]:
         """Return mean and variance of every label's score, offset + ⟨w, x⟩, (n, L) each."""
@@ -130,13 +118,8 @@ class OnlineState(Posterior):
 
     def latent(self, X: Any, n_threads: int = 1) -> Latent:
         """Return what decides on the labels of X, calibrated if the settings ask for it."""
-        latent = self._latent(*self.moments(X, n_threads))
+        latent = self.latent_of(*self.moments(X, n_threads))
         return latent.calibrated(self._calibration.fit()) if self.settings.calibrate else latent
-
-    def _latent(self, mean: Floats, variance: Floats) -> Latent:
-        # The paper's prediction is free of noise; a calibrated one need not guess.
-        noise = self.settings.noise if self.settings.calibrate else 0.0
-        return Latent.of(mean, variance + noise**2, self.bias_mean, self.bias_variance)
 
     def scores(self, X: Any, n_threads: int = 1) -> Floats:
         """Return the probability of every label, (n, L), calibrated if the settings ask for it."""
