@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-Floats = NDArray[np.float64]
+from labelweave._common.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from benchmarks.threshold_peers import (
     linear_svm,
 )
 from labelweave import datasets
+from labelweave._common.arrays import Indicators, Labels
 from labelweave.baselines import (
     InstanceBasedLogistic,
     LaSVM,
@@ -50,8 +51,6 @@ BEGIN = "<!-- written by python -m benchmarks.baselines: begin -->"
 END = "<!-- written by python -m benchmarks.baselines: end -->"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 ROUNDS = 3
-
-Labels = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def split(name: str) -> Split:
     return Split(scaler.transform(X[train]), Y[train], scaler.transform(X[new]))
 
 
-def fit_predict(make: Callable[[], Any], data: Split) -> tuple[Any, Labels]:
+def fit_predict(make: Callable[[], Any], data: Split) -> tuple[Any, Indicators]:
     """Return a fitted estimator and its labels of new rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of peers, about formats of their own

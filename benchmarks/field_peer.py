@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Labels = np.ndarray[Any, np.dtype[np.int64]]
+from labelweave._common.arrays import Floats, Indicators
 
 # Label vectors are enumerated in learning up to so many labels, as ours does by itself; beyond, the
 # pseudo-likelihood is maximised.
@@ -24,7 +23,7 @@ class PlainField:
     L-BFGS starts at zero and stops at SciPy's tolerances.
     """
 
-    def fit(self, X: Floats, Y: Labels) -> Self:
+    def fit(self, X: Floats, Y: Indicators) -> Self:
         """Maximise the likelihood, or for many labels the pseudo-likelihood."""
         n_labels, n_features = Y.shape[1], X.shape[1]
         self.pairs = np.array(list(combinations(range(n_labels), 2))).T
@@ -37,7 +36,7 @@ class PlainField:
         self.W, self.b, self.v = self._split(found.x)
         return self
 
-    def predict(self, X: Floats) -> Labels:
+    def predict(self, X: Floats) -> Indicators:
         """Most probable of all label vectors, (n, L)."""
         parts = np.array_split(X, max(1, len(X) // _ROWS))
         vectors = self._vectors()[:, : self.shape[0]]

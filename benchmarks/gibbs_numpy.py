@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave._core import native
 from labelweave.joint import ChainJoint
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int8]
 
 
 def algorithm_1(

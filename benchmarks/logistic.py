@@ -16,10 +16,11 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import settings, table
-from benchmarks.accuracy import Floats, Problem, excess, lower_bound
+from benchmarks.accuracy import Problem, excess, lower_bound
 from benchmarks.measure import Timing, one_blas_thread, peak_memory, race
 from benchmarks.path import PathCost, path_costs
 from benchmarks.peers import Setting, Solution, TwoCores, on_one_core
+from labelweave._common.arrays import Floats
 from labelweave.datasets import load
 from labelweave.logistic import solve
 

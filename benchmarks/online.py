@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, timed
 from benchmarks.online_stream import streaming
 from benchmarks.table import README, _megabytes, _seconds, markdown, write_level
+from labelweave._common.arrays import Labels
 from labelweave.datasets import load
 from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState
 from labelweave.online.classifier import _BATCH
@@ -36,8 +36,6 @@ BEGIN = "<!-- written by python -m benchmarks.online: begin -->"
 END = "<!-- written by python -m benchmarks.online: end -->"
 # scikit-learn's partial_fit is so slow that a part of the rows must do.
 PARTIAL_ROWS, PARTIAL_BATCH = 500, 50
-
-Labels = NDArray[np.int8]
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,9 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
 
+from labelweave._common.arrays import Floats, Indicators
 from labelweave.decision import CardinalityMatching, Fixed, TunedThresholds
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
 Scorer = Callable[[Any], Floats]
 
 FOLDS = 3
@@ -58,7 +57,7 @@ PEERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def fit_scorer(make: Callable[[], Any], X: Any, Y: Labels) -> Scorer:
+def fit_scorer(make: Callable[[], Any], X: Any, Y: Indicators) -> Scorer:
     """Fit a classifier a label; a label of one kind gets a constant score."""
     weights, intercepts = np.zeros((Y.shape[1], X.shape[1])), np.zeros(Y.shape[1])
     for label, y in enumerate(Y.T):
@@ -70,7 +69,7 @@ def fit_scorer(make: Callable[[], Any], X: Any, Y: Labels) -> Scorer:
     return lambda rows: np.asarray(rows @ weights.T + intercepts)
 
 
-def out_of_fold_scores(make: Callable[[], Any], X: Any, Y: Labels) -> Floats:
+def out_of_fold_scores(make: Callable[[], Any], X: Any, Y: Indicators) -> Floats:
     """Scores of the training rows by classifiers that have not seen them."""
     scores = np.empty(Y.shape)
     for train, held_out in KFold(FOLDS).split(X):
@@ -79,7 +78,7 @@ def out_of_fold_scores(make: Callable[[], Any], X: Any, Y: Labels) -> Floats:
 
 
 def peer_labels(
-    make: Callable[[], Any], X: Any, Y: Labels, X_test: Any
+    make: Callable[[], Any], X: Any, Y: Indicators, X_test: Any
 ) -> tuple[dict[str, NDArray[np.int8]], float]:
     """Return the labels of the test rows by each labelling, and the CPU seconds of training.
 

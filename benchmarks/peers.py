@@ -13,7 +13,8 @@ from joblib import Parallel, delayed, parallel_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.accuracy import Floats, Problem
+from benchmarks.accuracy import Problem
+from labelweave._common.arrays import Floats
 
 Solution = tuple[Floats, Floats]  # coef (L, D), intercept (L,)
 

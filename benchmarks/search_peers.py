@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from labelweave._common.arrays import Floats
 from labelweave.joint import ChainJoint
-
-Floats = npt.NDArray[np.float64]
 
 
 class PlainBestFirst:

@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.accuracy import Floats, Problem, excess
+from benchmarks.accuracy import Problem, excess
 from benchmarks.peers import Setting, TooSlowError, on_one_core
+from labelweave._common.arrays import Floats
 
 ACCURACY = 1e-6
 GRID = [10 ** (-k / 4) for k in range(4, 41)]  # 0.1 … 1e-10, four to a decade

@@ -9,10 +9,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
+from labelweave._common.arrays import Floats, Indicators, Indices
 from labelweave.logistic.row_keys import assign_folds
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Labels = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class CrossFittedStack:
@@ -21,7 +19,7 @@ class CrossFittedStack:
     def __init__(self, classifier: Any, *, n_folds: int = 5, n_jobs: int = 1) -> None:
         self.classifier, self.n_folds, self.n_jobs = classifier, n_folds, n_jobs
 
-    def fit(self, X: Floats, Y: Labels) -> Self:
+    def fit(self, X: Floats, Y: Indicators) -> Self:
         """Fit the first layer with each fold left out and with none, then the second."""
         fold, _ = assign_folds(X, np.ones(len(X)), self.n_folds, 0)
         first = delayed(_first_layer)
@@ -37,16 +35,16 @@ class CrossFittedStack:
         wide = np.column_stack([X, *(_positive(layer, X) for layer in self.first_)])
         return np.column_stack([_positive(layer, wide) for layer in self.second_])
 
-    def predict(self, X: Floats) -> Labels:
+    def predict(self, X: Floats) -> Indicators:
         """Labels more probable than not, (n, L)."""
         return (self.predict_proba(X) > 0.5).astype(np.int64)
 
 
-def _fitted(classifier: Any, X: Floats, y: Labels) -> Any:
+def _fitted(classifier: Any, X: Floats, y: Indicators) -> Any:
     return clone(classifier).fit(X, y)
 
 
-def _first_layer(classifier: Any, X: Floats, y: Labels, fold: Labels) -> tuple[Any, Floats]:
+def _first_layer(classifier: Any, X: Floats, y: Indicators, fold: Indices) -> tuple[Any, Floats]:
     folds = PredefinedSplit(fold)
     answers = cross_val_predict(classifier, X, y, cv=folds, method="predict_proba")
     return _fitted(classifier, X, y), answers[:, 1]

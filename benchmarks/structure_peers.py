@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from labelweave._common.arrays import Floats
 from labelweave.logistic import LogisticProblems, solve_problems
 
-Floats = NDArray[np.float64]
 Pairs = NDArray[np.intp]  # (P, 2): parent, target; parent -1 stands for none
 
 #: What edge weights have to be accurate to, and the tolerances that are tried for it.

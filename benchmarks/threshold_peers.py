@@ -15,10 +15,9 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, LinearSVC
 
+from labelweave._common.arrays import Floats, Indicators, Indices
 from labelweave.logistic.row_keys import assign_folds
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Labels = np.ndarray[Any, np.dtype[np.int64]]
 MakeMachine = Callable[[float], Any]
 
 # Of C times the mean square of a row, and of the FBR rule (Lewis et al., 2004).
@@ -51,7 +50,7 @@ class PassiveAggressiveRows:
             fit_intercept=False,
         )
 
-    def fit(self, X: Floats, y: Labels) -> Self:
+    def fit(self, X: Floats, y: Indicators) -> Self:
         """Learn from the rows in turn."""
         self.machine.fit(_with_one(X), y)
         return self
@@ -90,7 +89,7 @@ class ThresholdedMachines:
         self.machine, self.tuned_with = machine, tuned_with
         self.grid, self.n_folds, self.n_jobs = grid, n_folds, n_jobs
 
-    def fit(self, X: Floats, Y: Labels) -> Self:
+    def fit(self, X: Floats, Y: Indicators) -> Self:
         """Choose C, tune the thresholds on held-out rows, and fit to all rows."""
         C, self.thresholds_ = self._candidates(X)[0], np.zeros(Y.shape[1])
         if self.n_folds:
@@ -111,7 +110,7 @@ class ThresholdedMachines:
         scores = np.column_stack([machine.decision_function(X) for machine in self.machines_])
         return np.asarray(scores - self.thresholds_)
 
-    def predict(self, X: Floats) -> Labels:
+    def predict(self, X: Floats) -> Indicators:
         """Labels whose scores are above their thresholds, (n, L)."""
         return (self.decision_function(X) > 0).astype(np.int64)
 
@@ -119,7 +118,7 @@ class ThresholdedMachines:
         return [c / (X**2).sum(axis=1).mean() for c in self.grid]
 
     def _choose(
-        self, make: MakeMachine, X: Floats, Y: Labels, fold: Labels
+        self, make: MakeMachine, X: Floats, Y: Indicators, fold: Indices
     ) -> tuple[float, Floats]:
         """Return the C of the best macro F1, and the held-out scores it was chosen by."""
         candidates = self._candidates(X)
@@ -142,22 +141,22 @@ def _with_one(X: Floats) -> Floats:
     return np.column_stack([X, np.ones(len(X))])
 
 
-def _fitted(machine: Any, X: Floats, y: Labels, rows: Labels) -> Any:
+def _fitted(machine: Any, X: Floats, y: Indicators, rows: Indices) -> Any:
     return machine.fit(X[rows], y[rows])
 
 
-def _held_out_scores(machine: Any, X: Floats, y: Labels, fold: Labels, k: int) -> Floats:
+def _held_out_scores(machine: Any, X: Floats, y: Indicators, fold: Indices, k: int) -> Floats:
     fitted = _fitted(machine, X, y, np.flatnonzero(fold != k))
     return np.asarray(fitted.decision_function(X[fold == k]))
 
 
-def _f1(truth: Labels, given: Labels) -> Floats:
+def _f1(truth: Indicators, given: Indicators) -> Floats:
     both = truth.sum(axis=0) + given.sum(axis=0)
     found = (truth & given).sum(axis=0)
     return np.where(both == 0, 1.0, 2 * found / np.where(both == 0, 1, both))
 
 
-def _scut(scores: Floats, Y: Labels, fbr: float) -> Floats:
+def _scut(scores: Floats, Y: Indicators, fbr: float) -> Floats:
     """Cut each label where its F1 is best, or at its highest score where that is below `fbr`."""
     thresholds = np.empty(scores.shape[1])
     for j, (score, truth) in enumerate(zip(scores.T, Y.T, strict=True)):
@@ -171,7 +170,7 @@ def _scut(scores: Floats, Y: Labels, fbr: float) -> Floats:
     return thresholds
 
 
-def _judge(scores: Floats, Y: Labels, fold: Labels) -> tuple[float, float]:
+def _judge(scores: Floats, Y: Indicators, fold: Indices) -> tuple[float, float]:
     """Return the best value of the FBR rule and its macro F1, each fold cut by the others."""
     given = np.zeros((len(FBR_GRID), *Y.shape), dtype=np.int64)
     for k in np.unique(fold):

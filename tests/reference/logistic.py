@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from labelweave._common.arrays import Floats
 
 
 @dataclass(frozen=True)

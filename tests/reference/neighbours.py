@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats
 from tests.reference.logistic import reference
-
-Floats = NDArray[np.float64]
 
 
 def neighbours(train: Floats, x: Floats, k: int, *, without: int | None = None) -> list[int]:

@@ -8,9 +8,8 @@ few hundred vector operations, and each row as if it were alone.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from labelweave._common.arrays import Floats
 
 
 def solve_boxes(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from labelweave.baselines._box_qp import Floats, solve_boxes
+from labelweave._common.arrays import Floats, Mask, Positions
+from labelweave.baselines._box_qp import solve_boxes
 from labelweave.baselines._label_search import descend
 from labelweave.baselines._max_margin_metric import MarginRisk, learn_metrics
 
@@ -42,9 +42,9 @@ class Unseen:
     predicted: Floats
     log_odds: Floats
     weight: Floats
-    fold: NDArray[np.intp]
+    fold: Positions
 
-    def __getitem__(self, rows: NDArray[np.bool_]) -> Unseen:
+    def __getitem__(self, rows: Mask) -> Unseen:
         return Unseen(
             self.labels[rows],
             self.predicted[rows],

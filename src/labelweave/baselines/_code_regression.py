@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
-from labelweave.baselines._box_qp import Floats
+from labelweave._common.arrays import Floats, Positions
 
 #: Penalties to choose from.
 RIDGE_GRID = tuple(10.0 ** np.arange(-1, 5.1, 0.5))
@@ -20,7 +19,7 @@ def fit_ridge(X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
 
 
 def unseen_answers(
-    X: Any, Y: Floats, weight: Floats, penalty: float | str, fold: NDArray[np.intp]
+    X: Any, Y: Floats, weight: Floats, penalty: float | str, fold: Positions
 ) -> tuple[Floats, float]:
     """Return each row's predicted labels, learned without its fold, and the penalty used.
 

@@ -5,24 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from labelweave.baselines._field_objectives import (
-    ExactLikelihood,
-    FieldData,
-    Floats,
-    PseudoLikelihood,
-)
+from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave.baselines._field_objectives import ExactLikelihood, FieldData, PseudoLikelihood
 from labelweave.baselines._newton import minimise
 from labelweave.logistic import LinearConditionals
-
-Mask = NDArray[np.bool_]
 
 
 def fit_field(
     X: Any,
-    labels: NDArray[np.int8],
+    labels: Labels,
     edges: Mask,
     start: LinearConditionals,
     sample_weight: Floats | None,
@@ -69,7 +62,7 @@ def fit_field(
 
 
 def strongest_pairs(
-    scores: Floats, labels: NDArray[np.int8], sample_weight: Floats | None, allowed: Mask, k: int
+    scores: Floats, labels: Labels, sample_weight: Floats | None, allowed: Mask, k: int
 ) -> Mask:
     """Return the ``k`` allowed pairs that most ask for a coupling, (L, L) bool.
 

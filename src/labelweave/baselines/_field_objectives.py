@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from labelweave._common.arrays import Floats, Indices
 from labelweave.baselines._field_preconditioner import BlockInverse
 from labelweave.joint.enumeration import label_vectors, row_blocks
-
-Floats = NDArray[np.float64]
 
 # Up to so many edges, the preconditioner knows how they go together.
 _MOST_EDGES = 512
@@ -46,7 +44,7 @@ class FieldData:
     X: Any
     Y: Floats
     weight: Floats
-    edges: NDArray[np.int64]
+    edges: Indices
     C: float
     label_penalty: float
 

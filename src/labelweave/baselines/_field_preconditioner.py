@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
-Floats = NDArray[np.float64]
+from labelweave._common.arrays import Floats
 
 # Numbers in the blocks of all labels; 2^24 of them take 128 MB.
 _MOST_CELLS = 2**24

@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from labelweave.baselines._scorers import Floats, Scorer
+from labelweave._common.arrays import Floats, Labels, Positions
+from labelweave.baselines._scorers import Scorer
 from labelweave.decision.thresholds import best_cut
 from labelweave.logistic.row_keys import assign_folds
 
 #: From features, labels, weights of rows and C to scores of labels.
-Train = Callable[[Any, NDArray[np.int8], Floats, float], Scorer]
+Train = Callable[[Any, Labels, Floats, float], Scorer]
 
 # The values of the FBR rule that Lewis et al. (2004) try.
 FBR_GRID = np.round(0.1 * np.arange(9), 1)
@@ -34,9 +34,9 @@ class HeldOut:
     """
 
     scores: Floats
-    labels: NDArray[np.int8]
+    labels: Labels
     weight: Floats
-    fold: NDArray[np.intp]
+    fold: Positions
 
     @cached_property
     def verdict(self) -> tuple[float, float]:
@@ -58,9 +58,7 @@ class HeldOut:
         return float(FBR_GRID[best]), float(macro[best])
 
 
-def _macro_terms(
-    scores: Floats, labels: NDArray[np.int8], weight: Floats, fold: NDArray[np.intp]
-) -> Floats:
+def _macro_terms(scores: Floats, labels: Labels, weight: Floats, fold: Positions) -> Floats:
     """F1 of one label for every value of the FBR rule; 1 where neither truth nor answer has any."""
     order = np.argsort(-scores)  # once for all folds; thresholds do not part equal scores
     s, y, w, of = scores[order], labels[order], weight[order], fold[order]
@@ -81,7 +79,7 @@ def _macro_terms(
 def hold_out(
     train: Train,
     X: Any,
-    labels: NDArray[np.int8],
+    labels: Labels,
     weight: Floats,
     C: float,
     *,

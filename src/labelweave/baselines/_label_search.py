@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from labelweave.baselines._box_qp import Floats
+from labelweave._common.arrays import Floats, Mask, Positions
 
 # A flip must bring more than rounding does, or two flips might undo each other for ever: this share
 # of the largest numbers that costs are made of.
@@ -66,7 +65,7 @@ def _single_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> None:
         _flip(Q, y, slope, rows, best[better])
 
 
-def _pair_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> NDArray[np.bool_]:
+def _pair_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> Mask:
     """Make the best flip of two labels, in place; return the rows that have one."""
     first, second = np.triu_indices(len(Q), 1)
     flipped = np.zeros(len(y), dtype=bool)
@@ -86,9 +85,7 @@ def _pair_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> NDArray[n
     return flipped
 
 
-def _flip(
-    Q: Floats, y: Floats, slope: Floats, rows: NDArray[np.intp], labels: NDArray[np.intp]
-) -> None:
+def _flip(Q: Floats, y: Floats, slope: Floats, rows: Positions, labels: Positions) -> None:
     change = 1 - 2 * y[rows, labels]
     y[rows, labels] += change
     slope[rows] += change[:, None] * Q[labels]

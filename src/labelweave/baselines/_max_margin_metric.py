@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
-from labelweave.baselines._box_qp import Floats
+from labelweave._common.arrays import Floats
 from labelweave.baselines._label_search import descend
 
 # Stop when the planes promise less than this share of the objective.

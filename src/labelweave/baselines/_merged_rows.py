@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from labelweave.baselines._scorers import Floats
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave.logistic.row_keys import row_keys
 
 
-def merge_equal_rows(
-    X: Any, labels: NDArray[np.int8], weight: Floats
-) -> tuple[Any, NDArray[np.int8], Floats]:
+def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
     """Return the distinct rows in an order of their own, with the sums of their weights.
 
     Parameters
@@ -46,7 +43,7 @@ def merge_equal_rows(
     return X[kept], labels[kept], np.asarray(np.add.reduceat(weight[order], first))
 
 
-def _are_equal(X: Any, some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _are_equal(X: Any, some: Positions, others: Positions) -> Mask:
     """Compare rows themselves: two rows may have the same key by chance."""
     if isinstance(X, np.ndarray):
         return np.asarray((X[some] == X[others]).all(axis=1))

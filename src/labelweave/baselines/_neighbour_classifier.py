@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from labelweave._common.arrays import Counts, Labels
 from labelweave.baselines.neighbours import count_labels, nearest_rows
 from labelweave.models import MultiLabelClassifier
 
@@ -40,7 +38,7 @@ class NeighbourClassifier(MultiLabelClassifier):
         """
         return super().fit(X, y)
 
-    def _remember(self, X: Any, labels: NDArray[np.int8]) -> NDArray[np.int64]:
+    def _remember(self, X: Any, labels: Labels) -> Counts:
         """Keep the training rows; return the labels among each one's neighbours, (n, L).
 
         A row is not its own neighbour: new rows will not be either.
@@ -51,7 +49,7 @@ class NeighbourClassifier(MultiLabelClassifier):
         rows = nearest_rows(X, None, self.k_, n_threads=self._n_threads())
         return count_labels(labels, rows)
 
-    def _neighbour_counts(self, X: Any) -> NDArray[np.int64]:
+    def _neighbour_counts(self, X: Any) -> Counts:
         """How many of the k neighbours of each new row carry each label, (n, L)."""
         rows = nearest_rows(self._train, X, self.k_, n_threads=self._n_threads())
         return count_labels(self._train_labels, rows)

@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from labelweave.baselines._field_objectives import FieldObjective, Floats
+from labelweave._common.arrays import Floats
+from labelweave.baselines._field_objectives import FieldObjective
 from labelweave.baselines._field_preconditioner import BlockInverse
 
 # Half the decrement g·H⁻¹g is about how far the value is above its minimum; at this share of the

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._core import native
-from labelweave.baselines._scorers import Floats, LinearScorer
+from labelweave.baselines._scorers import LinearScorer
 from labelweave.logistic.solver import native_matrix
 
 _LANES = 8
@@ -32,9 +32,9 @@ def scorer_of(weights: Floats, n_labels: int) -> LinearScorer:
 def learn(
     weights: Floats,
     X: Any,
-    labels: NDArray[np.int8],
+    labels: Labels,
     limits: Floats,
-    order: NDArray[np.int64],
+    order: Indices,
     *,
     intercept: bool,
     n_threads: int,

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._core import native
 from labelweave.logistic.solver import native_matrix
 
-Floats = NDArray[np.float64]
 # Kernel values that are worked on at a time.
 _BLOCK = 1 << 22
 
@@ -80,6 +79,6 @@ class KernelScorer:
         return scores
 
 
-def varying(labels: NDArray[np.int8]) -> NDArray[np.intp]:
+def varying(labels: Labels) -> Positions:
     """Return the labels that some rows have and others do not: a machine needs both kinds."""
     return np.flatnonzero(labels.any(axis=0) & ~labels.all(axis=0))

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from labelweave.baselines._scorers import Floats
+from labelweave._common.arrays import Floats, Labels
 
 
 @dataclass
@@ -30,7 +29,7 @@ class Window:
     """
 
     scores: Floats
-    labels: NDArray[np.int8]
+    labels: Labels
     weight: Floats
 
     @classmethod
@@ -38,7 +37,7 @@ class Window:
         """Return a window without rows."""
         return cls(np.zeros((0, n_labels)), np.zeros((0, n_labels), dtype=np.int8), np.zeros(0))
 
-    def add(self, scores: Floats, labels: NDArray[np.int8], weight: Floats, most: int) -> None:
+    def add(self, scores: Floats, labels: Labels, weight: Floats, most: int) -> None:
         """Append rows, and keep no more than the last `most`."""
         self.scores = np.concatenate([self.scores, scores])[-most:].copy()
         self.labels = np.concatenate([self.labels, labels])[-most:].copy()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from labelweave._common.arrays import Counts, Floats, Labels
 from labelweave.baselines._neighbour_classifier import NeighbourClassifier
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
@@ -86,9 +84,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         shared: dict[str, Any] = {"seed": self._seed(), "n_threads": self._n_threads()}
         self._with_features = bool(self.features)
@@ -105,7 +101,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
         self.C_ = self.conditionals_.C
         self._tell(f"C = {self.C_:.4g}{also}")
 
-    def _frequency(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _frequency(self, counts: Counts) -> Floats:
         """Turn counts into shares of the neighbours; a row alone has none."""
         return counts / max(self.k_, 1)
 

@@ -7,18 +7,16 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.logistic import fit_conditionals
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models import MultiLabelClassifier
 from labelweave.models.base_classifier import check_base, seeded_clone
-
-Floats = NDArray[np.float64]
 
 
 class LabelPowerset(MultiLabelClassifier):
@@ -89,7 +87,7 @@ class LabelPowerset(MultiLabelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         if self.base is None:
             self.C_ = feature_penalty(self, X, labels, sample_weight)
         else:
@@ -105,7 +103,7 @@ class LabelPowerset(MultiLabelClassifier):
         self._tell(f"{len(self.vectors_)} label vectors")
 
     def _fit_classes(
-        self, X: Any, target: NDArray[np.int64], sample_weight: Floats | None
+        self, X: Any, target: Indices, sample_weight: Floats | None
     ) -> ClassifierMixin:
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         with warnings.catch_warnings():
@@ -135,9 +133,7 @@ class LabelPowerset(MultiLabelClassifier):
         )
 
 
-def fit_multinomial(
-    C: float, X: Any, target: NDArray[np.int64], **weights: Any
-) -> LogisticRegression:
+def fit_multinomial(C: float, X: Any, target: Indices, **weights: Any) -> LogisticRegression:
     """Fit the default classifier of label vectors.
 
     The solver's tolerance is absolute: it means the same for features of any size if they are
@@ -156,7 +152,7 @@ def fit_multinomial(
 
 
 def feature_penalty(
-    model: MultiLabelClassifier, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None
+    model: MultiLabelClassifier, X: Any, labels: Labels, sample_weight: Floats | None
 ) -> float:
     """Return the model's C, a "cv" chosen for logistic regressions of the single labels."""
     C = model._penalty("C")

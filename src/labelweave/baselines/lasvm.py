@@ -7,12 +7,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from labelweave._common.arrays import Floats, Indices, Labels, Positions
 from labelweave._core import native
 from labelweave.baselines._merged_rows import merge_equal_rows
-from labelweave.baselines._scorers import Floats, KernelScorer, LinearScorer, Scorer, varying
+from labelweave.baselines._scorers import KernelScorer, LinearScorer, Scorer, varying
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
 from labelweave.logistic.row_keys import presentation_order
@@ -147,7 +147,7 @@ class LaSVM(ThresholdClassifier):
         _check_positive("tol", self.tol)
         _check_positive("cache_mb", self.cache_mb)
 
-    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         if self.shuffle:
             X, labels, weight = merge_equal_rows(X, labels, weight)
@@ -167,7 +167,7 @@ class LaSVM(ThresholdClassifier):
         return 1.0 if self.kernel == "rbf" else super()._mean_square(X, weight)
 
     def _scorer(
-        self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False
+        self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> Scorer:
         n_labels, linear = labels.shape[1], self.kernel == "linear"
         trained = varying(labels)
@@ -198,13 +198,13 @@ class LaSVM(ThresholdClassifier):
         used = np.flatnonzero(alpha.any(axis=0))
         return KernelScorer(X[used], np.ascontiguousarray(alpha[:, used]), intercept, self.gamma_)
 
-    def _orders(self, X: Any, labels: NDArray[np.int8]) -> NDArray[np.int64]:
+    def _orders(self, X: Any, labels: Labels) -> Indices:
         if not self.shuffle:
             return np.tile(np.arange(len(labels), dtype=np.int64), (self.passes, 1))
         seeds = range(self._drawn, self._drawn + self.passes)
         return np.stack([presentation_order(X, labels, seed) for seed in seeds])
 
-    def _describe(self, trained: NDArray[np.intp], solved: list[Any]) -> None:
+    def _describe(self, trained: Positions, solved: list[Any]) -> None:
         self.n_support_ = np.zeros(self.n_labels_, dtype=np.int64)
         self.objective_ = np.zeros(self.n_labels_)
         self.n_support_[trained] = [len(support) for support, *_ in solved]

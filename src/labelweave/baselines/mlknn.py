@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Counts, Floats, Labels, Mask
 from labelweave.baselines._neighbour_classifier import NeighbourClassifier
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
@@ -74,9 +74,7 @@ class MLkNN(NeighbourClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         smoothing = self._smoothing()
         self._seed()  # nothing is drawn, but a wrong seed is wrong here too
         counts = self._remember(X, labels)
@@ -105,9 +103,7 @@ class MLkNN(NeighbourClassifier):
         )
 
 
-def _histograms(
-    counts: NDArray[np.int64], chosen: NDArray[np.bool_], largest: int
-) -> NDArray[np.float64]:
+def _histograms(counts: Counts, chosen: Mask, largest: int) -> Floats:
     """How often every label has each count among its chosen rows, (L, largest + 1)."""
     n_labels = counts.shape[1]
     cells = counts + np.arange(n_labels) * (largest + 1)
@@ -115,8 +111,8 @@ def _histograms(
     return histogram.reshape(n_labels, largest + 1).astype(np.float64)
 
 
-def _smoothed(histogram: NDArray[np.float64], smoothing: float) -> NDArray[np.float64]:
+def _smoothed(histogram: Floats, smoothing: float) -> Floats:
     """Logarithms of the smoothed frequencies of each row of a histogram."""
-    shares: NDArray[np.float64] = histogram + smoothing
+    shares: Floats = histogram + smoothing
     shares /= shares.sum(axis=1, keepdims=True)
     return np.log(shares)

@@ -15,17 +15,16 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import KDTree
 from sklearn.utils.extmath import row_norms
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+from labelweave._common.arrays import Counts, Floats, Labels, Mask, Positions
+
 # Query rows and training rows that may still be neighbours, pair by pair, sorted by query row; and
 # whether each of them is one for sure.
-Pairs = tuple[Rows, Rows, NDArray[np.bool_]]
-Search = Callable[[Rows], Pairs]
+Pairs = tuple[Positions, Positions, Mask]
+Search = Callable[[Positions], Pairs]
 
 # Beyond so many features a tree visits nearly every leaf; scikit-learn draws the line here too.
 TREE_FEATURES = 15
@@ -38,7 +37,7 @@ _LONGEST = 1e30
 _TINY = 1e-30
 
 
-def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Rows:
+def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Positions:
     """Return the k rows of `train` nearest to every row of X, in ascending order of rows, (n, k).
 
     Distances are Euclidean; of equally distant rows the earlier ones are taken.
@@ -75,7 +74,7 @@ def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Rows:
     size = max(_FEWEST_ROWS, _BLOCK // n_train)
     blocks = [np.arange(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
 
-    def nearest(rows: Rows) -> Rows:
+    def nearest(rows: Positions) -> Positions:
         with np.errstate(over="ignore", invalid="ignore"):
             return _chosen(train, X, rows, search(rows), k)
 
@@ -92,7 +91,7 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def count_labels(labels: NDArray[np.int8], neighbours: Rows) -> NDArray[np.int64]:
+def count_labels(labels: Labels, neighbours: Positions) -> Counts:
     """Return how many of its neighbours carry each label, for every row, (n, L)."""
     counts = np.zeros((len(neighbours), labels.shape[1]), dtype=np.int64)
     for column in neighbours.T:
@@ -116,7 +115,7 @@ def _product_search(train: Any, X: Any, k: int, alone: bool) -> Search:
         slack += 2.0 * _rounding(train.shape[1], np.float32) * (own_lengths + lengths.max() + _TINY)
     transposed, lengths = train.T, lengths.astype(train.dtype)
 
-    def search(rows: Rows) -> Pairs:
+    def search(rows: Positions) -> Pairs:
         product = (X[rows] * -2.0) @ transposed
         distance = product if isinstance(product, np.ndarray) else product.toarray()
         distance += lengths
@@ -148,7 +147,7 @@ def _tree_search(train: Floats, X: Floats, k: int, alone: bool) -> Search:
     tree = KDTree(train)
     stretch = 1.0 + _rounding(train.shape[1])
 
-    def search(rows: Rows) -> Pairs:
+    def search(rows: Positions) -> Pairs:
         distance, _ = tree.query(X[rows], k + alone)
         within = tree.query_radius(X[rows], distance[:, -1] * stretch)
         query = np.repeat(rows, [len(found) for found in within])
@@ -161,7 +160,7 @@ def _tree_search(train: Floats, X: Floats, k: int, alone: bool) -> Search:
     return search
 
 
-def _chosen(train: Any, X: Any, rows: Rows, pairs: Pairs, k: int) -> Rows:
+def _chosen(train: Any, X: Any, rows: Positions, pairs: Pairs, k: int) -> Positions:
     """Return the k nearest of each row's candidates."""
     query, found, sure = pairs
     n_candidates = np.bincount(query - rows[0], minlength=len(rows))
@@ -181,7 +180,7 @@ def _chosen(train: Any, X: Any, rows: Rows, pairs: Pairs, k: int) -> Rows:
     return nearest
 
 
-def _squared_distances(X: Any, query: Rows, train: Any, found: Rows) -> Floats:
+def _squared_distances(X: Any, query: Positions, train: Any, found: Positions) -> Floats:
     """Squared distance of every pair, summed from the differences feature by feature."""
     distances = np.empty(len(query))
     width = X.shape[1] if isinstance(X, np.ndarray) else 2 * max(1, train.nnz // train.shape[0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from labelweave.baselines._box_qp import Floats
+from labelweave._common.arrays import Floats, Labels
 from labelweave.baselines._code_choice import (
     MARGIN_WEIGHTS,
     Codes,
@@ -140,9 +140,7 @@ class MaxMarginOutputCoding(LabelClassifier):
         if self.n_codes is not None:
             check_count(self.n_codes, "n_codes")
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         self.classifiers_ = self._classifiers(X, labels, weight, self._penalty("C"))
         self.C_ = self.classifiers_.C
@@ -158,14 +156,12 @@ class MaxMarginOutputCoding(LabelClassifier):
             f"margin_weight = {self.margin_weight_:.4g}, {self.codes_.shape[1]} codes"
         )
 
-    def _classifiers(
-        self, X: Any, labels: NDArray[np.int8], weight: Floats, C: Any
-    ) -> LinearConditionals:
+    def _classifiers(self, X: Any, labels: Labels, weight: Floats, C: Any) -> LinearConditionals:
         return fit_conditionals(
             X, labels, C=C, sample_weight=weight, seed=self._seed(), n_threads=self._n_threads()
         )
 
-    def _unseen(self, X: Any, labels: NDArray[np.int8], weight: Floats) -> Unseen:
+    def _unseen(self, X: Any, labels: Labels, weight: Floats) -> Unseen:
         """Ask regressions and classifiers about each row that learned without its fold."""
         fold, n_folds = assign_folds(X, weight, N_FOLDS, self._seed())
         Y = labels.astype(np.float64)

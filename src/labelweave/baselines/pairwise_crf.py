@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._presets import Presets, published
-from labelweave.baselines._field_fit import Mask, fit_field, strongest_pairs
+from labelweave.baselines._field_fit import fit_field, strongest_pairs
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import FieldJoint, JointDistribution
@@ -112,9 +113,7 @@ class PairwiseCRF(MultiLabelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         exact = self._is_exact()
         penalties: dict[str, Any] = {
             "C": self._penalty("C"),

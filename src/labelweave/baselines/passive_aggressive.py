@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.baselines._held_out import HeldOut, best_held_out, mean_square
 from labelweave.baselines._merged_rows import merge_equal_rows
 from labelweave.baselines._passive_steps import learn, no_weights, scorer_of
-from labelweave.baselines._scorers import Floats, LinearScorer
+from labelweave.baselines._scorers import LinearScorer
 from labelweave.baselines._window import Window
 from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
@@ -198,7 +198,7 @@ class PassiveAggressive(ThresholdClassifier):
         self._window = Window.empty(self.n_labels_)
         self._is_fitted = True
 
-    def _present(self, X: Any, labels: NDArray[np.int8], weight: Floats) -> Floats:
+    def _present(self, X: Any, labels: Labels, weight: Floats) -> Floats:
         """Learn from the rows in turn, and return their scores before they were learned from."""
         # An interruption must not leave half a batch behind; it cannot come within a few rows.
         weights = self._weights.copy() if len(labels) > _UNINTERRUPTED else self._weights
@@ -208,7 +208,7 @@ class PassiveAggressive(ThresholdClassifier):
         self._weights = weights
         return scores
 
-    def _tally(self, labels: NDArray[np.int8], weight: Floats) -> None:
+    def _tally(self, labels: Labels, weight: Floats) -> None:
         self._tallies = self._tallies + np.append(weight @ labels, weight.sum())
         self._rates = self._tallies[:-1] / self._tallies[-1]
 
@@ -225,26 +225,26 @@ class PassiveAggressive(ThresholdClassifier):
         rule = self._labelling()
         return isinstance(rule, TunedThresholds) and rule.values is None
 
-    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         self._streams, self._window = False, Window.empty(self.n_labels_)
         self._tallies = np.zeros(self.n_labels_ + 1)
         self._tally(labels, weight)
         super()._fit(X, labels, weight)
 
-    def _learn(self, X: Any, labels: NDArray[np.int8], weight: Floats) -> None:
+    def _learn(self, X: Any, labels: Labels, weight: Floats) -> None:
         self._weights = self._trained(X, labels, weight, self.C_)
 
     def _scores(self, X: Any) -> Floats:
         return scorer_of(self._weights, self.n_labels_).scores(X, self._n_threads())
 
     def _scorer(
-        self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False
+        self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> LinearScorer:
         del final
         return scorer_of(self._trained(X, labels, weight, C), labels.shape[1])
 
-    def _trained(self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float) -> Floats:
+    def _trained(self, X: Any, labels: Labels, weight: Floats, C: float) -> Floats:
         """Weights after the passes of `fit`."""
         n, seeds = len(labels), range(self._drawn, self._drawn + self.passes)
         orders = [
@@ -259,22 +259,22 @@ class PassiveAggressive(ThresholdClassifier):
         self,
         weights: Floats,
         X: Any,
-        labels: NDArray[np.int8],
+        labels: Labels,
         limits: Floats,
-        order: NDArray[np.int64],
+        order: Indices,
         scores: Floats | None = None,
     ) -> None:
         options: Any = {"intercept": bool(self.fit_intercept), "n_threads": self._n_threads()}
         learn(weights, X, labels, limits, order, scores=scores, **options)
 
     def _held_out(
-        self, X: Any, labels: NDArray[np.int8], weight: Floats, known: HeldOut | None
+        self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
     ) -> HeldOut | None:
         if not self._tunes():
             return None
         if self.tuned_with == "batch":
 
-            def train(X: Any, labels: NDArray[np.int8], weight: Floats, C: float) -> LinearScorer:
+            def train(X: Any, labels: Labels, weight: Floats, C: float) -> LinearScorer:
                 common: Any = {"tol": self.tol, "seed": self._drawn, "n_jobs": self.n_jobs}
                 return train_svms(X, labels, weight, C, **common).scorer
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy.special import logit
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._presets import Presets, published
 from labelweave.baselines.label_powerset import LabelPowerset, feature_penalty
 from labelweave.decision import Decision
@@ -19,7 +19,6 @@ from labelweave.logistic.row_keys import row_keys
 from labelweave.models import MultiLabelClassifier
 from labelweave.models.base_classifier import check_base
 
-Floats = NDArray[np.float64]
 OUTPUTS = ("probability", "label")
 
 
@@ -109,7 +108,7 @@ class RAkEL(MultiLabelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         if not isinstance(self.outputs, str) or self.outputs not in OUTPUTS:
             raise ValueError(f"outputs must be one of {', '.join(OUTPUTS)}; got {self.outputs!r}")
         self._votes = self.outputs == "label"
@@ -129,7 +128,7 @@ class RAkEL(MultiLabelClassifier):
         )
         self._tell(f"{len(self.labelsets_)} labelsets")
 
-    def _draw_labelsets(self, random: np.random.Generator) -> list[NDArray[np.int64]]:
+    def _draw_labelsets(self, random: np.random.Generator) -> list[Indices]:
         n_labels, size = self.n_labels_, min(self._count("labelset_size"), self.n_labels_)
         if not isinstance(self.overlapping, bool | np.bool_):
             raise ValueError(f"overlapping must be True or False; got {self.overlapping!r}")

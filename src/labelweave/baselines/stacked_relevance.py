@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave._presets import Presets, published
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
@@ -91,9 +91,7 @@ class StackedRelevance(MultiLabelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         n_folds = self._count("n_folds")
         if not isinstance(self.outputs, str) or self.outputs not in OUTPUTS:
@@ -121,9 +119,9 @@ class StackedRelevance(MultiLabelClassifier):
         self.label_penalty_ = self.second_layer_.label_penalty
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
 
-    def _seen(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _seen(self, scores: Floats) -> Floats:
         """Return the first layer's answers as the second layer sees them."""
-        seen: NDArray[np.float64]
+        seen: Floats
         seen = expit(scores) if self._uses_probability else (scores > 0).astype(np.float64)
         return seen
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave.baselines._held_out import HeldOut, best_held_out, hold_out, mean_square
-from labelweave.baselines._scorers import Floats, Scorer
+from labelweave.baselines._scorers import Scorer
 from labelweave.decision import (
     CardinalityMatching,
     ExpectedF,
@@ -50,11 +51,11 @@ class ThresholdClassifier(LabelClassifier):
 
     @abstractmethod
     def _scorer(
-        self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False
+        self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> Scorer:
         """Train; `final` is the machine the user gets, and complaints are for that one only."""
 
-    def _learn(self, X: Any, labels: NDArray[np.int8], weight: Floats) -> None:
+    def _learn(self, X: Any, labels: Labels, weight: Floats) -> None:
         """Train on all rows, with the penalty ``C_``."""
         self._machine = self._scorer(X, labels, weight, self.C_, final=True)
 
@@ -88,7 +89,7 @@ class ThresholdClassifier(LabelClassifier):
             raise AttributeError("thresholds_ are chosen for each test set by this labelling")
         return np.asarray(rule.values)
 
-    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         self._drawn = self._seed()
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         self.C_, held_out = self._choose_C(X, labels, weight)
@@ -100,9 +101,7 @@ class ThresholdClassifier(LabelClassifier):
         rule: Labelling = self._informed
         return rule
 
-    def _choose_C(
-        self, X: Any, labels: NDArray[np.int8], weight: Floats
-    ) -> tuple[float, HeldOut | None]:
+    def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, HeldOut | None]:
         """Return the penalty, and the held-out rows it was chosen by if it was."""
         if self.C == "cv":
             return best_held_out(
@@ -120,7 +119,7 @@ class ThresholdClassifier(LabelClassifier):
         return mean_square(X, weight)
 
     def _held_out(
-        self, X: Any, labels: NDArray[np.int8], weight: Floats, known: HeldOut | None
+        self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
     ) -> HeldOut | None:
         """Held-out rows to tune thresholds on, if there is a need."""
         rule = self._labelling()
@@ -129,7 +128,7 @@ class ThresholdClassifier(LabelClassifier):
         return known or self._hold_out(self._scorer, X, labels, weight, self.C_)
 
     def _hold_out(
-        self, train: Any, X: Any, labels: NDArray[np.int8], weight: Floats, C: float
+        self, train: Any, X: Any, labels: Labels, weight: Floats, C: float
     ) -> HeldOut | None:
         return hold_out(
             train,
@@ -184,7 +183,7 @@ class ThresholdClassifier(LabelClassifier):
 
 
 def tuned_rule(
-    rule: TunedThresholds, scores: Floats, labels: NDArray[np.int8], weight: Floats
+    rule: TunedThresholds, scores: Floats, labels: Labels, weight: Floats
 ) -> TunedThresholds:
     """Return the rule with thresholds tuned on these rows."""
     tuned = tune_thresholds(

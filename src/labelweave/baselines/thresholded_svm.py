@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from labelweave._common.arrays import Counts, Floats, Labels
 from labelweave.baselines._held_out import row_squares
 from labelweave.baselines._merged_rows import merge_equal_rows
-from labelweave.baselines._scorers import Floats, LinearScorer, varying
+from labelweave.baselines._scorers import LinearScorer, varying
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
 
@@ -125,12 +125,12 @@ class ThresholdedSVM(ThresholdClassifier):
         super()._check_parameters()
         self._count("max_iter")
 
-    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         super()._fit(*merge_equal_rows(X, labels, weight))
 
     def _scorer(
-        self, X: Any, labels: NDArray[np.int8], weight: Floats, C: float, *, final: bool = False
+        self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> LinearScorer:
         trained = train_svms(
             X,
@@ -146,7 +146,7 @@ class ThresholdedSVM(ThresholdClassifier):
             self._describe(trained.n_iter)
         return trained.scorer
 
-    def _describe(self, n_iter: NDArray[np.int64]) -> None:
+    def _describe(self, n_iter: Counts) -> None:
         self.n_iter_ = max(1, int(n_iter.max(initial=0)))
         n_failed = int((n_iter >= self.max_iter).sum())
         if n_failed:
@@ -162,12 +162,12 @@ class TrainedSVMs(NamedTuple):
     """Machines of all labels, and the iterations of those that were not constant."""
 
     scorer: LinearScorer
-    n_iter: NDArray[np.int64]
+    n_iter: Counts
 
 
 def train_svms(
     X: Any,
-    labels: NDArray[np.int8],
+    labels: Labels,
     weight: Floats,
     C: float,
     *,
@@ -201,9 +201,7 @@ def _require_moderate(X: Any, C: float) -> None:
         )
 
 
-def _train_one(
-    svm: LinearSVC, X: Any, target: NDArray[np.int8], weight: Floats
-) -> tuple[Floats, float, int]:
+def _train_one(svm: LinearSVC, X: Any, target: Labels, weight: Floats) -> tuple[Floats, float, int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         svm.fit(X, target, sample_weight=weight)

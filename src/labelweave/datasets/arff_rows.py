@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats
 from labelweave.datasets.arff_header import QUOTED, Attribute, Header, unquote
 from labelweave.datasets.columns import number_of
 
@@ -48,7 +48,7 @@ class ArffRows:
         Whether the rows are written as ``{index value, …}``.
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     levels: dict[int, tuple[str, ...]]
     is_sparse: bool
 

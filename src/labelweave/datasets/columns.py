@@ -10,7 +10,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+
+from labelweave._common.arrays import Indicators, Indices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +110,7 @@ def feature_column(column: pd.Series, name: str, source: str, nominal: bool = Fa
     return pd.Series(numbers, index=column.index, name=name)
 
 
-def label_column(column: pd.Series, name: str, source: str) -> NDArray[np.int64]:
+def label_column(column: pd.Series, name: str, source: str) -> Indicators:
     """Return a column of labels, which may say yes and no or true and false, as 0 and 1.
 
     Examples
@@ -149,7 +150,7 @@ def _holds_dates(column: pd.Series) -> bool:
     return is_object and pd.api.types.infer_dtype(column, skipna=True) in ("date", "datetime")
 
 
-def _levels(column: pd.Series, name: str, source: str) -> tuple[NDArray[np.int64], list[Any]]:
+def _levels(column: pd.Series, name: str, source: str) -> tuple[Indices, list[Any]]:
     """Return the distinct values, and which of them each row has: -1 where it is missing."""
     import pandas as pd
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelweave._common.arrays import Floats, Indicators, Indices
 from labelweave.datasets.columns import feature_column
 from labelweave.datasets.label_columns import split_names
 from labelweave.datasets.names import NumberedNames
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 # Sparse features are a `csr_array` with 32-bit indices: scipy's current interface (the older
 # `csr_matrix` makes `*` a matrix product), accepted by scikit-learn since 1.4, and its solvers that
 # reject 64-bit indices take it too.
-Features: TypeAlias = "NDArray[np.float64] | sparse.csr_array | pd.DataFrame"
+Features: TypeAlias = "Floats | sparse.csr_array | pd.DataFrame"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,11 +61,11 @@ class Dataset:
     """
 
     X: Features
-    Y: NDArray[np.int64]
+    Y: Indicators
     feature_names: Sequence[str] = ()
     label_names: Sequence[str] = ()
     name: str = "data"
-    train_rows: NDArray[np.int64] | None = None
+    train_rows: Indices | None = None
 
     def __post_init__(self) -> None:
         """Bring the fields to their documented types, or say which of them cannot be."""
@@ -239,7 +240,7 @@ def _from_frame(frame: pd.DataFrame, nominal: Collection[str], source: str) -> F
     return pd.concat(columns, axis="columns").reset_index(drop=True)
 
 
-def _check_finite(values: NDArray[np.float64]) -> None:
+def _check_finite(values: Floats) -> None:
     if not np.isfinite(values).all():
         raise ValueError("X holds NaN or infinite values: fill them in or drop those rows first")
 
@@ -252,7 +253,7 @@ def _with_small_indices(csr: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(parts, shape=csr.shape)
 
 
-def as_labels(Y: Any) -> NDArray[np.int64]:
+def as_labels(Y: Any) -> Indicators:
     """Return Y as documented in `Dataset`."""
     Y = np.asarray(cast(Any, Y).toarray() if sparse.issparse(Y) else Y)
     if Y.ndim != 2:
@@ -272,7 +273,7 @@ def _as_names(names: Sequence[str] | None, count: int, argument: str, prefix: st
     return names if isinstance(names, NumberedNames) else tuple(str(name) for name in names)
 
 
-def _as_rows(rows: NDArray[np.int64] | None, n_rows: int) -> NDArray[np.int64] | None:
+def _as_rows(rows: Indices | None, n_rows: int) -> Indices | None:
     if rows is None:
         return None
     rows = np.asarray(rows, dtype=np.int64)

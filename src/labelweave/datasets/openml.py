@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelweave._common.arrays import Indicators
 from labelweave.datasets.dataset import Dataset, as_features
 from labelweave.datasets.entries import CatalogueEntry
 
@@ -80,7 +81,7 @@ def _to_dataset(bunch: Any, entry: CatalogueEntry) -> Dataset:
     )
 
 
-def _binary(target: NDArray[Any], entry: CatalogueEntry) -> NDArray[np.int64]:
+def _binary(target: NDArray[Any], entry: CatalogueEntry) -> Indicators:
     """Return nominal labels, TRUE and FALSE in one spelling or another, as 1 and 0."""
     words = np.char.lower(target.astype(np.str_))
     unknown = set(np.unique(words)) - _TRUE - _FALSE

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelweave._common.arrays import Indices
 from labelweave._core import native
 from labelweave.datasets.files import FilePath
 from labelweave.datasets.line_source import LineSource, Place
@@ -40,7 +41,7 @@ class RowBatch:
 
     X: sparse.csr_array[np.float64]
     labels: NDArray[np.int32]
-    label_starts: NDArray[np.int64]
+    label_starts: Indices
     n_bad: int = 0
     complaint: str = ""
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.decision import Loss, SubsetLoss
 from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Synthetic:
     """
 
     X: Floats
-    Y: npt.NDArray[np.int8]
+    Y: Labels
     joint: JointDistribution
     joint_of: Callable[[npt.ArrayLike], JointDistribution]
 
@@ -71,7 +70,7 @@ class _LinearChain:
     weights: Floats
     bias: Floats
     coupling: Floats
-    order: npt.NDArray[np.int64]
+    order: Indices
 
     def __call__(self, X: npt.ArrayLike) -> ChainJoint:
         features = np.asarray(X, dtype=np.float64)
@@ -229,7 +228,7 @@ def _linear_chain(
     n_features: int,
     signal: float,
     effects: Floats,
-    order: npt.NDArray[np.int64],
+    order: Indices,
 ) -> _LinearChain:
     n_labels = len(order)
     weights = rng.normal(scale=signal / np.sqrt(n_features), size=(n_labels, n_features))

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-Rates = NDArray[np.float64]
+from labelweave._common.arrays import Floats
 
 
 class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
@@ -77,12 +77,12 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = self._levels.feature_names_in_
         return self
 
-    def transform(self, X: Any) -> Rates:
+    def transform(self, X: Any) -> Floats:
         """Return the encoding of every row, (n, k L)."""
         check_is_fitted(self)
         return self._encode(self._levels.transform(X))
 
-    def fit_transform(self, X: Any, y: Any) -> Rates:
+    def fit_transform(self, X: Any, y: Any) -> Floats:
         """Learn from all rows, and return each encoded by the rows of the other folds."""
         self.fit(X, y)
         member, labels = self._levels.transform(X), _labels(y)
@@ -102,7 +102,7 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         names = [f"{column}_{label}" for column in columns for label in self._label_names]
         return np.array(names, dtype=object)
 
-    def _learn(self, member: Any, labels: Rates) -> None:
+    def _learn(self, member: Any, labels: Floats) -> None:
         self.overall_ = labels.mean(axis=0)
         rows = np.asarray(member.sum(axis=0)).reshape(-1, 1)
         total = rows + self.smoothing
@@ -112,7 +112,7 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         ends = np.cumsum([len(levels) for levels in self._levels.categories_])
         self.frequencies_ = np.split(rates, ends[:-1])
 
-    def _encode(self, member: Any) -> Rates:
+    def _encode(self, member: Any) -> Floats:
         ends = np.cumsum([0, *(len(rates) for rates in self.frequencies_)])
         parts = []
         for start, stop, rates in zip(ends, ends[1:], self.frequencies_, strict=False):
@@ -131,6 +131,6 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _labels(y: Any) -> Rates:
+def _labels(y: Any) -> Floats:
     labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
     return labels if labels.ndim == 2 else labels.reshape(-1, 1)

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats
 from labelweave.decision.expected_f import unit_nodes
-from labelweave.decision.labelling import Draw, Floats, Labelling, check_probabilities, cut_between
+from labelweave.decision.labelling import Draw, Labelling, check_probabilities, cut_between
 
 # Error of an expectation: as small as rounding.
 _TOLERANCE = 1e-15

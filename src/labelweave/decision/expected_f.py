@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import roots_legendre
 
+from labelweave._common.arrays import Floats
 from labelweave.decision.labelling import (
     Draw,
-    Floats,
     Labelling,
     check_probabilities,
     cut_between,

@@ -17,10 +17,9 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint import JointDistribution
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Labels: TypeAlias = npt.NDArray[np.int8]
 #: Given S, returns S label matrices (n, L) of the test rows, drawn from the model.
 Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
 
@@ -174,7 +173,7 @@ def cut_between(descending: Floats, n_above: int) -> float:
     return middle if middle < above else below  # neighbours among floats have no middle
 
 
-def possible_cuts(descending: Floats) -> npt.NDArray[np.int64]:
+def possible_cuts(descending: Floats) -> Indices:
     """Return how many scores can be above a threshold: equal scores are so together, or not."""
     steps = 1 + np.flatnonzero(descending[1:] < descending[:-1])
     ends = [len(descending)] if len(descending) else []

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave.decision.proof import warn_unless_proven
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
@@ -23,7 +24,7 @@ class Decision(Protocol):
     >>> decide: Decision = HammingLoss()
     """
 
-    def __call__(self, joint: JointDistribution, /) -> npt.NDArray[np.int8]:
+    def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels to output."""
         ...
 
@@ -37,7 +38,7 @@ class Loss(Decision, Protocol):
     >>> loss: Loss = SubsetLoss()
     """
 
-    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return the expected loss of ``labels`` in each row, (n,)."""
         ...
 
@@ -64,14 +65,14 @@ class SubsetLoss:
 
     inference: Inference | None = None
 
-    def __call__(self, joint: JointDistribution, /) -> npt.NDArray[np.int8]:
+    def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the most probable label vectors; warns if a proof was sought and not found."""
         mode = joint.mode(self.inference)
         if self.inference is None or getattr(self.inference, "seeks_proof", False):
             warn_unless_proven(mode)
         return mode.labels
 
-    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return the probability that ``labels`` is not the whole truth, (n,)."""
         return np.asarray(-np.expm1(joint.log_prob(labels)))
 
@@ -91,11 +92,11 @@ class HammingLoss:
     array([0.3505])
     """
 
-    def __call__(self, joint: JointDistribution, /) -> npt.NDArray[np.int8]:
+    def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels whose marginal is above one half."""
         return (joint.marginals() > 0.5).astype(np.int8)
 
-    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return the expected share of wrong labels, (n,)."""
         chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
         marginals = joint.marginals()

@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from labelweave.decision.labelling import Draw, Floats, Labelling, check_probabilities
+from labelweave._common.arrays import Counts, Floats, Indices
+from labelweave.decision.labelling import Draw, Labelling, check_probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,7 @@ class F1Statistics:
             self.alpha[:, s] += self._above(place[labels])
             self.beta[:, s] += labels.sum(axis=0)
 
-    def _above(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _above(self, places: Indices) -> Counts:
         """Count the rows above each candidate, (L, G)."""
         n_labels, n_candidates = self.gamma.shape
         counts = np.bincount(places, minlength=n_labels * (n_candidates + 1))

@@ -10,15 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Indices
 from labelweave._presets import HasPresets, Presets, published
-from labelweave.decision.labelling import (
-    Draw,
-    Floats,
-    Labelling,
-    check_scores,
-    cut_between,
-    possible_cuts,
-)
+from labelweave.decision.labelling import Draw, Labelling, check_scores, cut_between, possible_cuts
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,9 +222,7 @@ def best_cut(
     return cut_between(descending, int(cuts[best])), float(f1[best])
 
 
-def _f1_of_cuts(
-    truth: npt.NDArray[np.integer], weight: Floats, cuts: npt.NDArray[np.int64]
-) -> Floats:
+def _f1_of_cuts(truth: npt.NDArray[np.integer], weight: Floats, cuts: Indices) -> Floats:
     """F1 when the first rows get the label; 1 where neither truth nor labels have any."""
     found = np.concatenate([[0.0], np.cumsum(truth * weight)])
     both = np.concatenate([[0.0], np.cumsum(weight)])[cuts] + found[-1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave.inference import Greedy, Inference
 from labelweave.joint import JointDistribution, MixtureJoint
 
@@ -37,11 +37,11 @@ class Vote:
     inference: Inference = field(default_factory=Greedy)
     threshold: float = 0.5
 
-    def __call__(self, joint: JointDistribution, /) -> npt.NDArray[np.int8]:
+    def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels with enough votes; a joint that is no mixture votes alone."""
         return (self.shares(joint) > self.threshold).astype(np.int8)
 
-    def shares(self, joint: JointDistribution, /) -> npt.NDArray[np.float64]:
+    def shares(self, joint: JointDistribution, /) -> Floats:
         """Return the share of votes of each label, (n, L)."""
         if not isinstance(joint, MixtureJoint):
             return np.asarray(joint.mode(self.inference).labels, dtype=np.float64)

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from labelweave._common.arrays import Floats, Indicators
 from labelweave.evaluation.metrics import SupportsLogProb
 
 __all__ = ["joint_of", "labels_of", "marginals_of", "scores_of"]
 
 
-def labels_of(model: Any, X: Any) -> NDArray[np.int64]:
+def labels_of(model: Any, X: Any) -> Indicators:
     """Return the predicted labels as an n×L array, also where the model gives another form.
 
     Examples
@@ -34,7 +34,7 @@ def labels_of(model: Any, X: Any) -> NDArray[np.int64]:
     return labels if labels.ndim == 2 else labels.reshape(-1, 1)
 
 
-def marginals_of(model: Any, X: Any) -> NDArray[np.float64] | None:
+def marginals_of(model: Any, X: Any) -> Floats | None:
     """Return P(y_j = 1 | x) as an n×L array; None when the model has no probabilities.
 
     scikit-learn's multi-output classifiers give a list of n×(number of classes) arrays, one a
@@ -61,7 +61,7 @@ def marginals_of(model: Any, X: Any) -> NDArray[np.float64] | None:
     return marginals
 
 
-def scores_of(model: Any, X: Any) -> NDArray[np.float64] | None:
+def scores_of(model: Any, X: Any) -> Floats | None:
     """Return numbers by which labels can be ranked, n×L: probabilities, or decision values.
 
     None when the model has neither.
@@ -83,7 +83,7 @@ def _last_step(model: Any) -> Any:
     return _last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
-def _of_class_one(table: Any, classes: Any) -> NDArray[np.float64]:
+def _of_class_one(table: Any, classes: Any) -> Floats:
     values = np.asarray(table, dtype=np.float64)
     seen = list(classes)
     return values[:, seen.index(1)] if 1 in seen else np.zeros(len(values))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-__all__ = ["Labels", "as_labels", "label_pair"]
+from labelweave._common.arrays import Indicators
 
-Labels = NDArray[np.int64]
+__all__ = ["as_labels", "label_pair"]
 
 
-def as_labels(values: ArrayLike, argument: str) -> Labels:
+def as_labels(values: ArrayLike, argument: str) -> Indicators:
     """Check one n×L array of zeros and ones."""
     labels = np.asarray(values)
     if labels.ndim != 2:
@@ -25,7 +25,7 @@ def as_labels(values: ArrayLike, argument: str) -> Labels:
     return labels.astype(np.int64, copy=False)
 
 
-def label_pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Labels, Labels]:
+def label_pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, Indicators]:
     """Check both label arrays, and give scikit-learn two columns where there is one.
 
     scikit-learn takes a single column for a binary problem and averages over the *classes* 0

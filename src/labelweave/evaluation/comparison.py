@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats
 from labelweave.evaluation.presentation import as_markdown, as_text, draw
 
 if TYPE_CHECKING:
@@ -130,13 +130,13 @@ class Comparison:
             raise ValueError(f"no method {method!r} here; there are {', '.join(self.methods)}")
         return tuple(result for result in self.results if result.method == method)
 
-    def scores(self, method: str, metric: str) -> NDArray[np.float64]:
+    def scores(self, method: str, metric: str) -> Floats:
         """Return the figures of one method, one for each fold; nan where there is none."""
         if metric not in self.metrics:
             raise ValueError(f"no metric {metric!r} here; there are {', '.join(self.metrics)}")
         return np.array([run.scores.get(metric, math.nan) for run in self.of_method(method)])
 
-    def seconds(self, method: str, phase: str) -> NDArray[np.float64]:
+    def seconds(self, method: str, phase: str) -> Floats:
         """Return the seconds one method took in each fold to "fit" or "predict"."""
         if phase not in ("fit", "predict"):
             raise ValueError(f'phase must be "fit" or "predict", got {phase!r}')

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing, check_consistent_length
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from labelweave._common.arrays import Indices
 from labelweave.evaluation.answers import joint_of, labels_of, scores_of
 from labelweave.evaluation.checks import as_labels
 from labelweave.evaluation.classifiers import check_classifier
@@ -127,7 +127,7 @@ def compare(
     return comparison
 
 
-def _check_parts(parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> None:
+def _check_parts(parts: list[tuple[Indices, Indices]]) -> None:
     for number, (train, test) in enumerate(parts):
         for rows, name in ((train, "training"), (test, "test")):
             if len(rows) == 0:
@@ -141,8 +141,8 @@ class _Task:
     method: str
     fold: int
     estimator: Any
-    train: NDArray[np.int64]
-    test: NDArray[np.int64]
+    train: Indices
+    test: Indices
 
 
 # Notes to developers, not to the person who compares methods.

@@ -8,10 +8,11 @@ from difflib import get_close_matches
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 from sklearn.metrics import hamming_loss as sklearn_hamming_loss
 
+from labelweave._common.arrays import Floats
 from labelweave.evaluation import ranking
 from labelweave.evaluation.checks import as_labels, label_pair
 from labelweave.evaluation.overlap import (
@@ -91,7 +92,7 @@ def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     return float(sklearn_hamming_loss(*label_pair(Y_true, Y_pred)))
 
 
-def _log_likelihoods(Y_true: ArrayLike, joint: SupportsLogProb) -> NDArray[np.float64]:
+def _log_likelihoods(Y_true: ArrayLike, joint: SupportsLogProb) -> Floats:
     truth = as_labels(Y_true, "Y_true")
     values = np.asarray(joint.log_prob(truth), dtype=np.float64)
     if values.shape != (len(truth),):

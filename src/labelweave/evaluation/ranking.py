@@ -9,11 +9,12 @@ and the expected value is returned.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.metrics import average_precision_score
 
-from labelweave.evaluation.checks import Labels, as_labels
+from labelweave._common.arrays import Floats, Indicators
+from labelweave.evaluation.checks import as_labels
 
 __all__ = [
     "auc_macro",
@@ -32,10 +33,8 @@ __all__ = [
     "ranking_loss",
 ]
 
-Floats = NDArray[np.float64]
 
-
-def _pair(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Labels, Floats]:
+def _pair(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floats]:
     truth, values = as_labels(Y_true, "Y_true"), np.asarray(scores, dtype=np.float64)
     if values.shape != truth.shape:
         raise ValueError(
@@ -46,7 +45,7 @@ def _pair(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Labels, Floats]:
     return truth, values
 
 
-def auc_of_columns(truth: Labels, scores: Floats) -> Floats:
+def auc_of_columns(truth: Indicators, scores: Floats) -> Floats:
     """Area under the ROC curve of each column; nan where all or none of its rows are positive.
 
     Examples
@@ -90,7 +89,7 @@ def auc_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
     return float(auc_of_columns(truth.reshape(-1, 1), values.reshape(-1, 1))[0])
 
 
-def average_precision_of_columns(truth: Labels, scores: Floats) -> Floats:
+def average_precision_of_columns(truth: Indicators, scores: Floats) -> Floats:
     """Average precision of each column; 0, as in scikit-learn, where no row is positive.
 
     Examples
@@ -126,7 +125,7 @@ def average_precision_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
     return float(pooled[0])
 
 
-def _ranks(truth: Labels, scores: Floats) -> tuple[Floats, Floats]:
+def _ranks(truth: Indicators, scores: Floats) -> tuple[Floats, Floats]:
     """Count the labels, and the relevant labels, with at least the score of each label."""
     all_labels = rankdata(-scores, method="max", axis=1).astype(np.float64)
     # Irrelevant labels behind all others leave the ranks of the relevant ones among themselves.
@@ -191,7 +190,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int) -> float:
     return float(_precision_of_rows(*_pair(Y_true, scores), k).mean())
 
 
-def _precision_of_rows(truth: Labels, scores: Floats, k: int) -> Floats:
+def _precision_of_rows(truth: Indicators, scores: Floats, k: int) -> Floats:
     k = min(k, truth.shape[1])
     cut = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
     above, tied = scores > cut, scores == cut

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from labelweave._common.arrays import Floats
 from labelweave.evaluation.comparison import Comparison
 from labelweave.evaluation.metrics import METRICS
 
@@ -111,7 +112,7 @@ def _t_test(a: ArrayLike, b: ArrayLike, overlap: float) -> TTest:
     return TTest(mean, float(statistic), p_value, n_pairs)
 
 
-def _paired_differences(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], float]:
+def _paired_differences(a: ArrayLike, b: ArrayLike) -> tuple[Floats, float]:
     """Return a − b where both are known, and the size up to which a difference is rounding."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator, KFold
+
+from labelweave._common.arrays import Floats, Indices, Mask
 
 __all__ = ["IterativeStratification", "make_splitter"]
 
@@ -59,7 +60,7 @@ class IterativeStratification(BaseCrossValidator):
         for fold in range(self.n_splits):
             yield assignment == fold
 
-    def assign(self, Y: Any) -> NDArray[np.int64]:
+    def assign(self, Y: Any) -> Indices:
         """Return the fold number of every row of the label array Y."""
         labels = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
         if len(labels) < self.n_splits:
@@ -77,7 +78,7 @@ class _Dealer:
     l it still lacks (fractional, negative when it has more than its share).
     """
 
-    def __init__(self, labels: NDArray[np.bool_], n_folds: int, seed: int) -> None:
+    def __init__(self, labels: Mask, n_folds: int, seed: int) -> None:
         self.random = np.random.default_rng(seed)
         n_rows = len(labels)
         self.labels = labels
@@ -91,11 +92,11 @@ class _Dealer:
         _, combination = np.unique(packed, axis=0, return_inverse=True)
         self.combination = combination.reshape(-1)
 
-    def deal(self) -> NDArray[np.int64]:
+    def deal(self) -> Indices:
         self._place_one_by_one(self._deal_combinations())
         return self.assignment
 
-    def _deal_combinations(self) -> NDArray[np.int64]:
+    def _deal_combinations(self) -> Indices:
         """Deal m rows of one combination m // k to each fold; return the rows left over."""
         order = self.random.permutation(len(self.labels))
         order = order[np.argsort(self.combination[order], kind="stable")]
@@ -111,7 +112,7 @@ class _Dealer:
             self.demand[:, fold] -= self.labels[rows[folds == fold]].sum(axis=0)
         return order[~dealt]
 
-    def _place_one_by_one(self, rows: NDArray[np.int64]) -> None:
+    def _place_one_by_one(self, rows: Indices) -> None:
         """Serve the rarest label first; rows without labels fill the room that is left."""
         rows = self.random.permutation(rows)
         labels = self.labels[rows]
@@ -135,8 +136,8 @@ class _Dealer:
     def _place(
         self,
         row: np.int64,
-        labels: NDArray[np.bool_],
-        given: NDArray[np.float64],
+        labels: Mask,
+        given: Floats,
         label: int,
     ) -> None:
         """Give a row to the open fold that lacks `label` most.

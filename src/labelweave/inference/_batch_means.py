@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave.joint import Estimate, JointDistribution
-from labelweave.joint._checks import Floats, Labels
 from labelweave.joint.estimate import Quantity, mean_from_draws, probability_from_draws
 
 

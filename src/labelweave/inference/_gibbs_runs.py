@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._core import native
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint._steps import bernoulli_log_prob, grid_log_odds
 
 # As in native/gibbs.hpp: a higher log-probability by less than this may be rounding.

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave._core import native
 from labelweave._presets import HasPresets, Presets, published
 from labelweave.inference._checks import check_number
 from labelweave.inference.result import Mode
 from labelweave.joint import JointDistribution
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Floats, Labels, RandomState
+from labelweave.joint._checks import RandomState
 from labelweave.joint._threshold import tree_arrays
 
 # A higher log-probability by less than this may be rounding.

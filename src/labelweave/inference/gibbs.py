@@ -8,12 +8,13 @@ from typing import Literal
 
 import numpy as np
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave.inference._batch_means import estimate_from_chain
 from labelweave.inference._gibbs_runs import Run, run
 from labelweave.inference.result import Mode
 from labelweave.joint import Estimate, JointDistribution
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Floats, Labels, RandomState
+from labelweave.joint._checks import RandomState
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.estimate import QUANTITIES, Quantity
 

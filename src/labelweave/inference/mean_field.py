@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from labelweave._common.arrays import Floats, Indices
 from labelweave.inference.greedy import Greedy
 from labelweave.inference.result import Mode
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._checks import Floats, Indices, check_count
+from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import row_blocks
 
 

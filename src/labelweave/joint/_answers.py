@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from labelweave.joint._checks import Floats, Indices
+from labelweave._common.arrays import Floats, Indices, Mask
 from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks
 from labelweave.joint.estimate import (
     DEFAULT_SAMPLES,
@@ -116,9 +115,7 @@ def ranked(joint: JointDistribution, k: int) -> Ranked:
     return Ranked(labels, log_prob, upper_bound)
 
 
-def _ranked_parts(
-    joint: JointDistribution, few: npt.NDArray[np.bool_], k: int
-) -> Iterator[tuple[Indices, Ranked]]:
+def _ranked_parts(joint: JointDistribution, few: Mask, k: int) -> Iterator[tuple[Indices, Ranked]]:
     enumerable, long = np.flatnonzero(few), np.flatnonzero(~few)
     for rows, enumeration in joint[enumerable]._enumerate():
         yield enumerable[rows], enumeration.top(k)

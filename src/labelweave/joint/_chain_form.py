@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint._steps import beam_search, grid_log_odds
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.enumeration import (

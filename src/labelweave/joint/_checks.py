@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Labels: TypeAlias = npt.NDArray[np.int8]
-Indices: TypeAlias = npt.NDArray[np.int64]
+from labelweave._common.arrays import Floats, Indices, Labels
+
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Evidence: TypeAlias = Mapping[int | str, npt.ArrayLike]
 

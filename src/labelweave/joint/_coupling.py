@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from labelweave.joint._checks import Floats, Labels
+from labelweave._common.arrays import Floats, Labels
 from labelweave.logistic.conditionals import linear_scores
 
 

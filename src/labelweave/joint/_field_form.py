@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint import _answers
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint._coupling import coupling_sums
 from labelweave.joint._field_annealing import anneal, forest_of
 from labelweave.joint._field_tree import is_forest
@@ -181,7 +181,7 @@ class FieldForm(JointDistribution):
     def _normaliser_error(self) -> Floats:
         return self.log_normaliser().standard_error
 
-    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+    def _is_exact(self, quantity: Quantity) -> Mask:
         exact = np.ones(self.n_rows, dtype=np.bool_)
         for kind, rows in self._parts():
             exact[rows] = kind != "draws"

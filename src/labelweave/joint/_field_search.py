@@ -16,9 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 
 # Passes over all couplings that choose their splits; later passes hardly lower the bound.
 PASSES = 12
@@ -71,9 +70,7 @@ def split(scores: Floats, coupling: Floats, known: Labels) -> Split:
 class _Edge:
     """A coupling in all rows: its value where both labels are unknown, and its split."""
 
-    def __init__(
-        self, i: np.int64, j: np.int64, value: np.float64, free: npt.NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, i: np.int64, j: np.int64, value: np.float64, free: Mask) -> None:
         self.i, self.j = int(i), int(j)
         self.v: Floats = np.where(free[:, i] & free[:, j], value, 0.0)
         self.positive = self.v > 0

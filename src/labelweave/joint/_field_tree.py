@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import (
     minimum_spanning_tree,
 )
 
-from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels
 
 
 def is_forest(coupling: Floats) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint._steps import LogOdds, bernoulli_log_prob
 from labelweave.joint.mode import SearchedMode, SearchLimits
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint.mode import Ranked
 
 # (label, rows, prefix) -> log-odds of the label in these rows after these earlier labels.

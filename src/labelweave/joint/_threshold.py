@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._core import native
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.mode import Ranked, SearchedMode
 from labelweave.joint.tree import TreeJoint
@@ -115,7 +114,7 @@ def _rest(joint: MixtureJoint, log_prob: Floats) -> Floats:
     return np.where(joint._normaliser_error() == 0, np.log(rest), np.inf)
 
 
-def _repeated(labels: Labels) -> npt.NDArray[np.bool_]:
+def _repeated(labels: Labels) -> Mask:
     """Which of the (n, m, L) vectors already stand earlier in their row."""
     n, m, _ = labels.shape
     bits = np.packbits(labels > 0, axis=2)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._core import native
 from labelweave.joint import _answers
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Evidence, Floats, Indices, Labels, RandomState
+from labelweave.joint._checks import Evidence, RandomState
 from labelweave.joint.enumeration import (
     MAX_ENUMERATED,
     MAX_SEARCHED,
@@ -188,7 +189,7 @@ class JointDistribution(ABC):
             samples = checks.check_count(samples, "samples", 2)
         return _answers.estimate(self, quantity, samples, checks.resolve_seed(random_state))
 
-    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+    def _is_exact(self, quantity: Quantity) -> Mask:
         """Rows for which `_exact` may be asked."""
         return np.asarray((self.known < 0).sum(axis=1) <= MAX_ENUMERATED)
 

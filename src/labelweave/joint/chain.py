@@ -8,10 +8,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._core import native
 from labelweave.joint import _checks as checks
 from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint._coupling import coupling_sums
 from labelweave.joint.mode import Mode, SearchedMode, SearchLimits
 

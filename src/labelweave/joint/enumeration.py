@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.estimate import Quantity
 from labelweave.joint.mode import Ranked
 
@@ -28,7 +27,7 @@ def row_blocks(n_rows: int, cells_per_row: int) -> list[slice]:
     return [slice(start, min(n_rows, start + step)) for start in range(0, n_rows, step)]
 
 
-def patterns(known: Labels) -> Iterator[tuple[Indices, npt.NDArray[np.bool_]]]:
+def patterns(known: Labels) -> Iterator[tuple[Indices, Mask]]:
     """Yield rows grouped by which labels are unknown, as (row indices, mask of labels)."""
     masks, group = np.unique(known < 0, axis=0, return_inverse=True)
     for g, unknown in enumerate(masks):

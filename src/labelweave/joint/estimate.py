@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
-from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 
 Quantity: TypeAlias = Literal[
     "marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy"
@@ -46,9 +45,9 @@ class Estimate:
 
     value: Floats
     standard_error: Floats
-    exact: npt.NDArray[np.bool_]
+    exact: Mask
 
-    def __getitem__(self, rows: Indices | npt.NDArray[np.bool_]) -> Estimate:
+    def __getitem__(self, rows: Indices | Mask) -> Estimate:
         """Return the estimates of some rows."""
         return Estimate(self.value[rows], self.standard_error[rows], self.exact[rows])
 

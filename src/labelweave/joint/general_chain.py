@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint import _checks as checks
 from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint._prefix_search import PrefixSearch
 from labelweave.joint._steps import LogOdds, beam, expand, grid_log_odds, walk
 from labelweave.joint.enumeration import row_blocks

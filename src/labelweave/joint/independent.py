@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
@@ -92,7 +92,7 @@ class IndependentJoint(JointDistribution):
             )
         return table
 
-    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+    def _is_exact(self, quantity: Quantity) -> Mask:
         return np.ones(self.n_rows, dtype=np.bool_)
 
     def _exact(self, quantity: Quantity) -> Floats:

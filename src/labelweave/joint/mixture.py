@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint import _checks as checks
 from labelweave.joint import _threshold
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED
 from labelweave.joint.estimate import Estimate, Quantity
@@ -177,7 +177,7 @@ class MixtureJoint(JointDistribution):
         errors = np.stack([component._normaliser_error() for component in self.components], axis=1)
         return np.asarray(errors.max(axis=1))
 
-    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+    def _is_exact(self, quantity: Quantity) -> Mask:
         if quantity == "entropy":
             return super()._is_exact(quantity)
         exact = [component._is_exact(quantity) for component in self.components]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from labelweave.joint._checks import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,15 @@ class Mode:
         return difference
 
     @property
-    def optimal(self) -> npt.NDArray[np.bool_]:
+    def optimal(self) -> Mask:
         """Whether the vector is proven to be the mode."""
         return self.upper_bound <= self.log_prob
 
-    def __getitem__(self, rows: Indices | npt.NDArray[np.bool_]) -> Mode:
+    def __getitem__(self, rows: Indices | Mask) -> Mode:
         """Return the answers of some rows."""
         return Mode(self.labels[rows], self.log_prob[rows], self.upper_bound[rows])
 
-    def replaced(self, rows: npt.NDArray[np.bool_], part: Mode) -> Mode:
+    def replaced(self, rows: Mask, part: Mode) -> Mode:
         """Return these answers with those of some rows replaced by ``part``."""
         labels, log_prob = self.labels.copy(), self.log_prob.copy()
         upper_bound = self.upper_bound.copy()
@@ -110,9 +109,7 @@ class SearchLimits:
     floor: float = float("-inf")
 
 
-def certified(
-    labels: Labels, log_prob: Floats, upper_bound: Floats, normalised: npt.NDArray[np.bool_]
-) -> Mode:
+def certified(labels: Labels, log_prob: Floats, upper_bound: Floats, normalised: Mask) -> Mode:
     """Return a mode whose bound also knows that probabilities sum to one.
 
     Any other vector has at most the remaining probability 1 - p: a vector with more than half of
@@ -154,6 +151,6 @@ class Ranked:
     upper_bound: Floats
 
     @property
-    def exact(self) -> npt.NDArray[np.bool_]:
+    def exact(self) -> Mask:
         """Whether the list is proven to hold the k most probable vectors."""
         return self.upper_bound <= self.log_prob[:, -1]

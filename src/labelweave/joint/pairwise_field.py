@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Indices
 from labelweave.joint import _checks as checks
 from labelweave.joint import _field_search as search
-from labelweave.joint._checks import Indices
 from labelweave.joint._field_form import FieldForm
 from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED, row_blocks
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, certified

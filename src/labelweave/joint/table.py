@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.enumeration import Enumeration, label_vectors
 from labelweave.joint.estimate import Estimate, Quantity
@@ -122,7 +122,7 @@ class TableJoint(JointDistribution):
         columns = self._columns(fixed)[:, None] + offset[None, :]
         return np.take_along_axis(self.log_table, columns, axis=1)
 
-    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+    def _is_exact(self, quantity: Quantity) -> Mask:
         return np.ones(self.n_rows, dtype=np.bool_)
 
     def _exact(self, quantity: Quantity) -> Floats:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._core import native
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Floats, Indices, Labels
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
@@ -116,7 +116,7 @@ class TreeJoint(JointDistribution):
         self._kernel(native.tree_table, self.known, free, out)
         return out
 
-    def _is_exact(self, quantity: Quantity) -> npt.NDArray[np.bool_]:
+    def _is_exact(self, quantity: Quantity) -> Mask:
         return np.ones(self.n_rows, dtype=np.bool_)
 
     def _exact(self, quantity: Quantity) -> Floats:

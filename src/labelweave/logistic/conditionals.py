@@ -9,19 +9,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from labelweave._common.arrays import Floats, Mask
 from labelweave._core import native
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
 from labelweave.logistic.path import PenaltyChoice, choose_penalties, held_out_losses
-from labelweave.logistic.problem import (
-    Floats,
-    LogisticProblems,
-    as_features,
-    as_labels,
-    as_weights,
-)
+from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, native_matrix, solve_problems
 
 # Newton's last steps are cheap, and a fit this tight is the same whether a row is repeated or
@@ -72,7 +67,7 @@ def linear_scores(X: Any, weights: Floats, intercept: Floats, n_threads: int = 1
 def fit_conditionals(
     X: Any,
     Y: ArrayLike,
-    parents: NDArray[np.bool_] | None = None,
+    parents: Mask | None = None,
     *,
     C: float | str = "cv",
     label_penalty: float | str = "cv",
@@ -134,7 +129,7 @@ def fit_conditionals(
 def fit_structures(
     X: Any,
     Y: ArrayLike,
-    structures: Sequence[NDArray[np.bool_]],
+    structures: Sequence[Mask],
     *,
     C: float | str = "cv",
     label_penalty: float | str = "cv",
@@ -206,7 +201,7 @@ def fit_structures(
 def structure_penalties(
     X: Any,
     Y: ArrayLike,
-    structure: NDArray[np.bool_],
+    structure: Mask,
     *,
     C: float | str = "cv",
     label_penalty: float | str = "cv",
@@ -236,7 +231,7 @@ def structure_penalties(
 def structure_losses(
     X: Any,
     Y: ArrayLike,
-    structures: Sequence[NDArray[np.bool_]],
+    structures: Sequence[Mask],
     *,
     C: float,
     label_penalty: float,
@@ -270,7 +265,7 @@ def structure_losses(
 def _structure_problems(
     X: Any,
     Y: ArrayLike,
-    structures: Sequence[NDArray[np.bool_]],
+    structures: Sequence[Mask],
     weight: Floats | None,
     bags: Floats | None,
 ) -> LogisticProblems:

@@ -6,16 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._core import native
-from labelweave.logistic.problem import (
-    Floats,
-    LogisticProblems,
-    as_features,
-    as_labels,
-    as_weights,
-)
+from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, native_matrix, solve_problems
 
 # Fits without a parent need not be good: they are where the others start, and are finished there.
@@ -33,13 +28,13 @@ class Rows:
     """Some rows of the data: features, labels (L, n) and weights, which are positive."""
 
     X: Any
-    labels: NDArray[np.int8]
+    labels: Labels
     weight: Floats
 
-    def constant(self) -> NDArray[np.bool_]:
+    def constant(self) -> Mask:
         """Which labels have less than two values in these rows."""
         n_positive = self.labels.sum(axis=1, dtype=np.int64)
-        constant: NDArray[np.bool_] = (n_positive == 0) | (n_positive == self.labels.shape[1])
+        constant: Mask = (n_positive == 0) | (n_positive == self.labels.shape[1])
         return constant
 
 
@@ -87,7 +82,7 @@ class Split:
         tests: Floats = slope**2 / np.maximum(rest, _LEAST_CURVATURE)
         return tests
 
-    def weigh(self, allowed: NDArray[np.bool_], n_threads: int) -> tuple[Floats, Floats, int]:
+    def weigh(self, allowed: Mask, n_threads: int) -> tuple[Floats, Floats, int]:
         """Edge weights (L, L), weights without a parent (L,), and how many are not accurate."""
         constant = self.inside.constant()
         alone = self._constant_weights()
@@ -157,7 +152,7 @@ def as_splits(
     C = _per_label(C, n_labels, "C", positive=True)
     label_penalty = _per_label(label_penalty, n_labels, "label_penalty", positive=False)
 
-    def rows(chosen: NDArray[np.bool_]) -> Rows:
+    def rows(chosen: Mask) -> Rows:
         kept = chosen & (total > 0)
         return Rows(features[kept], np.ascontiguousarray(labels[kept].T), total[kept])
 

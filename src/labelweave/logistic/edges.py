@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from labelweave._common.arrays import Floats, Mask
 from labelweave.logistic.edge_splits import as_splits
-from labelweave.logistic.problem import Floats
 
-Flags = NDArray[np.bool_]
 # With `screen="auto"` all parents are fitted up to so many labels, then the best of them.
 _MANY_LABELS, _AUTO_SCREEN = 64, 20
 
@@ -44,7 +43,7 @@ class EdgeWeights:
 
     pair: Floats
     alone: Floats
-    fitted: Flags
+    fitted: Mask
 
     @property
     def gain(self) -> Floats:
@@ -133,7 +132,7 @@ def edge_weights(
     )
 
 
-def _allowed(candidates: ArrayLike | None, n_labels: int) -> Flags:
+def _allowed(candidates: ArrayLike | None, n_labels: int) -> Mask:
     others = ~np.eye(n_labels, dtype=bool)
     if candidates is None:
         return others
@@ -143,7 +142,7 @@ def _allowed(candidates: ArrayLike | None, n_labels: int) -> Flags:
             f"candidates must be boolean of shape ({n_labels}, {n_labels}): candidates[j, i] says "
             f"whether j may be the parent of i; got {given.dtype} of shape {given.shape}"
         )
-    allowed: Flags = others & given
+    allowed: Mask = others & given
     return allowed
 
 
@@ -158,10 +157,10 @@ def _screen(screen: int | str | None, n_labels: int) -> int:
     return int(screen)
 
 
-def _best(scores: Floats, allowed: Flags, n_kept: int) -> Flags:
+def _best(scores: Floats, allowed: Mask, n_kept: int) -> Mask:
     """Of every target's allowed parents those with the highest scores; of equals the first."""
     order = np.argsort(np.where(allowed, -scores, np.inf), axis=0, kind="stable")
     kept = np.zeros_like(allowed)
     np.put_along_axis(kept, order[:n_kept], True, axis=0)
-    best: Flags = kept & allowed
+    best: Mask = kept & allowed
     return best

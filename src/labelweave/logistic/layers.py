@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from labelweave._common.arrays import Floats, Positions
 from labelweave.logistic.conditionals import (
     FINAL_TOLERANCE,
     LinearConditionals,
@@ -16,13 +17,7 @@ from labelweave.logistic.conditionals import (
     warn_unless_converged,
 )
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
-from labelweave.logistic.problem import (
-    Floats,
-    LogisticProblems,
-    as_features,
-    as_labels,
-    as_weights,
-)
+from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
 from labelweave.logistic.row_keys import assign_folds
 from labelweave.logistic.solver import Solutions, solve_problems
 
@@ -167,7 +162,7 @@ def fit_cross_fitted(
     total = np.ones(len(problems.targets))
     if problems.total_weight is not None:
         total = problems.total_weight
-    fold: NDArray[np.intp] = np.zeros(len(total), dtype=np.intp)
+    fold: Positions = np.zeros(len(total), dtype=np.intp)
     if n_folds > 1:
         fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
     # A single fold would leave out all rows.
@@ -192,8 +187,8 @@ def fit_cross_fitted(
 
 def _fit_folds(
     problems: LogisticProblems,
-    fold: NDArray[np.intp],
-    left_out: NDArray[np.intp],
+    fold: Positions,
+    left_out: Positions,
     total: Floats,
     C: float,
     n_threads: int,

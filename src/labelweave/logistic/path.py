@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from labelweave.logistic.problem import Floats, LogisticProblems
+from labelweave._common.arrays import Floats, Mask
+from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.row_keys import assign_folds, row_keys
 from labelweave.logistic.solver import solve_problems
 
@@ -199,5 +200,5 @@ def _strongest_good(losses: Floats, best: int, n_folds: int) -> int:
     difference = losses - losses[:, [best]]
     # Deals of the same rows are not independent: they make the mean no surer than one of them.
     error: Floats = difference.std(axis=0, ddof=1) / np.sqrt(n_folds)
-    good: NDArray[np.bool_] = difference.mean(axis=0) <= error
+    good: Mask = difference.mean(axis=0) <= error
     return int(np.argmax(good))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from labelweave._common.arrays import Floats, Labels, Mask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +44,11 @@ class LogisticProblems:
     """
 
     X: Any
-    targets: NDArray[np.int8]
+    targets: Labels
     target_of: NDArray[np.int32]
     C: Floats
     extras: Any = None
-    uses: NDArray[np.bool_] | None = None
+    uses: Mask | None = None
     extra_penalty: Floats = field(default_factory=lambda: np.ones((1, 1)))
     weights: Floats | None = None
     weight_of: NDArray[np.int32] | None = None
@@ -114,10 +114,10 @@ def as_features(X: Any) -> Any:
     return X
 
 
-def as_labels(Y: Any) -> NDArray[np.int8]:
+def as_labels(Y: Any) -> Labels:
     """0/1 labels as int8."""
     given = np.asarray(Y)
-    labels: NDArray[np.int8] = np.ascontiguousarray(given == 1, dtype=np.int8)
+    labels: Labels = np.ascontiguousarray(given == 1, dtype=np.int8)
     if labels.ndim != 2 or np.any(given != labels):
         raise ValueError("Targets must be a matrix of 0 and 1, with one column per problem.")
     return labels

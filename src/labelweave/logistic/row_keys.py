@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Indices, Labels, Positions
+
 Words = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Rows of a dense X that are worked on at a time, so that no copies of all of X are made.
@@ -15,7 +17,7 @@ _BLOCK = 256
 _COPIED = 1024
 
 
-def row_keys(X: Any) -> NDArray[np.int64]:
+def row_keys(X: Any) -> Indices:
     """Return an integer per row of X that depends on the row's non-zero features only.
 
     Random numbers keyed by these are the same whatever batch a row comes in.
@@ -38,13 +40,11 @@ def row_keys(X: Any) -> NDArray[np.int64]:
             terms = np.where(X.data != 0, _mixed(X.data, X.indices), np.uint64(0))
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
             keys = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-    halved: NDArray[np.int64] = (keys >> np.uint64(1)).astype(np.int64)
+    halved: Indices = (keys >> np.uint64(1)).astype(np.int64)
     return halved
 
 
-def assign_folds(
-    X: Any, weight: NDArray[np.float64], n_folds: int, seed: int
-) -> tuple[NDArray[np.intp], int]:
+def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Positions, int]:
     """Deal the rows that have weight into folds; equal rows go to the same fold.
 
     So a row of weight two counts as two rows, a row of weight zero as none, and the order of the
@@ -59,7 +59,7 @@ def assign_folds(
     return np.searchsorted(distinct, shuffled) % n_folds, n_folds
 
 
-def presentation_order(X: Any, labels: NDArray[np.int8], seed: int) -> NDArray[np.int64]:
+def presentation_order(X: Any, labels: Labels, seed: int) -> Indices:
     """Return the rows in a random order that depends on their content and the seed alone.
 
     The order they are given in has no say, and equal rows stay together.
@@ -90,7 +90,7 @@ def _keys_in_blocks(rows: Any) -> Words:
     return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.uint64)
 
 
-def _mixed(values: NDArray[np.float64], columns: NDArray[Any]) -> Words:
+def _mixed(values: Floats, columns: NDArray[Any]) -> Words:
     bits = np.ascontiguousarray(values).view(np.uint64)
     return _scramble(bits + (columns.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
 

@@ -9,14 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from labelweave._common.arrays import Floats, Mask, Positions
 from labelweave._core import native
-from labelweave.logistic.problem import (
-    Floats,
-    LogisticProblems,
-    as_features,
-    as_labels,
-    as_weights,
-)
+from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
 
 # Share of empty columns from which on it pays to leave them out.
 _WORTH_COMPACTING = 0.1
@@ -46,7 +41,7 @@ class Solutions:
     objective: Floats
     held_out: Floats
     n_passes: NDArray[np.int32]
-    converged: NDArray[np.bool_]
+    converged: Mask
 
 
 def solve(
@@ -56,7 +51,7 @@ def solve(
     C: float | Floats = 1.0,
     sample_weight: ArrayLike | None = None,
     extras: Any = None,
-    uses: NDArray[np.bool_] | None = None,
+    uses: Mask | None = None,
     extra_penalty: float = 1.0,
     tol: float = 1e-7,
     max_iter: int = 100,
@@ -156,7 +151,7 @@ def _allocate(problems: LogisticProblems, intercept: Floats, keep_coef: bool) ->
 
 def _fill_constant(
     problems: LogisticProblems,
-    constant: NDArray[np.bool_],
+    constant: Mask,
     intercept: Floats,
     weight: Floats,
     solutions: Solutions,
@@ -173,7 +168,7 @@ def _fill_constant(
 
 def _solve_proper(
     problems: LogisticProblems,
-    order: NDArray[np.intp],
+    order: Positions,
     intercept: Floats,
     solutions: Solutions,
     settings: dict[str, Any],
@@ -231,7 +226,7 @@ def native_matrix(X: Any) -> native.Matrix:
     )
 
 
-def _without_empty_columns(X: Any) -> tuple[Any, NDArray[np.intp]]:
+def _without_empty_columns(X: Any) -> tuple[Any, Positions]:
     """X without the columns that are empty, if they are many, and the columns that are left."""
     n_features = X.shape[1]
     if isinstance(X, np.ndarray):

@@ -11,14 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 
+from labelweave._common.arrays import Floats, Indices
 from labelweave.logistic import LinearConditionals
 from labelweave.models.base_classifier import ConstantConditional
-
-Floats = NDArray[np.float64]
 
 
 def additive_log_odds(estimator: Any, centre: Floats | None = None) -> tuple[Floats, float] | None:
@@ -85,7 +83,7 @@ def _prior_log_odds(estimator: Any) -> float:
 
 
 def additive_conditionals(
-    estimators: list[Any], parents: list[NDArray[np.int64]], n_features: int
+    estimators: list[Any], parents: list[Indices], n_features: int
 ) -> LinearConditionals | None:
     """Conditionals of a chain of fitted classifiers; None unless all have additive log-odds."""
     n_labels = len(estimators)

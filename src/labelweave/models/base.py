@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from labelweave._common.arrays import Floats
 from labelweave.decision import Decision, Labelling, resolve_decision
 from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
@@ -48,7 +48,7 @@ class MultiLabelClassifier(LabelClassifier):
         joint = self.predict_joint(X)
         return self._encoding.decode(self._decide()(joint))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Marginal probability of each label, (n, L).
 
         Chains of more than 16 labels average the labels' conditional probabilities over 1000 draws,

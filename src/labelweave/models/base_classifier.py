@@ -12,9 +12,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.enumeration import row_blocks
-
-Floats = NDArray[np.float64]
 
 # What one row can cost a parent at most when edges are weighed: a probability of about 1e-6.
 _LARGEST_LOSS = 14.0
@@ -35,8 +34,8 @@ class ConstantConditional:
 def fit_bases(
     base: Any,
     X: Any,
-    labels: NDArray[np.int8],
-    parents: list[NDArray[np.int64]],
+    labels: Labels,
+    parents: list[Indices],
     sample_weight: Floats | None,
     random_state: Any,
     n_jobs: int | None,
@@ -79,7 +78,7 @@ def with_class_weight(base: Any, class_weight: Any) -> Any:
     return clone(base).set_params(class_weight=class_weight)
 
 
-def _fit_one(base: Any, X: Any, target: NDArray[np.int8], weight: Floats | None, seed: int) -> Any:
+def _fit_one(base: Any, X: Any, target: Labels, weight: Floats | None, seed: int) -> Any:
     mass = np.ones(len(target)) if weight is None else weight
     positive, negative = mass[target == 1].sum(), mass[target == 0].sum()
     if positive == 0 or negative == 0:
@@ -102,9 +101,9 @@ def _is_open_seed(name: str, value: Any) -> bool:
 def base_edge_weights(
     base: Any,
     X: Any,
-    labels: NDArray[np.int8],
-    held_out: NDArray[np.bool_],
-    candidates: NDArray[np.bool_],
+    labels: Labels,
+    held_out: Mask,
+    candidates: Mask,
     sample_weight: Floats | None,
     random_state: Any,
     n_jobs: int | None,
@@ -140,10 +139,10 @@ def base_edge_weights(
 def _edge_weight(
     base: Any,
     X: Any,
-    labels: NDArray[np.int8],
+    labels: Labels,
     target: int,
     parent: int,
-    held_out: NDArray[np.bool_],
+    held_out: Mask,
     sample_weight: Floats | None,
     seed: int,
 ) -> float:
@@ -164,9 +163,9 @@ def _edge_weight(
 def chain_log_odds(
     estimator: Any,
     X: Any,
-    rows: NDArray[np.int64],
-    prefix: NDArray[np.int8],
-    parents: NDArray[np.int64],
+    rows: Indices,
+    prefix: Labels,
+    parents: Indices,
 ) -> Floats:
     """Log-odds after the labels of `prefix`, one for each of `rows`.
 
@@ -188,7 +187,7 @@ def base_log_odds(estimator: Any, X: Any) -> Floats:
         return np.asarray(np.log(probability[:, 1]) - np.log(probability[:, 0]))
 
 
-def with_labels(X: Any, labels: NDArray[Any], columns: NDArray[np.int64]) -> Any:
+def with_labels(X: Any, labels: NDArray[Any], columns: Indices) -> Any:
     """X with the given label columns appended."""
     if len(columns) == 0:
         return X

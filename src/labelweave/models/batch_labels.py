@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._common.arrays import Labels
 from labelweave.models.labels import LabelEncoding, read_labels
 
 
@@ -17,7 +18,7 @@ def read_batch_labels(
     classes: Any = None,
     *,
     may_grow: bool = False,
-) -> tuple[NDArray[np.int8], LabelEncoding]:
+) -> tuple[Labels, LabelEncoding]:
     """Labels of a batch as 0/1, and their encoding: the known one, or what it has grown to.
 
     `classes` are the two values of a one-dimensional y, for a first batch that has only one. With
@@ -63,11 +64,11 @@ def _continued(known: LabelEncoding, encoding: LabelEncoding) -> LabelEncoding:
 
 def _single_labels(
     y: NDArray[Any],
-    labels: NDArray[np.int8],
+    labels: Labels,
     encoding: LabelEncoding,
     known: LabelEncoding | None,
     classes: Any,
-) -> tuple[NDArray[np.int8], LabelEncoding]:
+) -> tuple[Labels, LabelEncoding]:
     both = known.classes if known is not None else classes
     if both is None:
         if len(encoding.classes) < 2:

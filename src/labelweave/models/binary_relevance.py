@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_conditionals
@@ -82,9 +82,7 @@ class BinaryRelevance(MultiLabelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         if self.base is not None:
             base = with_class_weight(self.base, self.class_weight)
             parents = [np.empty(0, np.int64)] * self.n_labels_

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.decision import Decision
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.logistic import LinearConditionals, PenaltyChoice, structure_penalties
@@ -89,9 +89,7 @@ class ChainEnsemble(UniformEnsemble):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         self.orders_, chains = self._fit_members(X, labels, sample_weight)
         if chains:
             self.chains_ = chains
@@ -99,10 +97,10 @@ class ChainEnsemble(UniformEnsemble):
     def _structures(
         self,
         X: Any,
-        labels: NDArray[np.int8],
-        sample_weight: NDArray[np.float64] | None,
-        bags: NDArray[np.float64] | None,
-    ) -> tuple[list[NDArray[np.int64]], PenaltyChoice]:
+        labels: Labels,
+        sample_weight: Floats | None,
+        bags: Floats | None,
+    ) -> tuple[list[Indices], PenaltyChoice]:
         random = np.random.default_rng(self._seed())
         orders = [random.permutation(self.n_labels_) for _ in range(self.n_estimators)]
         if self.base is not None:
@@ -119,10 +117,10 @@ class ChainEnsemble(UniformEnsemble):
         )
         return orders, penalties
 
-    def _uses(self, structure: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _uses(self, structure: Indices) -> Mask:
         return earlier_labels(structure)
 
-    def _base_member(self, structure: NDArray[np.int64], seed: int) -> ClassifierChain:
+    def _base_member(self, structure: Indices, seed: int) -> ClassifierChain:
         return ClassifierChain(
             base=self.base, order=structure, n_jobs=self.n_jobs, random_state=seed
         )
@@ -130,7 +128,7 @@ class ChainEnsemble(UniformEnsemble):
     def _member(
         self,
         conditionals: LinearConditionals,
-        structure: NDArray[np.int64],
+        structure: Indices,
         X: Any,
         shared: dict[str, Any],
     ) -> JointDistribution:

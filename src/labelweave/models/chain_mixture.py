@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, JointDistribution
@@ -26,8 +27,6 @@ from labelweave.models.mixture import (
 )
 from labelweave.models.order import candidate_orders, earlier_labels, resolve_order
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class ChainOrder:
@@ -44,9 +43,9 @@ class ChainOrder:
            [False, False]])
     """
 
-    order: NDArray[np.int64]
+    order: Indices
 
-    def uses(self) -> NDArray[np.bool_]:
+    def uses(self) -> Mask:
         """Return which labels come before each, (L, L)."""
         return earlier_labels(self.order)
 
@@ -65,9 +64,9 @@ class ChainLearner:
     """
 
     X: Any
-    labels: NDArray[np.int8]
+    labels: Labels
     sample_weight: Floats | None
-    order: NDArray[np.int64] | str
+    order: Indices | str
     seed: int
     n_threads: int
 
@@ -97,7 +96,7 @@ class ChainLearner:
         )
         return ChainOrder(orders[int(losses.argmin())])
 
-    def restricted(self, rows: NDArray[np.intp]) -> ChainLearner:
+    def restricted(self, rows: Positions) -> ChainLearner:
         """Return the learner for some of the rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
@@ -201,9 +200,7 @@ class ChainMixture(StructuredMixture):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learner(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> ChainLearner:
+    def _learner(self, X: Any, labels: Labels, sample_weight: Floats | None) -> ChainLearner:
         open_order = isinstance(self.order, str) and self.order in ("random", "auto")
         order = resolve_order(
             None if open_order else self.order, self.n_labels_, self._names(), self._seed()

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, GeneralChain, JointDistribution
@@ -112,9 +113,7 @@ class ClassifierChain(MultiLabelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         penalties: dict[str, Any] = {
             "C": self._penalty("C"),
             "label_penalty": self._penalty("label_penalty"),
@@ -149,7 +148,7 @@ class ClassifierChain(MultiLabelClassifier):
         self.label_penalty_ = self.conditionals_.label_penalty
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
 
-    def _parents(self) -> list[NDArray[np.int64]]:
+    def _parents(self) -> list[Indices]:
         """Labels before each label, in the order of the chain."""
         rank = np.argsort(self.order_)
         return [self.order_[: rank[label]] for label in range(self.n_labels_)]
@@ -167,9 +166,7 @@ class ClassifierChain(MultiLabelClassifier):
             return ChainJoint(scores, self.conditionals_.coupling, **shared)
         parents = self._parents()
 
-        def log_odds(
-            label: int, rows: NDArray[np.int64], prefix: NDArray[np.int8]
-        ) -> NDArray[np.float64]:
+        def log_odds(label: int, rows: Indices, prefix: Labels) -> Floats:
             return chain_log_odds(self.estimators_[label], X, rows, prefix, parents[label])
 
         return GeneralChain(log_odds, X.shape[0], self.n_labels_, **shared)

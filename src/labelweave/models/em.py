@@ -28,14 +28,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave.logistic import LinearConditionals, LogisticProblems, PenaltyChoice, solve_problems
 from labelweave.models.gate import Gate, GateProblem
-
-Floats = NDArray[np.float64]
-Uses = NDArray[np.bool_]
 
 #: Refits that are this exact go the same way whatever form the data came in: rows repeated or
 #: weighted, in any order.
@@ -61,7 +58,7 @@ class Mixture:
     gate : Gate
     """
 
-    uses: Uses
+    uses: Mask
     weights: Floats
     intercept: Floats
     coupling: Floats
@@ -108,7 +105,7 @@ class EM:
     """
 
     X: Any
-    labels: NDArray[np.int8]
+    labels: Labels
     weight: Floats
     penalties: PenaltyChoice
     gate: GateProblem
@@ -166,7 +163,7 @@ class EM:
             mixture = self.refit(mixture, responsibilities)
         return mixture, objectives
 
-    def start(self, uses: Uses, responsibilities: Floats) -> Mixture:
+    def start(self, uses: Mask, responsibilities: Floats) -> Mixture:
         """Fit components to rows that are shared out by (n, K) responsibilities."""
         n_components, n_labels = uses.shape[:2]
         negative, positive = self._classes()
@@ -214,13 +211,13 @@ class EM:
             coupling[chosen] = solutions.extra_coef
         return replace(mixture, weights=weights, intercept=intercept, coupling=coupling)
 
-    def _learnable(self, shares: Floats) -> NDArray[np.bool_]:
+    def _learnable(self, shares: Floats) -> Mask:
         """Which labels of which components, (K, L), have rows of both classes to learn from."""
         positive = shares.T @ self.labels
         negative = shares.T @ (1 - self.labels)
         negative_all, positive_all = self._classes()
         constant = (negative_all == 0) | (positive_all == 0)
-        learnable: NDArray[np.bool_] = (np.minimum(negative, positive) > _LEAST_WEIGHT) & ~constant
+        learnable: Mask = (np.minimum(negative, positive) > _LEAST_WEIGHT) & ~constant
         return learnable
 
     def _classes(self) -> tuple[Floats, Floats]:

@@ -6,16 +6,14 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import poisson
 
+from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._core import native
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice, fit_structures
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
-
-Floats = NDArray[np.float64]
 
 # Probabilities that a row is drawn at most 0, 1, 2, ... times.
 _POISSON = poisson.cdf(np.arange(20), 1.0)
@@ -40,12 +38,12 @@ class UniformEnsemble(MultiLabelClassifier):
 
     @abstractmethod
     def _structures(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None, bags: Floats | None
+        self, X: Any, labels: Labels, sample_weight: Floats | None, bags: Floats | None
     ) -> tuple[list[Any], PenaltyChoice]:
         """Return the structures and their penalties, which are of no use with `base`."""
 
     @abstractmethod
-    def _uses(self, structure: Any) -> NDArray[np.bool_]:
+    def _uses(self, structure: Any) -> Mask:
         """Return which labels each label depends on."""
 
     @abstractmethod
@@ -59,7 +57,7 @@ class UniformEnsemble(MultiLabelClassifier):
         """Return the joint distribution of a linear member."""
 
     def _fit_members(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None
+        self, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> tuple[list[Any], list[Any]]:
         """Fit the members; return their structures and, with `base`, the fitted members."""
         self._count("n_estimators")
@@ -120,8 +118,8 @@ class UniformEnsemble(MultiLabelClassifier):
 
 
 def _drawn(
-    X: Any, labels: NDArray[np.int8], sample_weight: Floats | None, counts: Floats | None
-) -> tuple[Any, NDArray[np.int8], Floats | None]:
+    X: Any, labels: Labels, sample_weight: Floats | None, counts: Floats | None
+) -> tuple[Any, Labels, Floats | None]:
     """Rows as often as they are drawn: not every classifier knows sample weights."""
     if counts is None:
         return X, labels, sample_weight

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats
 from labelweave.logistic import LinearConditionals, LogisticProblems, solve_problems
 from labelweave.logistic.problem import as_features
-
-Floats = NDArray[np.float64]
 
 # Log-odds of a break beyond which a component is as good as always or never taken.
 _SURE = 700.0

@@ -20,16 +20,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave.logistic import PenaltyChoice
 from labelweave.logistic.row_keys import assign_folds
 from labelweave.models.em import EM, EXACT, ROUGH, Mixture
 from labelweave.models.gate import GateProblem
 from labelweave.models.partition import partition_labels, start_responsibilities
-
-Floats = NDArray[np.float64]
 
 #: Iterations of EM for each size.
 N_ITERATIONS = 15
@@ -46,7 +44,7 @@ _SPLIT_SEED = 1_000_003
 class Component(Protocol):
     """A structure of labels: a tree, or a chain's order."""
 
-    def uses(self) -> NDArray[np.bool_]:
+    def uses(self) -> Mask:
         """Return which labels each label depends on, (L, L)."""
 
 
@@ -58,7 +56,7 @@ class Learner(Protocol):
         """Features, (n, D)."""
 
     @property
-    def labels(self) -> NDArray[np.int8]:
+    def labels(self) -> Labels:
         """Labels, (n, L)."""
 
     @property
@@ -76,7 +74,7 @@ class Learner(Protocol):
     def component(self, penalties: PenaltyChoice, row_weight: Floats | None, index: int) -> Any:
         """Return the best component number `index` for rows that count differently."""
 
-    def restricted(self, rows: NDArray[np.intp]) -> Self:
+    def restricted(self, rows: Positions) -> Self:
         """Return the learner for some of the rows."""
 
 
@@ -261,7 +259,7 @@ def grow_judged(growth: Growth[Kind], max_components: int) -> tuple[Grown[Kind],
     return growth.grow(steps[best].n_components), steps
 
 
-def _splits(growth: Growth[Kind]) -> Iterator[tuple[Growth[Kind], NDArray[np.intp]]]:
+def _splits(growth: Growth[Kind]) -> Iterator[tuple[Growth[Kind], Positions]]:
     """Yield growth on the rows of each split, and the rows that are held out."""
     rows, weight = growth.learner, growth.weight
     fold, n_folds = assign_folds(rows.X, weight, _N_PARTS, rows.seed + _SPLIT_SEED)
@@ -275,7 +273,7 @@ def _splits(growth: Growth[Kind]) -> Iterator[tuple[Growth[Kind], NDArray[np.int
 
 def _judged(
     growth: Growth[Kind],
-    splits: list[tuple[Growth[Kind], NDArray[np.intp]]],
+    splits: list[tuple[Growth[Kind], Positions]],
     grown: tuple[tuple[EM, Grown[Kind]], ...],
 ) -> GrowthStep:
     rows, weight = growth.learner, growth.weight

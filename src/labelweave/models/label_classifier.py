@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave._presets import HasPresets
 from labelweave.models.labels import LabelEncoding, read_labels
 
@@ -162,9 +163,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         predict_proba = _Absent()
 
     @abstractmethod
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         """Learn from validated data."""
 
     def _adopt(self, encoding: LabelEncoding) -> None:
@@ -179,9 +178,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
             self.label_names_in_ = np.array(encoding.names, dtype=object)
 
     @staticmethod
-    def _weighted(
-        X: Any, labels: NDArray[np.int8], sample_weight: Any
-    ) -> tuple[Any, NDArray[np.int8], NDArray[np.float64] | None]:
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
         """Return the weights checked, and the rows that have any."""
         if sample_weight is None:
             return X, labels, None

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from labelweave._common.arrays import Floats, Labels, Mask
+
 
 @dataclass(frozen=True)
 class LabelEncoding:
@@ -32,14 +34,14 @@ class LabelEncoding:
         """Whether the target was one-dimensional."""
         return self.classes.ndim == 1
 
-    def decode(self, labels: NDArray[np.int8]) -> NDArray[Any]:
+    def decode(self, labels: Labels) -> NDArray[Any]:
         """Labels in the user's terms: int64 of 0/1, or the classes of a one-dimensional target."""
         if self.single:
             # A target of one class only can say nothing else.
             return np.asarray(self.classes[np.minimum(labels[:, 0], len(self.classes) - 1)])
         return labels.astype(np.int64)
 
-    def probabilities(self, marginals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def probabilities(self, marginals: Floats) -> Floats:
         """Marginals in the form of scikit-learn's predict_proba."""
         if not self.single:
             return marginals
@@ -48,7 +50,7 @@ class LabelEncoding:
         return np.hstack([1.0 - marginals, marginals])
 
 
-def read_labels(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
+def read_labels(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
     """Labels as an (n, L) int8 array of 0/1, and how to translate them back."""
     if y is None:
         raise ValueError(
@@ -75,7 +77,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
     return labels, LabelEncoding(np.tile([0, 1], (labels.shape[1], 1)), names)
 
 
-def _read_single(y: Any, n_rows: int) -> tuple[NDArray[np.int8], LabelEncoding]:
+def _read_single(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
     if y.ndim != 1:
         raise ValueError(
             f"y should be a 1d array or a matrix with one column per label, got an array of shape "
@@ -118,7 +120,7 @@ def _as_array(y: Any) -> NDArray[Any]:
         ) from error
 
 
-def _is_binary(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_binary(values: NDArray[Any]) -> Mask:
     """Which entries of an object array (say, of nullable columns) are the numbers 0 and 1."""
     kinds = (bool, np.bool_, Real)
 
@@ -128,9 +130,7 @@ def _is_binary(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.frompyfunc(is_binary, 1, 1)(values).astype(np.bool_)  # type: ignore[no-any-return]
 
 
-def _not_binary(
-    values: NDArray[Any], wrong: NDArray[np.bool_], names: tuple[str, ...] | None
-) -> str:
+def _not_binary(values: NDArray[Any], wrong: Mask, names: tuple[str, ...] | None) -> str:
     row, column = np.argwhere(wrong)[0]
     label = repr(names[column]) if names else f"column {column}"
     return (

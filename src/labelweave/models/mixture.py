@@ -7,8 +7,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.logistic.row_keys import row_keys
@@ -47,9 +47,7 @@ class StructuredMixture(MultiLabelClassifier):
     patience: int
 
     @abstractmethod
-    def _learner(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> Learner:
+    def _learner(self, X: Any, labels: Labels, sample_weight: Floats | None) -> Learner:
         """Return what finds components."""
 
     @abstractmethod
@@ -62,9 +60,7 @@ class StructuredMixture(MultiLabelClassifier):
     ) -> JointDistribution:
         """Return the joint distribution of one component."""
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         size, plan = self._size(), self._plan()
         learner = self._learner(X, labels, sample_weight)
         penalties = self._penalties(learner)

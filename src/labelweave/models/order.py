@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Indices, Labels, Mask
 from labelweave.logistic import fit_conditionals, structure_losses
 
 #: Orders that ``order="auto"`` compares.
 N_CANDIDATES = 10
 
 
-def resolve_order(
-    order: Any, n_labels: int, names: tuple[str, ...] | None, seed: int
-) -> NDArray[np.int64]:
+def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed: int) -> Indices:
     """Return the labels from first to last as positions.
 
     Examples
@@ -39,7 +37,7 @@ def resolve_order(
     return np.array(positions, dtype=np.int64)
 
 
-def earlier_labels(order: NDArray[np.int64]) -> NDArray[np.bool_]:
+def earlier_labels(order: Indices) -> Mask:
     """Return which labels come before each: ``[j, k]`` is true if k precedes j.
 
     Examples
@@ -52,9 +50,7 @@ def earlier_labels(order: NDArray[np.int64]) -> NDArray[np.bool_]:
     return rank[:, None] > rank
 
 
-def candidate_orders(
-    labels: NDArray[np.int8], seed: int, n_orders: int = N_CANDIDATES
-) -> list[NDArray[np.int64]]:
+def candidate_orders(labels: Labels, seed: int, n_orders: int = N_CANDIDATES) -> list[Indices]:
     """Orders worth trying: as given, by frequency both ways, and random ones."""
     n_labels = labels.shape[1]
     frequency = labels.sum(axis=0, dtype=np.int64)
@@ -71,10 +67,10 @@ def candidate_orders(
 
 def best_order(
     X: Any,
-    labels: NDArray[np.int8],
+    labels: Labels,
     penalties: dict[str, Any],
     shared: dict[str, Any],
-) -> tuple[NDArray[np.int64], dict[str, Any]]:
+) -> tuple[Indices, dict[str, Any]]:
     """Return the candidate with the best held-out likelihood, and the penalties it was tried with.
 
     Penalties are chosen once, for the order as given: they hardly depend on the order.

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from labelweave._common.arrays import Floats, Labels, Positions
 
 # Distinct label vectors that may become the start of a group: the heaviest.
 _CANDIDATES = 300
 _ITERATIONS = 100
 
 
-def partition_labels(
-    labels: NDArray[np.int8], weight: Floats, n_groups: int
-) -> tuple[NDArray[np.intp], int]:
+def partition_labels(labels: Labels, weight: Floats, n_groups: int) -> tuple[Positions, int]:
     """Group rows by their label vectors (k-means), the heaviest group first.
 
     Works on the distinct label vectors and their weights, from a start that depends on nothing
@@ -42,7 +39,7 @@ def partition_labels(
     return rank[group][member], len(order)
 
 
-def start_responsibilities(group: NDArray[np.intp], n_groups: int) -> Floats:
+def start_responsibilities(group: Positions, n_groups: int) -> Floats:
     """Give every row mostly to the component of its group, and a little to all.
 
     A component that saw nothing of the other groups could never take over a row of theirs.
@@ -66,8 +63,8 @@ def _greedy_centres(points: Floats, mass: Floats, n_centres: int) -> Floats:
     return candidates[chosen]
 
 
-def _lloyd(points: Floats, mass: Floats, centres: Floats) -> NDArray[np.intp]:
-    group: NDArray[np.intp] = _squared_distances(points, centres).argmin(axis=1)
+def _lloyd(points: Floats, mass: Floats, centres: Floats) -> Positions:
+    group: Positions = _squared_distances(points, centres).argmin(axis=1)
     for _ in range(_ITERATIONS):
         inside = (group == np.arange(len(centres))[:, None]) * mass
         total = inside.sum(axis=1, keepdims=True)

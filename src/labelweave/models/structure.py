@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from labelweave.logistic.problem import Floats
-
-Places = NDArray[np.intp]
+from labelweave._common.arrays import Floats, Indices, Positions
 
 
-def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> NDArray[np.int64]:
+def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> Indices:
     """Give every label the parent that makes the forest's total weight largest.
 
     Takes O(L²) time and memory. Of several best forests always the same one is returned; a label
@@ -101,7 +99,7 @@ class _Contraction:
         self.entry[self.node_at[place]] = int(self.edge[source, place])
         return source
 
-    def _contract(self, members: Places) -> None:
+    def _contract(self, members: Positions) -> None:
         """Make one node of a cycle; an edge into it replaces the cycle's edge at its end."""
         entering = self.weights[:, members] - self.weights[:, members].max(axis=0)
         leaving = self.weights[members]
@@ -119,7 +117,7 @@ class _Contraction:
         self.owner.append(-1)
         self.entry.append(-1)
 
-    def parents(self) -> NDArray[np.int64]:
+    def parents(self) -> Indices:
         """Open the contracted nodes, the last one first: each loses one edge of its cycle."""
         for node in reversed(range(self.n_places, len(self.owner))):
             member = self.entry[node] % self.n_places

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
@@ -15,8 +15,6 @@ from labelweave.models.ensemble import UniformEnsemble
 from labelweave.models.tree_learning import TreeLearner, random_parents
 from labelweave.models.tree_network import TreeNetwork, check_screen, tree_logits
 from labelweave.models.tree_structure import Structure
-
-Floats = NDArray[np.float64]
 
 
 class TreeEnsemble(UniformEnsemble):
@@ -100,7 +98,7 @@ class TreeEnsemble(UniformEnsemble):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         self.structures_, networks = self._fit_members(X, labels, sample_weight)
         if networks:
             self.networks_ = networks
@@ -114,7 +112,7 @@ class TreeEnsemble(UniformEnsemble):
             ]
 
     def _structures(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None, bags: Floats | None
+        self, X: Any, labels: Labels, sample_weight: Floats | None, bags: Floats | None
     ) -> tuple[list[Structure], PenaltyChoice]:
         if self.structure not in ("random", "learned"):
             raise ValueError(f"structure must be 'random' or 'learned'; got {self.structure!r}")
@@ -142,7 +140,7 @@ class TreeEnsemble(UniformEnsemble):
             return [first] * self.n_estimators, penalties
         return [learner.learn(penalties, bag) for bag in bags.T], penalties
 
-    def _uses(self, structure: Structure) -> NDArray[np.bool_]:
+    def _uses(self, structure: Structure) -> Mask:
         return structure.uses()
 
     def _base_member(self, structure: Structure, seed: int) -> TreeNetwork:

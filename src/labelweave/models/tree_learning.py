@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave.logistic import EdgeWeights, PenaltyChoice, edge_weights, structure_penalties
 from labelweave.logistic.row_keys import assign_folds
 from labelweave.models.base_classifier import base_edge_weights
 from labelweave.models.structure import maximum_branching
 from labelweave.models.tree_structure import Structure
-
-Floats = NDArray[np.float64]
 
 #: Folds by which edges are weighed: every row is held out once.
 N_FOLDS = 3
@@ -46,7 +44,7 @@ class TreeLearner:
     """
 
     X: Any
-    labels: NDArray[np.int8]
+    labels: Labels
     sample_weight: Floats | None
     screen: int | str | None
     label_names: tuple[str, ...] | None
@@ -54,12 +52,12 @@ class TreeLearner:
     n_threads: int
     n_folds: int = N_FOLDS
 
-    def held_out(self) -> NDArray[np.bool_]:
+    def held_out(self) -> Mask:
         """Return which rows each fold leaves out, (F, n); equal rows stay together."""
         weight = np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
         n_parts = _N_PARTS if self.n_folds == 1 else self.n_folds
         fold, n_parts = assign_folds(self.X, weight, n_parts, self.seed)
-        masks: NDArray[np.bool_] = np.arange(min(self.n_folds, n_parts))[:, None] == fold
+        masks: Mask = np.arange(min(self.n_folds, n_parts))[:, None] == fold
         return masks
 
     def with_penalties(
@@ -82,9 +80,7 @@ class TreeLearner:
             structure = self.learn(chosen)
         return structure, chosen
 
-    def penalties(
-        self, uses: NDArray[np.bool_], C: float | str, label_penalty: float | str
-    ) -> PenaltyChoice:
+    def penalties(self, uses: Mask, C: float | str, label_penalty: float | str) -> PenaltyChoice:
         """Choose the penalties that are "cv" for the conditionals of a structure."""
         return structure_penalties(
             self.X,
@@ -123,7 +119,7 @@ class TreeLearner:
         """Return the best forest for rows that count differently."""
         return self.learn(penalties, row_weight)
 
-    def restricted(self, rows: NDArray[np.intp]) -> TreeLearner:
+    def restricted(self, rows: Positions) -> TreeLearner:
         """Return the learner for some of the rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
@@ -158,7 +154,7 @@ class TreeLearner:
         )
         return best_forest(EdgeWeights(pair, alone, candidates), self.label_names)
 
-    def _can_weigh(self, held_out: NDArray[np.bool_]) -> bool:
+    def _can_weigh(self, held_out: Mask) -> bool:
         """Whether there are edges, and rows that differ: else nothing speaks for an edge."""
         return not held_out.all() and self.labels.shape[1] > 1
 
@@ -190,9 +186,7 @@ def best_forest(weights: EdgeWeights, label_names: tuple[str, ...] | None) -> St
     return Structure(parents, chosen, label_names, np.where(weights.fitted, gains, np.nan))
 
 
-def resolve_parents(
-    structure: Any, n_labels: int, names: tuple[str, ...] | None
-) -> NDArray[np.int64]:
+def resolve_parents(structure: Any, n_labels: int, names: tuple[str, ...] | None) -> Indices:
     """Return the parents a user named: by position or name, None or -1 for a root.
 
     Examples
@@ -217,7 +211,7 @@ def resolve_parents(
     return parents
 
 
-def random_parents(n_labels: int, random: np.random.Generator) -> NDArray[np.int64]:
+def random_parents(n_labels: int, random: np.random.Generator) -> Indices:
     """Draw a tree: in a random order, every label but the first hangs on one before it.
 
     Examples

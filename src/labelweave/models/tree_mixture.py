@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from labelweave._common.arrays import Floats, Labels
 from labelweave._presets import Presets, published
 from labelweave.decision import Decision
 from labelweave.inference import Annealing, Inference
@@ -158,9 +156,7 @@ class TreeMixture(StructuredMixture):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learner(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> TreeLearner:
+    def _learner(self, X: Any, labels: Labels, sample_weight: Floats | None) -> TreeLearner:
         return TreeLearner(
             X=X,
             labels=labels,
@@ -172,9 +168,7 @@ class TreeMixture(StructuredMixture):
             n_threads=self._n_threads(),
         )
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         super()._fit(X, labels, sample_weight)
         self.components_ = [
             tree.coupled(conditionals.coupling)

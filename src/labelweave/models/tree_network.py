@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave._presets import Presets, published
 from labelweave.decision import Decision
 from labelweave.inference import Inference
@@ -18,8 +19,6 @@ from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import base_log_odds, check_base, fit_bases, with_labels
 from labelweave.models.tree_learning import N_FOLDS, TreeLearner, random_parents, resolve_parents
 from labelweave.models.tree_structure import Structure
-
-Floats = NDArray[np.float64]
 
 
 class TreeNetwork(MultiLabelClassifier):
@@ -116,9 +115,7 @@ class TreeNetwork(MultiLabelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         penalties: dict[str, Any] = {
             "C": self._penalty("C"),
             "label_penalty": self._penalty("label_penalty"),
@@ -170,7 +167,7 @@ class TreeNetwork(MultiLabelClassifier):
             parents = resolve_parents(self.structure, self.n_labels_, self._names())
         return Structure(parents, label_names=self._names())
 
-    def _fit_bases(self, X: Any, labels: NDArray[np.int8], sample_weight: Floats | None) -> None:
+    def _fit_bases(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         parents = [np.flatnonzero(row) for row in self.structure_.uses()]
         self.estimators_ = fit_bases(
             self.base, X, labels, parents, sample_weight, self._seed(), self.n_jobs

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from labelweave._common.arrays import Floats, Indices
 
 if TYPE_CHECKING:
     from labelweave.models.tree_structure import Structure
 
-Floats = NDArray[np.float64]
 
 _FONT = 9.0  # points
 # Sizes in characters of the names: a letter of matplotlib's default font is about 0.6 em wide.
@@ -97,7 +97,7 @@ def _text_width(name: str) -> float:
 
 
 def _place_alone(
-    labels: NDArray[np.int64], line: float, right: float, x: Floats, y: Floats, width: Floats
+    labels: Indices, line: float, right: float, x: Floats, y: Floats, width: Floats
 ) -> None:
     """Fill lines from left to right with labels that have neither parent nor children."""
     room = max(right, 60.0)

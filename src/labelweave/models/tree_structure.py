@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from labelweave._common.arrays import Floats, Indices, Mask
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +54,7 @@ class Structure:
     }
     """
 
-    parents: NDArray[np.int64]
+    parents: Indices
     gains: Floats = field(default_factory=lambda: np.empty(0))
     label_names: tuple[str, ...] | None = None
     pair_gains: Floats | None = None
@@ -77,7 +76,7 @@ class Structure:
         return len(self.parents)
 
     @property
-    def roots(self) -> NDArray[np.int64]:
+    def roots(self) -> Indices:
         """The labels without a parent."""
         return np.flatnonzero(self.parents < 0)
 
@@ -87,7 +86,7 @@ class Structure:
         children = np.flatnonzero(self.parents >= 0)
         return sorted((int(self.parents[child]), int(child)) for child in children)
 
-    def children(self, label: int) -> NDArray[np.int64]:
+    def children(self, label: int) -> Indices:
         """Return the labels whose parent is `label`."""
         return np.flatnonzero(self.parents == label)
 
@@ -95,7 +94,7 @@ class Structure:
         """Return the label's name, or its number where labels have no names."""
         return str(label) if self.label_names is None else self.label_names[label]
 
-    def uses(self) -> NDArray[np.bool_]:
+    def uses(self) -> Mask:
         """Return which label each label depends on: ``[j, k]`` is true if k is the parent of j."""
         uses = np.zeros((self.n_labels, self.n_labels), dtype=np.bool_)
         children = np.flatnonzero(self.parents >= 0)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from labelweave._common.arrays import Floats, Indices
 from labelweave.joint import IndependentJoint, MixtureJoint
 from labelweave.online.latent import Latent
-
-Floats = NDArray[np.float64]
 
 # No less of a label's uncertainty is its own: given the bias, it still has finite log-odds.
 _SMALLEST_VARIANCE = 1e-24
@@ -24,7 +22,7 @@ def bias_mixture(
     *,
     nodes: int,
     label_names: Sequence[str] | None = None,
-    row_ids: NDArray[np.int64] | None = None,
+    row_ids: Indices | None = None,
     n_threads: int = 1,
 ) -> MixtureJoint:
     """Return P(y) = ∫ Π_c P(y_c | ζ) N(ζ) dζ by Gauss–Hermite quadrature over the bias ζ.

@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-Floats = NDArray[np.float64]
+from labelweave._common.arrays import Floats, Indices, Labels
 
 # Scores are counted in bins, evenly spaced in arcsinh(z): fine where labels are decided, and
 # reaching to |z| = 27.
@@ -81,7 +80,7 @@ class Calibration:
         added = n_labels - len(self.counts)
         self.counts = np.concatenate([self.counts, np.zeros((added, *self.counts.shape[1:]))])
 
-    def add(self, z: Floats, labels: NDArray[np.int8], keeping: Floats | None = None) -> None:
+    def add(self, z: Floats, labels: Labels, keeping: Floats | None = None) -> None:
         """Count rows in turn: their scores and labels (0, 1, or -1 for unknown), (n, L) each.
 
         Of what was counted before row i, the share `keeping[i]` remains; all of it if None.
@@ -121,7 +120,7 @@ class Trials(NamedTuple):
         The share of earlier counts that remains with each; None if nothing is forgotten.
     """
 
-    rows: NDArray[np.int64]
+    rows: Indices
     keeping: Floats | None
 
     @classmethod

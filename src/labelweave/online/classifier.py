@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave._presets import Presets, published
 from labelweave.decision import Decision, Labelling
 from labelweave.models.batch_labels import read_batch_labels
@@ -204,9 +204,7 @@ class BayesianOnlineClassifier(PosteriorPredictor):
         """Return the model and its priors, checked."""
         return OnlineSettings(**{part.name: getattr(self, part.name) for part in _SETTINGS})
 
-    def _fit(
-        self, X: Any, labels: NDArray[np.int8], sample_weight: NDArray[np.float64] | None
-    ) -> None:
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         passes = self._count("passes")
         self._labelling()
         self._draws = self._seed()

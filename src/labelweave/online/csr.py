@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
-CsrArrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+from labelweave._common.arrays import Floats, Indices
+
+CsrArrays = tuple[Indices, NDArray[np.int32], Floats]
 # Entries of a dense X that are turned into CSR at a time.
 _DENSE_ENTRIES = 1 << 22
 

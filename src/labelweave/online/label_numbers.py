@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._common.arrays import Indices, Labels
+
 
 class LabelNumbers:
     """Which column belongs to which label number; numbers not seen before get the next column.
@@ -32,9 +34,7 @@ class LabelNumbers:
         self.numbers = list(known)
         self._column = {number: column for column, number in enumerate(self.numbers)}
 
-    def matrix(
-        self, numbers: NDArray[np.integer], row_starts: NDArray[np.int64]
-    ) -> NDArray[np.int8]:
+    def matrix(self, numbers: NDArray[np.integer], row_starts: Indices) -> Labels:
         """Return the (n, L) int8 matrix of rows whose label numbers stand one after the other."""
         n = len(row_starts) - 1
         rows = np.repeat(np.arange(n), np.diff(row_starts))

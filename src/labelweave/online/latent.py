@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr, ndtr, ndtri
 
+from labelweave._common.arrays import Floats
 from labelweave.online.calibration import PROBIT_SLOPE, CalibrationMap
 
-Floats = NDArray[np.float64]
 _TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
 
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from labelweave._common.arrays import Floats
 from labelweave.online.classifier import BayesianOnlineClassifier
 from labelweave.online.state import OnlineState
-
-Floats = NDArray[np.float64]
 
 # Features that are merged at a time: float64 copies of all states' weights would be large.
 _TILE = 4096

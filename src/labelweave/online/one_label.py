@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from labelweave._common.arrays import Floats
 from labelweave.joint import ChainJoint
 
-Floats = NDArray[np.float64]
 # Log-odds that are as good as certain, and leave other log-odds their digits.
 _CERTAIN = 100.0
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.logistic.row_keys import presentation_order
 
 
 def pass_order(
     X: Any,
-    labels: NDArray[np.int8],
-    sample_weight: NDArray[np.float64] | None,
+    labels: Labels,
+    sample_weight: Floats | None,
     seed: int,
     shuffle: bool,
-) -> NDArray[np.int64]:
+) -> Indices:
     """Return the rows of one pass; a row of weight k stands in it k times.
 
     A shuffled order belongs to the content of the rows and the seed: the order they are given in

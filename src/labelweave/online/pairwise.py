@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Labels
 from labelweave._core import native
-
-Floats = NDArray[np.float64]
 
 _MOST_ROUNDS = 50
 # Rounds end when no mean moves by more than this share of its standard deviation and no precision
@@ -32,7 +30,7 @@ class Moves(NamedTuple):
 
 
 def compare(
-    mean: Floats, variance: Floats, labels: NDArray[np.int8], margin: Floats, flip: float = 0.0
+    mean: Floats, variance: Floats, labels: Labels, margin: Floats, flip: float = 0.0
 ) -> Moves:
     """Return what a row tells about the scores of its labels, by expectation propagation.
 

@@ -6,21 +6,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.online.csr import CsrArrays
 from labelweave.online.pairwise import compare
 
 if TYPE_CHECKING:
     from labelweave.online.posterior import Posterior
 
-Floats = NDArray[np.float64]
 
 # As in the kernels: noise is at least this variance, and a step leaves at least this share of one.
 _SMALLEST_NOISE, _SMALLEST_FACTOR = 1e-12, 2.0**-23
 
 
-def check_labels(likelihood: str, labels: NDArray[np.int8]) -> None:
+def check_labels(likelihood: str, labels: Labels) -> None:
     """Refuse rows that a multi-class model cannot have."""
     if likelihood == "multiclass" and ((labels == 1).sum(axis=1) != 1).any():
         raise ValueError(
@@ -32,8 +31,8 @@ def check_labels(likelihood: str, labels: NDArray[np.int8]) -> None:
 def learn_pairs(
     posterior: Posterior,
     rows: CsrArrays,
-    labels: NDArray[np.int8],
-    trials: NDArray[np.int64],
+    labels: Labels,
+    trials: Indices,
     z: Floats,
 ) -> None:
     """Learn from the rows in turn; the constant feature comes first in each.
@@ -63,7 +62,7 @@ def learn_pairs(
         posterior.set_features(features, mean, variance * np.maximum(factor, _SMALLEST_FACTOR))
 
 
-def _margins(posterior: Posterior, labels: NDArray[np.int8]) -> Floats:
+def _margins(posterior: Posterior, labels: Labels) -> Floats:
     margins = np.full(len(labels), posterior.settings.margin, dtype=np.float64)
     if posterior.settings.skew_margin:
         given = labels == 1

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask
 from labelweave._core import native
 from labelweave.online.calibration import Calibration
 from labelweave.online.latent import Latent
@@ -15,8 +16,6 @@ from labelweave.online.panels import WeightPanels, Weights, panel_slices
 from labelweave.online.row_scale import RowScale
 from labelweave.online.settings import OnlineSettings, skew_of
 from labelweave.online.stored import check_posterior
-
-Floats = NDArray[np.float64]
 
 
 class Posterior:
@@ -116,7 +115,7 @@ class Posterior:
         return self.settings.label_offset if self.settings.coupled else 0.0
 
     @property
-    def _stored_current(self) -> NDArray[np.int64]:
+    def _stored_current(self) -> Counts:
         return self._current[: self._panels.n_features]
 
     def panel_moments(self, number: int, rows: slice = slice(None)) -> tuple[Weights, Weights]:
@@ -125,7 +124,7 @@ class Posterior:
         mean, variance = panel[:, 0], panel[:, 1]
         return mean, self._forgotten(variance, self.n_rows - self._stored_current[rows])
 
-    def _forgotten(self, variance: Weights, elapsed: NDArray[np.int64]) -> Weights:
+    def _forgotten(self, variance: Weights, elapsed: Counts) -> Weights:
         """Return what variances of features have become so many rows later."""
         if not self.settings.forgetting:
             return variance
@@ -134,7 +133,7 @@ class Posterior:
         inflated: Weights = prior * variance / (variance + keeping * (prior - variance))
         return inflated
 
-    def feature_moments(self, features: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def feature_moments(self, features: Indices) -> tuple[Floats, Floats]:
         """Return mean and variance of the weights of some features as the next row meets them."""
         mean, variance = (
             np.hstack([panel[features, moment] for panel in self._panels.views()])
@@ -143,7 +142,7 @@ class Posterior:
         elapsed = self.n_rows + 1 - self._stored_current[features]
         return mean.astype(np.float64), self._forgotten(variance, elapsed).astype(np.float64)
 
-    def set_features(self, features: NDArray[np.int64], mean: Floats, variance: Floats) -> None:
+    def set_features(self, features: Indices, mean: Floats, variance: Floats) -> None:
         """Replace the weights of some features by what the next row makes of them."""
         for panel, labels in zip(self._panels.views(), panel_slices(self.n_labels), strict=True):
             panel[features, 0], panel[features, 1] = mean[:, labels], variance[:, labels]
@@ -158,12 +157,12 @@ class Posterior:
         """Note that the weights are those of the last row: nothing is left to forget."""
         self._current[:] = self.n_rows
 
-    def count(self, labels: NDArray[np.int8]) -> None:
+    def count(self, labels: Labels) -> None:
         """Count the labels of a row."""
         self.positives += labels == 1
         self.observed += labels >= 0
 
-    def skew(self, labels: NDArray[np.bool_]) -> Floats:
+    def skew(self, labels: Mask) -> Floats:
         """Return what the margin is multiplied by for examples of the labels chosen by a mask."""
         if len(self._known_skew):
             return self._known_skew[: self.n_labels][labels]

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from labelweave._common.arrays import Floats, Mask
 from labelweave.decision import Labelling, resolve_labelling
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.online.bias_mixture import bias_mixture
 from labelweave.online.one_label import one_label_joint
-from labelweave.online.posterior import Floats
 from labelweave.online.state import OnlineState
 
 # Components of the joint distribution of coupled labels.
@@ -56,7 +56,7 @@ class PosteriorPredictor(MultiLabelClassifier):
             raise AttributeError("the model has not been fitted yet: call fit or partial_fit")
         return self.state_
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Probability of each label, (n, L).
 
         Unless `calibrate`, it is Φ((⟨μ, x⟩ − μ₀)/√(σ₀² + Σ σ²x²)), the constant feature of
@@ -83,7 +83,7 @@ class PosteriorPredictor(MultiLabelClassifier):
         answer = self.state_.posterior_scores if rule.needs_draws else self.state_.scores
         scores = answer(X, threads)
 
-        def draw(n_samples: int) -> NDArray[np.bool_]:
+        def draw(n_samples: int) -> Mask:
             return self.state_.sample_scores(X, n_samples, self._draws, threads)
 
         return self._encoding.decode(rule.informed(self._frequencies()).label(scores, draw))

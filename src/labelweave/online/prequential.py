@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Counts: TypeAlias = NDArray[np.int64]
+from labelweave._common.arrays import Counts
 
 
 class PrequentialF1:

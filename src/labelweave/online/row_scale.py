@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats
 from labelweave.online.csr import CsrArrays
 
-Floats = NDArray[np.float64]
 # Longer rows count as this long: sums of lengths stay finite.
 _LONGEST = 1e280
 

@@ -9,8 +9,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats
 from labelweave._core import native
 
 _LIKELIHOODS = ("bias", "pairwise", "multiclass")
@@ -115,7 +115,7 @@ class OnlineSettings:
             )
         return tuple(ratios.tolist())
 
-    def known_skew(self) -> NDArray[np.float64]:
+    def known_skew(self) -> Floats:
         """Return what margins of each label's examples are multiplied by; empty unless known."""
         return skew_of(1 / np.array(self.label_ratios or (), dtype=np.float64))
 
@@ -154,7 +154,7 @@ def _native_settings(settings: OnlineSettings) -> native.OnlineSettings:
     return native.OnlineSettings(**values)
 
 
-def skew_of(absent: NDArray[np.float64]) -> NDArray[np.float64]:
+def skew_of(absent: Floats) -> Floats:
     """Return ln(e + 1/r) for labels that 1/r rows lack for each row that has them.
 
     Examples

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats
 from labelweave.online.state import OnlineState
-
-Floats = NDArray[np.float64]
 
 
 def drifted(state: OnlineState, drift: float) -> OnlineState:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.online.calibration import Trials, trials
 from labelweave.online.csr import CsrArrays, csr_batches
 from labelweave.online.latent import Latent
 from labelweave.online.pairwise_rows import check_labels, learn_pairs
-from labelweave.online.posterior import Floats, Posterior
+from labelweave.online.posterior import Posterior
 from labelweave.online.row_scale import divided, mean_lengths, row_lengths
 
 # Fewer rows than this are learned by one thread: starting others takes longer.
@@ -75,7 +76,7 @@ class OnlineState(Posterior):
         for begin, end, rows in csr_batches(X, self.n_features):
             self._learn(rows, labels[begin:end], n_threads, seen)
 
-    def _learn(self, rows: CsrArrays, labels: NDArray[np.int8], n_threads: int, seen: bool) -> None:
+    def _learn(self, rows: CsrArrays, labels: Labels, n_threads: int, seen: bool) -> None:
         start, lengths = self.n_rows, self._row_scale.after(row_lengths(rows))
         if self.settings.scale_rows:
             rows = divided(rows, mean_lengths(lengths[1:]))
@@ -96,8 +97,8 @@ class OnlineState(Posterior):
     def _learn_natively(
         self,
         rows: CsrArrays,
-        labels: NDArray[np.int8],
-        trials: NDArray[np.int64],
+        labels: Labels,
+        trials: Indices,
         z: Floats,
         n_threads: int,
     ) -> None:
@@ -133,9 +134,7 @@ class OnlineState(Posterior):
         mean, variance = self.moments(X, n_threads)
         return Latent.of(mean, variance, self.bias_mean, self.bias_variance).probabilities()
 
-    def sample_scores(
-        self, X: Any, n_samples: int, seed: int, n_threads: int = 1
-    ) -> NDArray[np.bool_]:
+    def sample_scores(self, X: Any, n_samples: int, seed: int, n_threads: int = 1) -> Mask:
         """Return whether scores exceed the bias in models drawn from the posterior, (S, n, L).
 
         A model is drawn by its number and `seed`: all calls meet the same ones, so that X may come
@@ -153,7 +152,7 @@ class OnlineState(Posterior):
             yield begin, end, (indptr, indices, values / self.row_length)
 
 
-def _label_matrix(Y: NDArray[Any]) -> NDArray[np.int8]:
+def _label_matrix(Y: NDArray[Any]) -> Labels:
     with np.errstate(invalid="ignore"):
         labels = np.ascontiguousarray(Y, dtype=np.int8)
     as_given = labels is Y or np.array_equal(labels, Y)

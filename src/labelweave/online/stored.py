@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelweave._common.arrays import Floats
 from labelweave.online.calibration import N_BINS
 from labelweave.online.panels import panel_slices
 from labelweave.online.settings import OnlineSettings
@@ -46,7 +47,7 @@ def check_posterior(arrays: Mapping[str, NDArray[Any]], settings: OnlineSettings
         raise ValueError("calibration has negative counts")
 
 
-def _check_row_lengths(sums: NDArray[np.float64]) -> None:
+def _check_row_lengths(sums: Floats) -> None:
     """Rows have lengths above zero, or there are none: features are divided by their mean."""
     if not ((sums > 0).all() or (sums == 0).all()):
         raise ValueError("row_lengths is no sum of lengths and their number")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._archives import damage_named
+from labelweave._common.arrays import Labels
 from labelweave._files import require_writable
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_source import Place
@@ -179,7 +180,7 @@ class StreamLearner:
             1 + n_features, n_labels, "weights of features × labels", self.stream.source.name
         )
 
-    def _predict(self, X: Any) -> NDArray[np.int8]:
+    def _predict(self, X: Any) -> Labels:
         rates = self.state.positives / np.maximum(self.state.observed, 1)
         return CardinalityMatching(rates).label(self.state.scores(X, self.n_threads))
 

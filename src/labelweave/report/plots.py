@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from labelweave._common.arrays import Floats
 from labelweave.decision import F1Statistics
 
 if TYPE_CHECKING:
@@ -83,9 +84,7 @@ def plot_expected_f1(
     return figure
 
 
-def true_f1(
-    scores: npt.NDArray[np.float64], Y: npt.NDArray[np.generic], grid: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def true_f1(scores: Floats, Y: npt.NDArray[np.generic], grid: Floats) -> Floats:
     """Return the F1 of each label at each threshold, (L, G): one sample, the truth itself."""
     counts = F1Statistics(Y.shape[1], samples=1, grid=grid)
     counts.update(scores, np.asarray(Y)[None])

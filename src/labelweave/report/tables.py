@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from labelweave._common.arrays import Floats
 from labelweave.evaluation import METRICS, Comparison, tallies, verdicts
 from labelweave.evaluation.presentation import heading
 from labelweave.evaluation.significance import Verdict
@@ -233,7 +233,7 @@ def _rows(
 
 
 def _figures(
-    values: dict[str, NDArray[np.float64]],
+    values: dict[str, Floats],
     higher_is_better: bool,
     judged: dict[str, Verdict | None],
     style: _Style,
@@ -258,7 +258,7 @@ def _figures(
     return figures
 
 
-def _spread(folds: NDArray[np.float64], decimals: int, style: _Style) -> str:
+def _spread(folds: Floats, decimals: int, style: _Style) -> str:
     if len(folds) < 2 or not np.isfinite(folds).all():
         return ""
     return f" {style.symbols.plus_minus} {np.std(folds, ddof=1):.{decimals}f}"
