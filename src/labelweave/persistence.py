@@ -15,8 +15,8 @@ import numpy as np
 import skops.io
 from skops.io.exceptions import UnsupportedTypeException
 
-from labelweave._archives import check_sizes, damage_named
-from labelweave._files import replacing
+from labelweave._common.archives import check_sizes, damage_named
+from labelweave._common.files import replacing
 from labelweave._model_types import HARMLESS, check_trees
 from labelweave.models import Structure
 

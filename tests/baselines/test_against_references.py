@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from labelweave._common.row_keys import assign_folds
 from labelweave.baselines import InstanceBasedLogistic, MLkNN, StackedRelevance
 from labelweave.joint import IndependentJoint
-from labelweave.logistic.row_keys import assign_folds
 from labelweave.models import BinaryRelevance
 from tests.contract.samples import sample
 from tests.reference import neighbours as reference

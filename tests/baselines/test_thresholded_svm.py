@@ -10,12 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
+from labelweave._common.row_keys import assign_folds
 from labelweave.baselines import ThresholdedSVM, _merged_rows
 from labelweave.baselines._held_out import FBR_GRID, HeldOut
 from labelweave.baselines._merged_rows import merge_equal_rows
 from labelweave.decision import ExpectedF, TunedThresholds
 from labelweave.evaluation import make_methods
-from labelweave.logistic.row_keys import assign_folds
 from tests.contract.samples import sample
 
 X, Y = sample(n=90, n_features=6, n_labels=5)

@@ -13,12 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 from labelweave import persistence
-from labelweave._files import locked
+from labelweave._common.files import locked
 from labelweave.cli import app
 from labelweave.datasets import load
 from labelweave.online import BayesianOnlineClassifier
+from tests.common.test_files import Steps
 from tests.online.test_stream import make_text, same_posterior
-from tests.test_files import Steps
 
 
 @pytest.fixture

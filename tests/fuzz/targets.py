@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from labelweave import persistence
-from labelweave._archives import DamagedFileError
+from labelweave._common.archives import DamagedFileError
 from labelweave.baselines import PassiveAggressive
 from labelweave.datasets import RowStream, read_arff, read_svmlight, read_xmc
 from labelweave.evaluation import labels_of, marginals_of

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
+from labelweave._common.row_keys import assign_folds, row_keys
 from labelweave.datasets import load_emotions, load_yeast
 from labelweave.logistic import (
     LogisticProblems,
@@ -19,7 +20,6 @@ from labelweave.logistic import (
     solve,
 )
 from labelweave.logistic.path import C_GRID, C_STEPS, LABEL_PENALTY_GRID
-from labelweave.logistic.row_keys import assign_folds, row_keys
 from tests.logistic.make import make_problem
 
 PARENTS = np.tril(np.ones((3, 3), bool), -1)

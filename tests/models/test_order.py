@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from labelweave._common.row_keys import assign_folds
 from labelweave.datasets import make_chain
 from labelweave.logistic import fit_conditionals, structure_losses
 from labelweave.logistic.path import seeds_of_deals
-from labelweave.logistic.row_keys import assign_folds
 from labelweave.models import ClassifierChain
 from labelweave.models.order import candidate_orders, earlier_labels, resolve_order
 

@@ -10,10 +10,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+from labelweave._common.row_keys import assign_folds
 from labelweave.datasets.synthetic import make_tree
 from labelweave.joint import TreeJoint
 from labelweave.logistic import fit_conditionals
-from labelweave.logistic.row_keys import assign_folds
 from labelweave.models import BinaryRelevance, TreeNetwork
 from labelweave.models.tree_learning import N_FOLDS
 from tests.contract.samples import all_vectors, sample

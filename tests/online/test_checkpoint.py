@@ -11,7 +11,7 @@ import signal
 import numpy as np
 import pytest
 
-from labelweave._archives import DamagedFileError
+from labelweave._common.archives import DamagedFileError
 from labelweave.datasets import RowStream
 from labelweave.online import StreamLearner
 from labelweave.online.checkpoint import Checkpoint, CheckpointError

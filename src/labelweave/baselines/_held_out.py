@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels, Positions
+from labelweave._common.row_keys import assign_folds
 from labelweave.baselines._scorers import Scorer
 from labelweave.decision.thresholds import best_cut
-from labelweave.logistic.row_keys import assign_folds
 
 #: From features, labels, weights of rows and C to scores of labels.
 Train = Callable[[Any, Labels, Floats, float], Scorer]

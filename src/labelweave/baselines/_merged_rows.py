@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
-from labelweave.logistic.row_keys import row_keys
+from labelweave._common.row_keys import row_keys
 
 
 def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from labelweave._common.arrays import Counts, Floats, Labels
+from labelweave._common.row_keys import row_keys
 from labelweave.baselines._neighbour_classifier import NeighbourClassifier
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_conditionals, fit_on_estimates
-from labelweave.logistic.row_keys import row_keys
 
 
 class InstanceBasedLogistic(NeighbourClassifier):

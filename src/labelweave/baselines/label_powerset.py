@@ -11,10 +11,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.logistic import fit_conditionals
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models import MultiLabelClassifier
 from labelweave.models.base_classifier import check_base, seeded_clone
 

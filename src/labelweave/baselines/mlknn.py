@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Counts, Floats, Labels, Mask
+from labelweave._common.row_keys import row_keys
 from labelweave.baselines._neighbour_classifier import NeighbourClassifier
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.logistic.row_keys import row_keys
 
 
 class MLkNN(NeighbourClassifier):

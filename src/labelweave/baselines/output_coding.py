@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.row_keys import assign_folds
 from labelweave.baselines._code_choice import (
     MARGIN_WEIGHTS,
     Codes,
@@ -23,7 +24,6 @@ from labelweave.baselines._label_search import flip_costs
 from labelweave.baselines._max_margin_metric import learn_metrics
 from labelweave.joint._checks import check_count
 from labelweave.logistic import LinearConditionals, fit_conditionals
-from labelweave.logistic.row_keys import assign_folds
 from labelweave.models.label_classifier import LabelClassifier
 from labelweave.models.labels import LabelEncoding
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels, Mask
-from labelweave._presets import Presets, published
+from labelweave._common.presets import Presets, published
+from labelweave._common.row_keys import row_keys
 from labelweave.baselines._field_fit import fit_field, strongest_pairs
 from labelweave.decision import Decision
 from labelweave.inference import Inference
@@ -16,7 +17,6 @@ from labelweave.joint import FieldJoint, JointDistribution
 from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import MAX_ENUMERATED
 from labelweave.logistic import fit_conditionals
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
 
 # "auto" maximises the likelihood itself up to this many labels; a step then looks at 1024 vectors.

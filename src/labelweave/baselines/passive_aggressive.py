@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.row_keys import presentation_order
 from labelweave.baselines._held_out import HeldOut, best_held_out, mean_square
 from labelweave.baselines._merged_rows import merge_equal_rows
 from labelweave.baselines._passive_steps import learn, no_weights, scorer_of
@@ -16,7 +17,6 @@ from labelweave.baselines._window import Window
 from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
 from labelweave.decision import Labelling, TunedThresholds
-from labelweave.logistic.row_keys import presentation_order
 from labelweave.models.batch_labels import read_batch_labels
 
 # Rows that the kernel learns between two looks at Ctrl-C.

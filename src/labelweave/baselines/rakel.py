@@ -11,11 +11,11 @@ from joblib import Parallel, delayed
 from scipy.special import logit
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._presets import Presets, published
+from labelweave._common.presets import Presets, published
+from labelweave._common.row_keys import row_keys
 from labelweave.baselines.label_powerset import LabelPowerset, feature_penalty
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models import MultiLabelClassifier
 from labelweave.models.base_classifier import check_base
 

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._presets import Presets, published
+from labelweave._common.presets import Presets, published
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_cross_fitted, fit_on_estimates
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models import MultiLabelClassifier
 
 OUTPUTS = ("probability", "label")

@@ -86,7 +86,7 @@ def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
 
 def writable(path: Path | None, option: str) -> None:
     """Complain before the work, not after it, when the result would have no place."""
-    from labelweave._files import require_writable
+    from labelweave._common.files import require_writable
 
     if path is not None:
         with argument(option):
@@ -95,7 +95,7 @@ def writable(path: Path | None, option: str) -> None:
 
 def write_text(path: Path, text: str, option: str) -> None:
     """Write the file that an option names, whole or not at all."""
-    from labelweave._files import replacing
+    from labelweave._common.files import replacing
 
     with argument(option), replacing(path) as file:
         file.write(text.encode())

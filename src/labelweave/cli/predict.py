@@ -83,7 +83,7 @@ def predict(
         table.to_csv(sys.stdout, index=False, float_format="%.6g")
         return
 
-    from labelweave._files import replacing
+    from labelweave._common.files import replacing
 
     with argument("--output"), replacing(output) as result:
         packing = _PACKINGS.get(output.suffix.lower())

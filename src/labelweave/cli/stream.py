@@ -81,7 +81,7 @@ def stream(
     writable(out, "--out")
 
     from labelweave import datasets, persistence
-    from labelweave._files import remove
+    from labelweave._common.files import remove
 
     with argument("--method"):
         model, settings = _online_model(method, seed)
@@ -137,7 +137,7 @@ def _online_model(method: str, seed: int) -> tuple[Any, OnlineSettings]:
 @contextmanager
 def _alone(out: Path) -> Iterator[None]:
     """Keep others from the model and its checkpoint; they would undo each other's work."""
-    from labelweave._files import LockedError, locked
+    from labelweave._common.files import LockedError, locked
 
     try:
         with locked(out.with_name(out.name + ".lock")):

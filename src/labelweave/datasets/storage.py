@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelweave._files import replacing
+from labelweave._common.files import replacing
 from labelweave.datasets.dataset import Dataset, as_features, as_labels
 from labelweave.datasets.entries import CatalogueEntry
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices
-from labelweave._presets import HasPresets, Presets, published
+from labelweave._common.presets import HasPresets, Presets, published
 from labelweave.decision.labelling import Draw, Labelling, check_scores, cut_between, possible_cuts
 
 

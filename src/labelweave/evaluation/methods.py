@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from labelweave._presets import HasPresets, Presets
+from labelweave._common.presets import HasPresets, Presets
 from labelweave.evaluation.classifiers import check_classifier, similar_classifiers
 from labelweave.evaluation.expressions import Call, parse_call, split_calls
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.presets import HasPresets, Presets, published
 from labelweave._core import native
-from labelweave._presets import HasPresets, Presets, published
 from labelweave.inference._checks import check_number
 from labelweave.inference.result import Mode
 from labelweave.joint import JointDistribution

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Positions
+from labelweave._common.row_keys import assign_folds
 from labelweave.logistic.conditionals import (
     FINAL_TOLERANCE,
     LinearConditionals,
@@ -18,7 +19,6 @@ from labelweave.logistic.conditionals import (
 )
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
-from labelweave.logistic.row_keys import assign_folds
 from labelweave.logistic.solver import Solutions, solve_problems
 
 # What is left of the first layer's error, the second layer magnifies.

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Mask
+from labelweave._common.row_keys import assign_folds, row_keys
 from labelweave.logistic.problem import LogisticProblems
-from labelweave.logistic.row_keys import assign_folds, row_keys
 from labelweave.logistic.solver import solve_problems
 
 #: Candidates for C, from strong to weak penalties: first far apart, then close to the best.

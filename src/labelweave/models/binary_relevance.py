@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_conditionals
 from labelweave.logistic.class_weights import check_class_weight
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import base_log_odds, fit_bases, with_class_weight
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, GeneralChain, JointDistribution
 from labelweave.logistic import fit_conditionals
 from labelweave.logistic.class_weights import check_class_weight
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models.additive import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import chain_log_odds, fit_bases, with_class_weight

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.stats import poisson
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.row_keys import row_keys
 from labelweave._core import native
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice, fit_structures
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
 
 # Probabilities that a row is drawn at most 0, 1, 2, ... times.

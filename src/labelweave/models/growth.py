@@ -23,8 +23,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
+from labelweave._common.row_keys import assign_folds
 from labelweave.logistic import PenaltyChoice
-from labelweave.logistic.row_keys import assign_folds
 from labelweave.models.em import EM, EXACT, ROUGH, Mixture
 from labelweave.models.gate import GateProblem
 from labelweave.models.partition import partition_labels, start_responsibilities

@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._presets import HasPresets
+from labelweave._common.presets import HasPresets
 from labelweave.models.labels import LabelEncoding, read_labels
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.row_keys import row_keys
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.growth import Growth, GrowthPlan, GrowthStep, Learner, grow_judged
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.row_keys import assign_folds
 from labelweave.logistic import EdgeWeights, PenaltyChoice, edge_weights, structure_penalties
-from labelweave.logistic.row_keys import assign_folds
 from labelweave.models.base_classifier import base_edge_weights
 from labelweave.models.structure import maximum_branching
 from labelweave.models.tree_structure import Structure

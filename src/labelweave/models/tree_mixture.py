@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._presets import Presets, published
+from labelweave._common.presets import Presets, published
 from labelweave.decision import Decision
 from labelweave.inference import Annealing, Inference
 from labelweave.joint import JointDistribution, TreeJoint

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._presets import Presets, published
+from labelweave._common.presets import Presets, published
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic import LinearConditionals, fit_structures
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models.additive import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import base_log_odds, check_base, fit_bases, with_labels

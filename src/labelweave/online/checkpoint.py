@@ -13,8 +13,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelweave._archives import check_sizes, damage_named
-from labelweave._files import replacing
+from labelweave._common.archives import check_sizes, damage_named
+from labelweave._common.files import replacing
 
 _LAYOUT = 3
 # Bytes that are written at a time.

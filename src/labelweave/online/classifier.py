@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._presets import Presets, published
+from labelweave._common.presets import Presets, published
 from labelweave.decision import Decision, Labelling
 from labelweave.models.batch_labels import read_batch_labels
 from labelweave.models.labels import LabelEncoding

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave.logistic.row_keys import presentation_order
+from labelweave._common.row_keys import presentation_order
 
 
 def pass_order(

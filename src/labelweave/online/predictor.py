@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Mask
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import Labelling, resolve_labelling
 from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.logistic.row_keys import row_keys
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.online.bias_mixture import bias_mixture
 from labelweave.online.one_label import one_label_joint

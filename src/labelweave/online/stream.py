@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelweave._archives import damage_named
+from labelweave._common.archives import damage_named
 from labelweave._common.arrays import Labels
-from labelweave._files import require_writable
+from labelweave._common.files import require_writable
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_source import Place
 from labelweave.datasets.row_stream import RowBatch, RowStream

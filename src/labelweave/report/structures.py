@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labelweave._files import replacing
+from labelweave._common.files import replacing
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -34,7 +34,7 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
     >>> with damage_named("model.skops"):
     ...     {}["schema"]
     Traceback (most recent call last):
-    labelweave._archives.DamagedFileError: model.skops is damaged: KeyError: 'schema'
+    labelweave._common.archives.DamagedFileError: model.skops is damaged: KeyError: 'schema'
     """
     try:
         yield

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from labelweave._files import LockedError, locked, remove, replacing, require_writable
+from labelweave._common.files import LockedError, locked, remove, replacing, require_writable
 
 
 class Steps:
@@ -114,7 +114,7 @@ def test_places_that_cannot_be_written_to(tmp_path, monkeypatch):
 
 HOLDER = """
 import sys, pathlib
-from labelweave._files import locked
+from labelweave._common.files import locked
 with locked(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import labelweave
-from labelweave._presets import HasPresets
+from labelweave._common.presets import HasPresets
 from labelweave.baselines import PairwiseCRF, RAkEL, StackedRelevance
 from labelweave.decision import CardinalityMatching
 from labelweave.evaluation import make_method
