@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.features import native_matrix
 from labelweave._core import native
 from labelweave.baselines._scorers import LinearScorer
-from labelweave.logistic.solver import native_matrix
 
 _LANES = 8
 

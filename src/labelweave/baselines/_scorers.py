@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels, Positions
+from labelweave._common.features import linear_scores, native_matrix
 from labelweave._core import native
-from labelweave.logistic.solver import native_matrix
 
 # Kernel values that are worked on at a time.
 _BLOCK = 1 << 22
@@ -41,9 +41,7 @@ class LinearScorer:
 
     def scores(self, X: Any, n_threads: int) -> Floats:
         """Return the score of every row and label, (n, L)."""
-        scores: Floats = np.empty((X.shape[0], len(self.intercept)))
-        native.linear_scores(native_matrix(X), self.weights, self.intercept, scores, n_threads)
-        return scores
+        return linear_scores(X, self.weights, self.intercept, n_threads)
 
 
 @dataclass(frozen=True)
@@ -74,8 +72,9 @@ class KernelScorer:
             native.kernel_matrix(
                 native_matrix(rows), native_matrix(self.support), self.gamma, similarity, n_threads
             )
-            over = LinearScorer(self.alpha, self.intercept)
-            scores[first : first + step] = over.scores(similarity, n_threads)
+            scores[first : first + step] = linear_scores(
+                similarity, self.alpha, self.intercept, n_threads
+            )
         return scores
 
 

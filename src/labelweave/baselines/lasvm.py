@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
+from labelweave._common.features import native_matrix
 from labelweave._common.row_keys import presentation_order
 from labelweave._core import native
 from labelweave.baselines._merged_rows import merge_equal_rows
 from labelweave.baselines._scorers import KernelScorer, LinearScorer, Scorer, varying
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
-from labelweave.logistic.solver import native_matrix
 
 
 class LaSVM(ThresholdClassifier):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indicators, Indices
+from labelweave._common.features import canonical_csr
 from labelweave.datasets.columns import feature_column
 from labelweave.datasets.label_columns import split_names
 from labelweave.datasets.names import NumberedNames
@@ -214,10 +215,7 @@ def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> 
     if is_mixed(X):
         return _from_frame(X, nominal, source)
     if sparse.issparse(X):
-        csr: sparse.csr_array = sparse.csr_array(cast(Any, X), dtype=np.float64)
-        if not csr.has_canonical_format:
-            csr = csr.copy()  # the caller's matrix stays as it is
-            csr.sum_duplicates()
+        csr: sparse.csr_array = canonical_csr(sparse.csr_array(cast(Any, X), dtype=np.float64))
         _check_finite(csr.data)
         return _with_small_indices(csr)
     dense = np.ascontiguousarray(X, dtype=np.float64)

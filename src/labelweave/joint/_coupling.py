@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave.logistic.conditionals import linear_scores
+from labelweave._common.features import linear_scores
 
 
 def coupling_sums(labels: Labels, coupling: Floats, n_threads: int) -> Floats:

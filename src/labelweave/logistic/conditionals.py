@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._common.arrays import Floats, Mask
-from labelweave._core import native
+from labelweave._common.features import as_features, linear_scores
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
 from labelweave.logistic.path import PenaltyChoice, choose_penalties, held_out_losses
-from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
-from labelweave.logistic.solver import Solutions, native_matrix, solve_problems
+from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.solver import Solutions, solve_problems
 
 # Newton's last steps are cheap, and a fit this tight is the same whether a row is repeated or
 # weighted, sparse or dense.
@@ -54,14 +54,6 @@ class LinearConditionals:
         if given is not None:
             scores += linear_scores(given, self.coupling, np.zeros(len(self.intercept)), n_threads)
         return scores
-
-
-def linear_scores(X: Any, weights: Floats, intercept: Floats, n_threads: int = 1) -> Floats:
-    """Return ``X weights' + intercept``; unlike BLAS, with the same bits in any batch of rows."""
-    X = as_features(X)
-    scores: Floats = np.empty((X.shape[0], len(intercept)))
-    native.linear_scores(native_matrix(X), weights, intercept, scores, n_threads)
-    return scores
 
 
 def fit_conditionals(

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.features import as_features, native_matrix
 from labelweave._core import native
-from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
-from labelweave.logistic.solver import Solutions, native_matrix, solve_problems
+from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.solver import Solutions, solve_problems
 
 # Fits without a parent need not be good: they are where the others start, and are finished there.
 _START_TOLERANCE = 1e-4

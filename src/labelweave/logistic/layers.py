@@ -10,15 +10,15 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Positions
+from labelweave._common.features import as_features, linear_scores
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic.conditionals import (
     FINAL_TOLERANCE,
     LinearConditionals,
-    linear_scores,
     warn_unless_converged,
 )
 from labelweave.logistic.path import PenaltyChoice, choose_penalties
-from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
+from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
 # What is left of the first layer's error, the second layer magnifies.

@@ -99,21 +99,6 @@ class LogisticProblems:
         return self.weight_of.astype(np.int32, copy=False)
 
 
-def as_features(X: Any) -> Any:
-    """X as the engine reads it: C-contiguous float64, or canonical CSR with float64 values.
-
-    Entries of a row that are out of order or in parts would give the same optimum, but not the
-    same bits, nor the same keys of rows.
-    """
-    if not hasattr(X, "tocsr"):
-        return np.ascontiguousarray(X, dtype=np.float64)
-    X = X.tocsr().astype(np.float64, copy=False)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
 def as_labels(Y: Any) -> Labels:
     """0/1 labels as int8."""
     given = np.asarray(Y)

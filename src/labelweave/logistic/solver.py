@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from labelweave._common.arrays import Floats, Mask, Positions
+from labelweave._common.features import as_features, native_matrix
 from labelweave._core import native
-from labelweave.logistic.problem import LogisticProblems, as_features, as_labels, as_weights
+from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 
 # Share of empty columns from which on it pays to leave them out.
 _WORTH_COMPACTING = 0.1
@@ -215,15 +216,6 @@ def _solve_proper(
             solutions.coef[problem, used] = row[:n_features]
         solutions.intercept[order] = coef[:, n_features]
         solutions.extra_coef[order] = coef[:, n_features + 1 :]
-
-
-def native_matrix(X: Any) -> native.Matrix:
-    """X as the kernels read it; X must come from `as_features`."""
-    if isinstance(X, np.ndarray):
-        return native.Matrix(X)
-    return native.Matrix(
-        X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data, X.shape[1]
-    )
 
 
 def _without_empty_columns(X: Any) -> tuple[Any, Positions]:

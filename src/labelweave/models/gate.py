@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from labelweave._common.arrays import Floats
+from labelweave._common.features import as_features
 from labelweave.logistic import LinearConditionals, LogisticProblems, solve_problems
-from labelweave.logistic.problem import as_features
 
 # Log-odds of a break beyond which a component is as good as always or never taken.
 _SURE = 700.0

@@ -15,6 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.features import canonical_csr
 from labelweave._common.presets import HasPresets
 from labelweave.models.labels import LabelEncoding, read_labels
 
@@ -204,10 +205,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
             X.check_format(full_check=True)
         except ValueError as error:
             raise ValueError(f"X is not a valid sparse matrix: {error}") from error
-        if not X.has_canonical_format:  # equal rows must be equal to the last bit
-            X = X.copy()
-            X.sum_duplicates()
-        return X
+        return canonical_csr(X)  # equal rows must be equal to the last bit
 
     def _forget(self) -> None:
         """Drop what an earlier `fit` learned: a failed or different fit leaves nothing of it."""

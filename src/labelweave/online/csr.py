@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from labelweave._common.arrays import Floats, Indices
+from labelweave._common.features import canonical_csr
 
 CsrArrays = tuple[Indices, NDArray[np.int32], Floats]
 # Entries of a dense X that are turned into CSR at a time.
@@ -34,11 +35,8 @@ def csr_batches(X: Any, n_features: int) -> Iterator[tuple[int, int, CsrArrays]]
 
 
 def _csr_arrays(X: Any) -> CsrArrays:
-    X = X.tocsr()
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    values = np.ascontiguousarray(X.data, dtype=np.float64)
+    X = canonical_csr(X)
+    values = np.ascontiguousarray(X.data)
     if not np.isfinite(values).all():
         raise ValueError("X contains NaN or infinity: remove or replace such entries")
     return (

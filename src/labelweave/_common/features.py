@@ -1,0 +1,54 @@
+"""Feature matrices, dense or CSR, as the kernels read them, and their linear scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from labelweave._common.arrays import Floats
+from labelweave._core import native
+
+
+def as_features(X: Any) -> Any:
+    """X as the kernels read it: C-contiguous float64, or canonical CSR with float64 values."""
+    if not hasattr(X, "tocsr"):
+        return np.ascontiguousarray(X, dtype=np.float64)
+    return canonical_csr(X)
+
+
+def canonical_csr(X: Any) -> Any:
+    """Return a sparse X as float64 CSR whose rows hold each column once, in order.
+
+    Entries of a row that are out of order or in parts would give the same optimum, but not the
+    same bits, nor the same keys of rows.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array(([1, 2, 3], [1, 0, 0], [0, 3]), shape=(1, 2))
+    >>> canonical_csr(X).data, X.data
+    (array([5., 1.]), array([1, 2, 3]))
+    """
+    X = X.tocsr().astype(np.float64, copy=False)
+    if not X.has_canonical_format:
+        X = X.copy()  # the caller's matrix stays as it is
+        X.sum_duplicates()
+    return X
+
+
+def native_matrix(X: Any) -> native.Matrix:
+    """X in the kernels' own type; X must come from `as_features`."""
+    if isinstance(X, np.ndarray):
+        return native.Matrix(X)
+    return native.Matrix(
+        X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data, X.shape[1]
+    )
+
+
+def linear_scores(X: Any, weights: Floats, intercept: Floats, n_threads: int = 1) -> Floats:
+    """Return ``X weights' + intercept``; unlike BLAS, with the same bits in any batch of rows."""
+    X = as_features(X)
+    scores: Floats = np.empty((X.shape[0], len(intercept)))
+    native.linear_scores(native_matrix(X), weights, intercept, scores, n_threads)
+    return scores
