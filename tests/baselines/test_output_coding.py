@@ -262,7 +262,7 @@ def test_it_has_no_probabilities():
     ("options", "message"),
     [
         ({"margin_weight": -1}, "margin_weight must be"),
-        ({"margin_weight": "some"}, "margin_weight must be a number that is not negative or 'cv'"),
+        ({"margin_weight": "some"}, "margin_weight must be 'cv' or a finite number of at least 0"),
         ({"decoding_weight": np.inf}, "decoding_weight must be"),
         ({"n_codes": 0}, "n_codes must be"),
         ({"ridge": "much"}, "ridge must be"),

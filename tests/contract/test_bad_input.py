@@ -83,17 +83,22 @@ BAD_WEIGHTS = {
 NOT_A_PENALTY = [0, -1.0, np.nan, np.inf, True, None, "auto", [1.0], 1j]
 NOT_A_COUNT = [0, -1, 2.0, True, None, "auto", [1]]
 BAD_PARAMETERS = {
-    "C": [(value, "C must be a positive number.* or 'cv'; got") for value in NOT_A_PENALTY],
+    "C": [(value, "C must be .*'cv' or a finite number above 0; got") for value in NOT_A_PENALTY],
     "label_penalty": [
-        (value, "label_penalty must be a positive number or 'cv'; got") for value in NOT_A_PENALTY
+        (value, "label_penalty must be 'cv' or a finite number above 0; got")
+        for value in NOT_A_PENALTY
     ],
     **{
-        name: [(value, f"{name} must be a positive whole number; got") for value in NOT_A_COUNT]
+        name: [
+            (value, f"{name} must be a whole number of at least [12]; got") for value in NOT_A_COUNT
+        ]
         for name in ("k", "n_estimators", "n_folds", "passes", "max_iter", "max_steps", "window")
     },
-    "smoothing": [(value, "smoothing must be a positive number; got") for value in NOT_A_PENALTY],
+    "smoothing": [
+        (value, "smoothing must be a finite number above 0; got") for value in NOT_A_PENALTY
+    ],
     "outputs": [
-        (value, "outputs must be one of probability, label; got") for value in ("score", None, [])
+        (value, "outputs must be 'probability' or 'label'; got") for value in ("score", None, [])
     ],
     "labelling": [
         (value, r"labelling must be .* or a rule such as .*; got")
@@ -102,7 +107,7 @@ BAD_PARAMETERS = {
     "tuned_with": [(value, "tuned_with must be 'online' or 'batch'; got") for value in ("svm", 1)],
     "kernel": [(value, "kernel must be 'linear' or 'rbf'; got") for value in ("poly", None)],
     "gamma": [
-        (value, "gamma must be a positive number or 'scale'; got") for value in NOT_A_PENALTY
+        (value, "gamma must be 'scale' or a finite number above 0; got") for value in NOT_A_PENALTY
     ],
     "decision": [
         (value, r"decision must be 'subset', 'hamming' or a callable such as SubsetLoss\(\); got")
@@ -116,11 +121,11 @@ BAD_PARAMETERS = {
         ("sorted", "order must be None, 'random', 'auto' or a list of labels; got 'sorted'"),
         ([0, 1, 2], "order must name each of the 4 labels once"),
         ([0, 1, 2, 2], "order must name each of the 4 labels once"),
-        ([0, 1, 2, 4], "order must name each of the 4 labels once"),
-        ([0, 1, 2, -1], "order must name each of the 4 labels once"),
-        ([0, 1, 2, 3.0], r"order must hold positions or names of labels; got 3\.0"),
-        ([0, 1, 2, True], "order must hold positions or names of labels; got True"),
-        (["a", "b", "c", "d"], "order names the label 'a', but y has no label names"),
+        ([0, 1, 2, 4], "order names the unknown label 4: labels are 0 to 3, without names"),
+        ([0, 1, 2, -1], "order names the unknown label -1"),
+        ([0, 1, 2, 3.0], r"order names the unknown label 3\.0"),
+        ([0, 1, 2, True], "order names the unknown label True"),
+        (["a", "b", "c", "d"], "order names the unknown label 'a': labels are 0 to 3, without"),
         (2, "order must name each of the 4 labels once"),
     ],
     "base": [
@@ -198,7 +203,9 @@ def test_unknown_label_in_order(estimator):
     if "order" not in estimator.get_params():
         pytest.skip("has no order")
     estimator.set_params(order=["a", "b", "c", "e"])
-    with pytest.raises(ValueError, match="order names the unknown label 'e'; y has a, b, c, d"):
+    with pytest.raises(
+        ValueError, match=r"order names the unknown label 'e': .* 'a', 'b', 'c', 'd'"
+    ):
         estimator.fit(X, pd.DataFrame(Y, columns=list("abcd")))
 
 
@@ -215,9 +222,9 @@ def test_base_that_cannot_take_weights(estimator):
 def test_evidence(estimator):
     joint = estimator.fit(X, pd.DataFrame(Y, columns=list("abcd"))).predict_joint(X)
     for evidence, message in (
-        ({"e": 1}, "evidence names unknown label 'e'; known are .*'a'"),
-        ({4: 1}, "evidence names label 4; labels are 0 to 3"),
-        ({-1: 1}, "evidence names label -1"),
+        ({"e": 1}, "evidence names the unknown label 'e': .*'a'"),
+        ({4: 1}, "evidence names the unknown label 4: labels are 0 to 3"),
+        ({-1: 1}, "evidence names the unknown label -1"),
         ({"a": 2}, r"evidence\['a'\] must only contain values in"),
         ({"a": [0, 1]}, r"evidence\['a'\] must be one value or an array of 30 values"),
         ({"a": 1, 0: 1}, "evidence names label 0 twice"),
@@ -229,5 +236,5 @@ def test_evidence(estimator):
 @pytest.mark.usefixtures("probabilistic")
 def test_evidence_by_name_without_names(estimator):
     joint = estimator.fit(X, Y).predict_joint(X)
-    with pytest.raises(ValueError, match="labels have no names"):
+    with pytest.raises(ValueError, match="labels are 0 to 3, without names"):
         joint.condition({"a": 1})

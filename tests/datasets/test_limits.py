@@ -107,7 +107,7 @@ def test_plain_files_are_as_large_as_they_are(tmp_path):
 
 
 def test_limits_are_checked():
-    with pytest.raises(ValueError, match="memory must be at least 1"):
+    with pytest.raises(ValueError, match="memory must be a whole number of at least 1"):
         Limits(memory=0)
     with pytest.raises(ValueError, match="expected a size such as 16GB, found 'much'"):
         parse_size("much")

@@ -87,9 +87,15 @@ def test_identifiers_tell_nothing():
     assert one_hot.shape == (N, 1)
 
 
-@pytest.mark.parametrize("parameters", [{"smoothing": -1.0}, {"n_folds": 1}])
-def test_parameters_are_checked(parameters):
-    with pytest.raises(ValueError, match="smoothing must be at least 0 and n_folds at least 2"):
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"smoothing": -1.0}, "smoothing must be a number of at least 0"),
+        ({"n_folds": 1}, "n_folds must be a whole number of at least 2"),
+    ],
+)
+def test_parameters_are_checked(parameters, message):
+    with pytest.raises(ValueError, match=message):
         LabelFrequencyEncoder(**parameters).fit(FRAME[["city"]], LABELS)
 
 

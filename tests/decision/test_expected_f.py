@@ -105,7 +105,7 @@ def test_recall_counts_more_with_a_larger_beta():
     for beta in (0.0, 9.0, np.nan):
         with pytest.raises(ValueError, match="beta must be"):
             ExpectedF(beta=beta).thresholds([[0.5]])
-    with pytest.raises(ValueError, match="beta must be positive"):
+    with pytest.raises(ValueError, match="beta must be a number above 0"):
         F1Statistics(1).expected_f1(beta=0.0)
 
 
@@ -163,7 +163,7 @@ def test_large_sets_stay_finite():
 
 
 def test_bad_tolerance():
-    with pytest.raises(ValueError, match="tolerance must be positive"):
+    with pytest.raises(ValueError, match="tolerance must be a number above 0"):
         ExpectedF(0.0).thresholds([[0.5]])
 
 

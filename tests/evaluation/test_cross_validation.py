@@ -308,5 +308,5 @@ def test_questions_about_what_is_not_there():
     result = compare({"tree": DecisionTreeClassifier()}, X, Y, folds=2, metrics=["jaccard"])
     with pytest.raises(ValueError, match="no method 'forest' here; there are tree"):
         result.scores("forest", "jaccard")
-    with pytest.raises(ValueError, match='"fit" or "predict"'):
+    with pytest.raises(ValueError, match="'fit' or 'predict'"):
         result.seconds("tree", "sleep")

@@ -85,7 +85,7 @@ def test_no_test_without_two_finite_pairs(a, b):
 def test_bad_input():
     with pytest.raises(ValueError, match="same folds"):
         paired_t_test([1, 2], [1, 2, 3])
-    with pytest.raises(ValueError, match="n_train and n_test"):
+    with pytest.raises(ValueError, match="n_train must be a number above 0"):
         corrected_t_test([1, 2], [1, 3], n_train=0, n_test=1)
 
 
@@ -132,7 +132,7 @@ def test_tallies_count_over_measures():
 
 
 def test_verdict_arguments():
-    with pytest.raises(ValueError, match="paired, corrected"):
+    with pytest.raises(ValueError, match="'paired' or 'corrected'"):
         verdicts(comparison(FIGURES), "exact_match", test="wilcoxon")
     with pytest.raises(ValueError, match="alpha"):
         verdicts(comparison(FIGURES), "exact_match", alpha=5)

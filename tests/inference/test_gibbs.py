@@ -353,7 +353,7 @@ def test_threads_and_batches_do_not_matter(start):
         ({"burn_in": -1}, "burn_in"),
         ({"restarts": 0}, "restarts must be a whole number of at least 1"),
         ({"sweeps": 2**31, "restarts": 2}, "2\\^32"),
-        ({"start": "zero"}, r"start must be one of \('greedy', 'random'\); got 'zero'"),
+        ({"start": "zero"}, "start must be 'greedy' or 'random'; got 'zero'"),
         ({"keep": "all"}, "keep"),
     ],
 )
@@ -364,7 +364,7 @@ def test_bad_options_are_named(options, message):
 
 def test_bad_questions_are_named():
     joint = IndependentJoint([[1.0, -1.0]])
-    with pytest.raises(ValueError, match="quantity must be one of"):
+    with pytest.raises(ValueError, match="quantity must be 'marginals', "):
         Gibbs().estimate(joint, "variance")
     with pytest.raises(ValueError, match="sweeps must be at least 2"):
         Gibbs(sweeps=1).estimate(joint, "marginals")
@@ -413,5 +413,5 @@ class TestRandomScan:
         np.testing.assert_array_equal(strategy.sample(joint[4:9]), labels[4:9])
         assert (dataclasses.replace(strategy, random_state=4).sample(joint) != labels).any()
         assert (strategy(joint).log_prob >= Greedy()(joint).log_prob).all()
-        with pytest.raises(ValueError, match="scan must be one of"):
+        with pytest.raises(ValueError, match="scan must be 'systematic' or 'random'"):
             Gibbs(scan="zigzag")

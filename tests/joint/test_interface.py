@@ -119,7 +119,7 @@ def test_bad_evidence(evidence, message):
 
 
 def test_evidence_by_name_needs_names():
-    with pytest.raises(ValueError, match="no names"):
+    with pytest.raises(ValueError, match="without names"):
         IndependentJoint([[0.0]]).condition({"a": 1})
 
 

@@ -88,5 +88,5 @@ def test_rows_without_weight_are_never_drawn(data):
 
 @pytest.mark.parametrize("n_estimators", [0, -1, 2.5, "many"])
 def test_a_bad_number_of_chains_is_named(data, n_estimators):
-    with pytest.raises(ValueError, match="n_estimators must be a positive whole number"):
+    with pytest.raises(ValueError, match="n_estimators must be a whole number of at least 1"):
         fitted(data, n_estimators=n_estimators)

@@ -322,16 +322,16 @@ def test_random_orders_differ_by_chain_and_a_given_one_holds_for_all():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"n_components": 0}, "n_components must be a positive whole number or 'auto'; got 0"),
-        ({"n_components": "many"}, "n_components must be a positive whole number or 'auto'"),
+        ({"n_components": 0}, "n_components must be 'auto' or a whole number of at least 1; got 0"),
+        ({"n_components": "many"}, "n_components must be 'auto' or a whole number of at least 1"),
         ({"n_components": True}, "n_components"),
-        ({"max_components": 0}, "max_components must be a positive whole number"),
+        ({"max_components": 0}, "max_components must be a whole number of at least 1"),
         ({"gate": "square"}, "gate must be 'linear' or 'constant'; got 'square'"),
         ({"weighting": "none"}, "weighting must be 'share' or 'equal'; got 'none'"),
-        ({"prior_weight": -0.1}, "prior_weight must be a number, 0 or more; got -0.1"),
-        ({"prior_weight": True}, "prior_weight must be a number"),
-        ({"n_splits": 0}, "n_splits must be a positive whole number"),
-        ({"patience": 0}, "patience must be a positive whole number"),
+        ({"prior_weight": -0.1}, "prior_weight must be a finite number of at least 0; got -0.1"),
+        ({"prior_weight": True}, "prior_weight must be a finite number"),
+        ({"n_splits": 0}, "n_splits must be a whole number of at least 1"),
+        ({"patience": 0}, "patience must be a whole number of at least 1"),
     ],
 )
 @pytest.mark.parametrize("kind", [TreeMixture, ChainMixture])

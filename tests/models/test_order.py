@@ -76,7 +76,7 @@ def test_names_and_random_orders():
         ([0, 0], "order must name each of the 2 labels once"),
         ([0], "order must name each of the 2 labels once"),
         (["a", "c"], "unknown label 'c'"),
-        ([True, False], "positions or names"),
+        ([True, False], "unknown label True"),
     ],
 )
 def test_bad_orders_are_explained(order, message):

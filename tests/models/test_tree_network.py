@@ -154,7 +154,7 @@ def test_random_structures_follow_the_seed():
 
 @pytest.mark.parametrize("screen", [0, -1, 1.5, True, "some"])
 def test_bad_screen_is_named(screen):
-    with pytest.raises(ValueError, match="screen must be 'auto', None or a number of parents"):
+    with pytest.raises(ValueError, match="screen must be None, 'auto' or a whole number of at"):
         TreeNetwork(screen=screen).fit(X, Y)
 
 

@@ -162,9 +162,9 @@ def test_parents_by_name_and_position():
     [
         ([1, 0, -1, -1, -1], "has a circle: label 'sea'"),
         ([0, -1, -1, -1, -1], "has a circle"),
-        ([-1, 5, -1, -1, -1], "positions from 0 to 4"),
-        ([-1, 0.5, -1, -1, -1], "positions from 0 to 4"),
-        ([-1, True, -1, -1, -1], "positions from 0 to 4"),
+        ([-1, 5, -1, -1, -1], "unknown label .*: labels are 0 to 4"),
+        ([-1, 0.5, -1, -1, -1], "unknown label .*: labels are 0 to 4"),
+        ([-1, True, -1, -1, -1], "unknown label .*: labels are 0 to 4"),
         (["snow", None, None, None, None], "unknown label 'snow'"),
         ([-1, 0], "parents of the 5 labels"),
         ("learn", "must be 'learned', 'random'"),

@@ -153,7 +153,7 @@ def test_the_seed_chooses_the_models_that_are_drawn():
 def test_bad_parameters_are_named():
     for name, value, message in (
         ("labelling", "no such", "labelling must be one of 'cmn'"),
-        ("passes", 0, "passes must be a positive whole number"),
+        ("passes", 0, "passes must be a whole number of at least 1"),
         ("passes", True, "passes must be"),
         ("forgetting", -0.1, "forgetting must be a number from 0"),
         ("prior_variance", 0, "prior_variance must be"),

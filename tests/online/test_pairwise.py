@@ -133,7 +133,7 @@ def test_one_label_of_many():
 
 def test_bad_input_is_named():
     X, Y = stream(n=20)
-    with pytest.raises(ValueError, match="likelihood must be one of"):
+    with pytest.raises(ValueError, match="likelihood must be 'bias', "):
         OnlineSettings(likelihood="none")
     with pytest.raises(ValueError, match="coupled must be True"):
         OnlineSettings(likelihood="pairwise", coupled=False)

@@ -288,7 +288,7 @@ def test_impossible_requests():
     with pytest.raises(ValueError, match="passes must be 1"):
         StreamLearner(stream, passes=2)
     for option in ("batch_lines", "checkpoint_every", "passes"):
-        with pytest.raises(ValueError, match="must be at least 1"):
+        with pytest.raises(ValueError, match=f"{option} must be a whole number of at least 1"):
             StreamLearner(stream, **{option: 0})
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
+from labelweave._common.checks import check_choice, check_number
 from labelweave._common.features import native_matrix
 from labelweave._common.row_keys import presentation_order
 from labelweave._core import native
@@ -138,14 +138,13 @@ class LaSVM(ThresholdClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.kernel not in ("linear", "rbf"):
-            raise ValueError(f"kernel must be 'linear' or 'rbf'; got {self.kernel!r}")
+        check_choice(self.kernel, "kernel", ("linear", "rbf"))
         if not isinstance(self.gamma, str) or self.gamma != "scale":
-            _check_positive("gamma", self.gamma, " or 'scale'")
+            check_number(self.gamma, "gamma", above=0, otherwise="'scale'")
         self._count("passes")
         self._count("max_steps")
-        _check_positive("tol", self.tol)
-        _check_positive("cache_mb", self.cache_mb)
+        check_number(self.tol, "tol", above=0)
+        check_number(self.cache_mb, "cache_mb", above=0)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
@@ -218,9 +217,3 @@ class LaSVM(ThresholdClassifier):
                 ConvergenceWarning,
                 stacklevel=6,
             )
-
-
-def _check_positive(name: str, value: Any, also: str = "") -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 < value < np.inf:
-        raise ValueError(f"{name} must be a positive number{also}; got {value!r}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from labelweave._common.arrays import Counts, Floats, Labels, Mask
+from labelweave._common.checks import check_number
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines._neighbour_classifier import NeighbourClassifier
 from labelweave.decision import Decision
@@ -75,7 +75,7 @@ class MLkNN(NeighbourClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        smoothing = self._smoothing()
+        smoothing = check_number(self.smoothing, "smoothing", above=0)
         self._seed()  # nothing is drawn, but a wrong seed is wrong here too
         counts = self._remember(X, labels)
         self._tell(f"{self.k_} neighbours in {len(labels)} rows")
@@ -85,12 +85,6 @@ class MLkNN(NeighbourClassifier):
         with_label = _histograms(counts, labels == 1, self.k_)
         without = _histograms(counts, labels == 0, self.k_)
         self.evidence_ = _smoothed(with_label, smoothing) - _smoothed(without, smoothing)
-
-    def _smoothing(self) -> float:
-        value = self.smoothing
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < np.inf:
-            raise ValueError(f"smoothing must be a positive number; got {value!r}")
-        return float(value)
 
     def _joint(self, X: Any) -> JointDistribution:
         counts = self._neighbour_counts(X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.row_keys import assign_folds
 from labelweave.baselines._code_choice import (
     MARGIN_WEIGHTS,
@@ -22,7 +22,6 @@ from labelweave.baselines._code_choice import (
 from labelweave.baselines._code_regression import fit_ridge, unseen_answers
 from labelweave.baselines._label_search import flip_costs
 from labelweave.baselines._max_margin_metric import learn_metrics
-from labelweave.joint._checks import check_count
 from labelweave.logistic import LinearConditionals, fit_conditionals
 from labelweave.models.label_classifier import LabelClassifier
 from labelweave.models.labels import LabelEncoding
@@ -135,10 +134,10 @@ class MaxMarginOutputCoding(LabelClassifier):
         self._penalty("C")
         self._penalty("ridge")
         if not (isinstance(self.margin_weight, str) and self.margin_weight == "cv"):
-            _check_weight("margin_weight", self.margin_weight, " or 'cv'")
-        _check_weight("decoding_weight", self.decoding_weight)
+            check_number(self.margin_weight, "margin_weight", minimum=0, otherwise="'cv'")
+        check_number(self.decoding_weight, "decoding_weight", minimum=0)
         if self.n_codes is not None:
-            check_count(self.n_codes, "n_codes")
+            check_whole_number(self.n_codes, "n_codes")
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
@@ -216,12 +215,6 @@ class MaxMarginOutputCoding(LabelClassifier):
         for label in range(len(metric)):  # not a product of matrices: the same in every batch
             linear = linear + predicted[:, label, None] * metric[label]
         return metric, linear
-
-
-def _check_weight(name: str, value: Any, also: str = "") -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= value < np.inf:
-        raise ValueError(f"{name} must be a number that is not negative{also}; got {value!r}")
 
 
 def _linear(ridge: Any, n_labels: int) -> LinearConditionals:

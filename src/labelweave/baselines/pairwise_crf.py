@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines._field_fit import fit_field, strongest_pairs
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import FieldJoint, JointDistribution
-from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import MAX_ENUMERATED
 from labelweave.logistic import fit_conditionals
 from labelweave.models.base import MultiLabelClassifier
@@ -148,10 +148,7 @@ class PairwiseCRF(MultiLabelClassifier):
         )
 
     def _is_exact(self) -> bool:
-        if self.likelihood not in ("auto", "pseudo", "exact"):
-            raise ValueError(
-                f"likelihood must be 'auto', 'pseudo' or 'exact'; got {self.likelihood!r}"
-            )
+        check_choice(self.likelihood, "likelihood", ("auto", "pseudo", "exact"))
         if self.likelihood == "exact" and self.n_labels_ > MAX_ENUMERATED:
             raise ValueError(
                 f"likelihood='exact' enumerates all label vectors and takes at most "
@@ -187,8 +184,4 @@ class PairwiseCRF(MultiLabelClassifier):
             return self.n_labels_**2
         if self.max_edges == "auto":
             return AUTO_PAIRS_A_LABEL * self.n_labels_
-        if isinstance(self.max_edges, str):
-            raise ValueError(
-                f"max_edges must be a whole number, 'auto' or None; got {self.max_edges!r}"
-            )
-        return check_count(self.max_edges, "max_edges", 0)
+        return check_whole_number(self.max_edges, "max_edges", 0, otherwise="None, 'auto'")

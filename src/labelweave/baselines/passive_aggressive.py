@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.checks import check_choice
 from labelweave._common.row_keys import presentation_order
 from labelweave.baselines._held_out import HeldOut, best_held_out, mean_square
 from labelweave.baselines._merged_rows import merge_equal_rows
@@ -291,7 +292,6 @@ class PassiveAggressive(ThresholdClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.tuned_with not in ("online", "batch"):
-            raise ValueError(f"tuned_with must be 'online' or 'batch'; got {self.tuned_with!r}")
+        check_choice(self.tuned_with, "tuned_with", ("online", "batch"))
         self._count("passes")
         self._count("window")

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from scipy.special import logit
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.checks import check_choice, check_flag
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines.label_powerset import LabelPowerset, feature_penalty
@@ -109,8 +110,7 @@ class RAkEL(MultiLabelClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        if not isinstance(self.outputs, str) or self.outputs not in OUTPUTS:
-            raise ValueError(f"outputs must be one of {', '.join(OUTPUTS)}; got {self.outputs!r}")
+        check_choice(self.outputs, "outputs", OUTPUTS)
         self._votes = self.outputs == "label"
         seed, C = self._seed(), 1.0
         self.labelsets_ = self._draw_labelsets(np.random.default_rng(seed))
@@ -130,8 +130,7 @@ class RAkEL(MultiLabelClassifier):
 
     def _draw_labelsets(self, random: np.random.Generator) -> list[Indices]:
         n_labels, size = self.n_labels_, min(self._count("labelset_size"), self.n_labels_)
-        if not isinstance(self.overlapping, bool | np.bool_):
-            raise ValueError(f"overlapping must be True or False; got {self.overlapping!r}")
+        check_flag(self.overlapping, "overlapping")
         wanted = 2 * n_labels if self.n_labelsets is None else self._count("n_labelsets")
         drawn: set[tuple[int, ...]] = set()
         if self.overlapping and comb(n_labels, size) <= wanted:

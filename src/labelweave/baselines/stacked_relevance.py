@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_choice
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
@@ -94,8 +95,7 @@ class StackedRelevance(MultiLabelClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         n_folds = self._count("n_folds")
-        if not isinstance(self.outputs, str) or self.outputs not in OUTPUTS:
-            raise ValueError(f"outputs must be one of {', '.join(OUTPUTS)}; got {self.outputs!r}")
+        check_choice(self.outputs, "outputs", OUTPUTS)
         shared: dict[str, Any] = {
             "sample_weight": sample_weight,
             "seed": self._seed(),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_number, check_whole_number
 from labelweave.baselines._held_out import HeldOut, best_held_out, hold_out, mean_square
 from labelweave.baselines._scorers import Scorer
 from labelweave.decision import (
@@ -171,15 +172,9 @@ class ThresholdClassifier(LabelClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._labelling()
-        if self._count("n_folds") < 2:
-            raise ValueError("n_folds must be 2 or more: rows are held out from the others")
+        check_whole_number(self.n_folds, "n_folds", 2)  # rows are held out from the others
         if not (isinstance(self.C, str) and self.C in ("scale", "cv")):
-            try:
-                self._penalty("C")
-            except ValueError:
-                raise ValueError(
-                    f"C must be a positive number, 'scale' or 'cv'; got {self.C!r}"
-                ) from None
+            check_number(self.C, "C", above=0, otherwise="'scale', 'cv'")
 
 
 def tuned_rule(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from labelweave._common.checks import check_whole_number
+
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -34,8 +36,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("memory", "features"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1; got {getattr(self, name)!r}")
+            check_whole_number(getattr(self, name), name)
 
     def check_bytes(self, n_bytes: int, source: str) -> None:
         """Refuse a content of more bytes than allowed."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.checks import check_number, check_whole_number
 from labelweave.decision import Loss, SubsetLoss
 from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
 
@@ -121,8 +122,7 @@ def make_chain(
     >>> data.joint
     ChainJoint(n_rows=4, n_labels=2)
     """
-    if not 0 <= density <= 1:
-        raise ValueError(f"density must lie between 0 and 1; got {density}")
+    check_number(density, "density", minimum=0, maximum=1)
     rng = _generator(n_samples, n_features, n_labels, random_state)
     order = rng.permutation(n_labels)
     along = np.tril(rng.normal(scale=coupling, size=(n_labels, n_labels)), -1)
@@ -192,8 +192,7 @@ def make_mixture(
     >>> len(data.joint.components)
     2
     """
-    if n_components < 1:
-        raise ValueError(f"n_components must be at least 1; got {n_components}")
+    check_whole_number(n_components, "n_components")
     rng = _generator(n_samples, n_features, n_labels, random_state)
     weights = rng.dirichlet(np.full(n_components, 5.0))
     trees = tuple(
@@ -207,8 +206,7 @@ def _generator(
 ) -> np.random.Generator:
     sizes = {"n_samples": n_samples, "n_features": n_features, "n_labels": n_labels}
     for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name} must be at least 1; got {size}")
+        check_whole_number(size, name)
     return np.random.default_rng(0 if random_state is None else random_state)
 
 

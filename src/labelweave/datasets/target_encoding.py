@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats
+from labelweave._common.checks import check_number, check_whole_number
 
 
 class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
@@ -64,11 +65,8 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         y : (n, L) array or data frame of 0/1
             Labels.
         """
-        if not self.smoothing >= 0 or self.n_folds < 2:
-            raise ValueError(
-                "smoothing must be at least 0 and n_folds at least 2; got "
-                f"{self.smoothing!r} and {self.n_folds!r}"
-            )
+        check_number(self.smoothing, "smoothing", minimum=0, finite=False)
+        check_whole_number(self.n_folds, "n_folds", 2)
         self._levels = OneHotEncoder(handle_unknown="ignore").fit(X)
         self._learn(self._levels.transform(X), _labels(y))
         self._label_names = [str(name) for name in getattr(y, "columns", range(len(self.overall_)))]

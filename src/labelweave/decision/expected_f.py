@@ -33,6 +33,7 @@ import numpy.typing as npt
 from scipy.special import roots_legendre
 
 from labelweave._common.arrays import Floats
+from labelweave._common.checks import check_number
 from labelweave.decision.labelling import (
     Draw,
     Labelling,
@@ -120,8 +121,7 @@ def expected_f1(
 
 
 def _squared(beta: float) -> Fraction:
-    if not 1 / 8 <= beta <= 8:
-        raise ValueError(f"beta must be a number from 1/8 to 8; got {beta!r}")
+    check_number(beta, "beta", minimum=1 / 8, maximum=8)
     square = Fraction(beta) ** 2
     if square <= 1:
         return square.limit_denominator(_LARGEST_TERM)
@@ -132,8 +132,7 @@ def _expected_f(
     descending: Floats, tolerance: float, beta_squared: Fraction, *, keep_tail: bool = False
 ) -> Floats:
     """Return E[F_β] of the first m for m = 0, 1, … up to the last row that can matter."""
-    if not tolerance > 0:
-        raise ValueError(f"tolerance must be positive; got {tolerance!r}")
+    check_number(tolerance, "tolerance", above=0, finite=False)
     n = len(descending)
     if not keep_tail:
         # The last rows have no label at all but with a probability of at most their sum.

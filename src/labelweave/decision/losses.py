@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_labels
 from labelweave.decision.proof import warn_unless_proven
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
-from labelweave.joint._checks import check_labels
 
 
 class Decision(Protocol):

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Counts, Floats, Indices
+from labelweave._common.checks import check_number, check_whole_number
 from labelweave.decision.labelling import Draw, Labelling, check_probabilities
 
 
@@ -103,11 +104,10 @@ class F1Statistics:
     def __init__(
         self, n_labels: int, samples: int = 5, grid: int | Sequence[float] | Floats = 20
     ) -> None:
-        if not isinstance(samples, int | np.integer) or samples < 1:
-            raise ValueError(f"samples must be a whole number from 1; got {samples!r}")
+        samples = check_whole_number(samples, "samples")
         self.grid = _candidates(grid)
-        self.alpha = np.zeros((n_labels, int(samples), len(self.grid)), dtype=np.int64)
-        self.beta = np.zeros((n_labels, int(samples)), dtype=np.int64)
+        self.alpha = np.zeros((n_labels, samples, len(self.grid)), dtype=np.int64)
+        self.beta = np.zeros((n_labels, samples), dtype=np.int64)
         self.gamma = np.zeros((n_labels, len(self.grid)), dtype=np.int64)
 
     def update(self, scores: npt.ArrayLike, sampled_labels: npt.ArrayLike) -> None:
@@ -147,8 +147,7 @@ class F1Statistics:
 
     def expected_f1(self, beta: float = 1.0) -> Floats:
         """Return the mean F_β over the samples, (L, G); no labels where there are none count 1."""
-        if not beta > 0:
-            raise ValueError(f"beta must be positive; got {beta!r}")
+        check_number(beta, "beta", above=0, finite=False)
         both = beta**2 * self.beta[:, :, None] + self.gamma[:, None, :]
         found = (1 + beta**2) * self.alpha
         return np.asarray(np.where(both == 0, 1.0, found / np.where(both == 0, 1.0, both)).mean(1))
@@ -161,10 +160,9 @@ class F1Statistics:
 
 
 def _candidates(grid: int | Sequence[float] | Floats) -> Floats:
-    if isinstance(grid, int | np.integer) and not isinstance(grid, bool):
-        if grid < 1:
-            raise ValueError(f"grid must be at least one candidate; got {grid}")
-        return (np.arange(int(grid)) + 0.5) / int(grid)
+    if np.ndim(grid) == 0:
+        size = check_whole_number(grid, "grid", otherwise="the candidates")
+        return (np.arange(size) + 0.5) / size
     candidates = np.unique(np.asarray(grid, dtype=np.float64))
     if candidates.ndim != 1 or not len(candidates) or not np.isfinite(candidates).all():
         raise ValueError(f"grid must be a number of candidates or the candidates; got {grid!r}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices
+from labelweave._common.checks import check_choice, check_number
 from labelweave._common.presets import HasPresets, Presets, published
 from labelweave.decision.labelling import Draw, Labelling, check_scores, cut_between, possible_cuts
 
@@ -57,11 +57,9 @@ class CardinalityMatching(Labelling, HasPresets):
 
     def __post_init__(self) -> None:
         """Check what can be checked before there are scores."""
-        if not isinstance(self.least_rows, Real) or not self.least_rows >= 0:
-            raise ValueError(f"least_rows must be a number, 0 or more; got {self.least_rows!r}")
-        known = isinstance(self.fallback, Real) and self.fallback == self.fallback
-        if self.fallback is not None and not known:
-            raise ValueError(f"fallback must be a number or None; got {self.fallback!r}")
+        check_number(self.least_rows, "least_rows", minimum=0, finite=False)
+        if self.fallback is not None:
+            check_number(self.fallback, "fallback", finite=False, otherwise="None")
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
@@ -196,8 +194,7 @@ def tune_thresholds(
         raise ValueError(f"labels have shape {truth.shape}, scores {values.shape}: they must match")
     if not np.isin(truth, (0, 1)).all():
         raise ValueError("labels must be 0 or 1")
-    if fallback not in ("highest", "never"):
-        raise ValueError(f"fallback must be 'highest' or 'never'; got {fallback!r}")
+    check_choice(fallback, "fallback", ("highest", "never"))
     weight = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, float)
     if weight.shape != (len(values),):
         raise ValueError(f"sample_weight must be one number for each of the {len(values)} rows")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelweave._common.arrays import Floats
+from labelweave._common.checks import check_choice
 from labelweave.evaluation.presentation import as_markdown, as_text, draw
 
 if TYPE_CHECKING:
@@ -138,8 +139,7 @@ class Comparison:
 
     def seconds(self, method: str, phase: str) -> Floats:
         """Return the seconds one method took in each fold to "fit" or "predict"."""
-        if phase not in ("fit", "predict"):
-            raise ValueError(f'phase must be "fit" or "predict", got {phase!r}')
+        check_choice(phase, "phase", ("fit", "predict"))
         return np.array([getattr(run, f"{phase}_seconds") for run in self.of_method(method)])
 
     def failures(self) -> tuple[FoldResult, ...]:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from labelweave._common.arrays import Floats
+from labelweave._common.checks import check_choice, check_number
 from labelweave.evaluation.comparison import Comparison
 from labelweave.evaluation.metrics import METRICS
 
@@ -89,8 +90,8 @@ def corrected_t_test(a: ArrayLike, b: ArrayLike, *, n_train: float, n_test: floa
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (1.6036, 0.2071)
     """
-    if not (n_train > 0 and n_test > 0):
-        raise ValueError(f"n_train and n_test must be positive, got {n_train} and {n_test}")
+    check_number(n_train, "n_train", above=0, finite=False)
+    check_number(n_test, "n_test", above=0, finite=False)
     return _t_test(a, b, overlap=n_test / n_train)
 
 
@@ -151,10 +152,8 @@ def verdicts(
         For every method but the first: "better", "worse" or "tie", seen from the first method;
         None where no test is possible (fewer than two folds in common, no such figure).
     """
-    if test not in TESTS:
-        raise ValueError(f"test must be one of {', '.join(TESTS)}, got {test!r}")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie between 0 and 1, got {alpha}")
+    check_choice(test, "test", TESTS)
+    check_number(alpha, "alpha", above=0, below=1)
     first, *others = comparison.method_names
     reference = comparison.scores(first, metric)
     result: dict[str, Verdict | None] = {}

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, KFold
 
 from labelweave._common.arrays import Floats, Indices, Mask
+from labelweave._common.checks import check_choice, check_whole_number
 
 __all__ = ["IterativeStratification", "make_splitter"]
 
@@ -44,9 +45,7 @@ class IterativeStratification(BaseCrossValidator):
     """
 
     def __init__(self, n_splits: int = 10, *, random_state: int = 0) -> None:
-        if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 2:
-            raise ValueError(f"n_splits must be an integer of 2 or more, got {n_splits!r}")
-        self.n_splits = n_splits
+        self.n_splits = check_whole_number(n_splits, "n_splits", 2)
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -174,8 +173,6 @@ def make_splitter(splits: str = "kfold", n_splits: int = 10, seed: int = 0) -> B
     >>> make_splitter("stratified", 5)
     IterativeStratification(n_splits=5, random_state=0)
     """
-    if splits == "kfold":
+    if check_choice(splits, "splits", SPLITS) == "kfold":
         return KFold(n_splits, shuffle=True, random_state=seed)
-    if splits == "stratified":
-        return IterativeStratification(n_splits, random_state=seed)
-    raise ValueError(f"splits must be one of {', '.join(SPLITS)}, got {splits!r}")
+    return IterativeStratification(n_splits, random_state=seed)

@@ -8,13 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.presets import HasPresets, Presets, published
+from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._core import native
-from labelweave.inference._checks import check_number
 from labelweave.inference.result import Mode
 from labelweave.joint import JointDistribution
-from labelweave.joint import _checks as checks
-from labelweave.joint._checks import RandomState
 from labelweave.joint._threshold import tree_arrays
 
 # A higher log-probability by less than this may be rounding.
@@ -73,16 +72,15 @@ class Annealing(HasPresets):
     random_state: RandomState = 0
 
     def __post_init__(self) -> None:
-        if checks.check_count(self.steps, "steps", 0) >= 2**32:
-            raise ValueError(f"steps must be less than 2^32; got {self.steps}")
-        checks.check_count(self.reanneal, "reanneal")
-        check_number(self.temperature, "temperature", minimum=0.0, open_below=True)
-        check_number(self.cooling, "cooling", minimum=0.0, maximum=1.0, open_below=True)
+        check_whole_number(self.steps, "steps", 0, 2**32 - 1)
+        check_whole_number(self.reanneal, "reanneal")
+        check_number(self.temperature, "temperature", above=0.0, finite=False)
+        check_number(self.cooling, "cooling", above=0.0, maximum=1.0)
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the best vectors visited, with the upper bound of the greedy search."""
         greedy = joint._greedy_mode()
-        seed = checks.resolve_seed(self.random_state)
+        seed = resolve_seed(self.random_state)
         best = self._walk(joint, greedy.labels, seed)
         log_prob = joint._log_prob(best)
         # Sums in another order may rank equals in another way.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from labelweave._common.checks import check_whole_number
 from labelweave.inference.annealing import Annealing
 from labelweave.inference.beam import Beam
 from labelweave.inference.best_first import BestFirst
@@ -15,7 +16,6 @@ from labelweave.inference.result import Mode
 from labelweave.inference.threshold import Threshold
 from labelweave.joint import ChainJoint, FieldJoint, JointDistribution, MixtureJoint
 from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import MAX_SEARCHED
 
 # What may still improve a chain's row that the search could not settle.
@@ -56,7 +56,7 @@ class Auto:
     seeks_proof: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_count(self.budget, "budget")
+        check_whole_number(self.budget, "budget")
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the mode, with its bound."""

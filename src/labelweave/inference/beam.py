@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from labelweave._common.checks import check_whole_number
 from labelweave.inference.result import Mode
 from labelweave.joint import FieldJoint, JointDistribution
 from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._checks import check_count
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ class Beam:
     width: int = 16
 
     def __post_init__(self) -> None:
-        if check_count(self.width, "width") > 2**20:
-            raise ValueError(f"width must be at most 2^20; got {self.width}")
+        check_whole_number(self.width, "width", 1, 2**20)
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the best survivors, with the bound that follows from what was dropped."""

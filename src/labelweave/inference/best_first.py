@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from labelweave.inference._checks import check_number
+from labelweave._common.checks import check_number, check_whole_number
 from labelweave.joint import FieldJoint, JointDistribution, SearchedMode
 from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._checks import check_count
 from labelweave.joint.mode import SearchLimits
 
 
@@ -56,10 +55,10 @@ class BestFirst:
     seeks_proof: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_count(self.budget, "budget")
-        check_number(self.epsilon, "epsilon", minimum=0.0)
+        check_whole_number(self.budget, "budget")
+        check_number(self.epsilon, "epsilon", minimum=0.0, finite=False)
         if self.seconds is not None:
-            check_number(self.seconds, "seconds", minimum=0.0)
+            check_number(self.seconds, "seconds", minimum=0.0, finite=False)
 
     def __call__(self, joint: JointDistribution, /) -> SearchedMode:
         """Return the best vectors found, their bounds, and the nodes it took."""

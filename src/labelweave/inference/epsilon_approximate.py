@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from labelweave.inference._checks import check_number
+from labelweave._common.checks import check_number
 from labelweave.inference.result import Mode
 from labelweave.joint import JointDistribution
 from labelweave.joint._chain_form import ChainForm
@@ -43,7 +43,7 @@ class EpsilonApproximate:
     epsilon: float = 0.01
 
     def __post_init__(self) -> None:
-        check_number(self.epsilon, "epsilon", minimum=0.0, maximum=1.0, open_below=True)
+        check_number(self.epsilon, "epsilon", above=0.0, maximum=1.0)
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the modes of rows where one reaches epsilon, greedy vectors elsewhere."""

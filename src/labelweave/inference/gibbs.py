@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_choice, check_whole_number
+from labelweave._common.seeds import RandomState, derive_seed, resolve_seed
 from labelweave.inference._batch_means import estimate_from_chain
 from labelweave.inference._gibbs_runs import Run, run
 from labelweave.inference.result import Mode
 from labelweave.joint import Estimate, JointDistribution
-from labelweave.joint import _checks as checks
-from labelweave.joint._checks import RandomState
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.estimate import QUANTITIES, Quantity
 
@@ -73,16 +73,14 @@ class Gibbs:
     random_state: RandomState = 0
 
     def __post_init__(self) -> None:
-        checks.check_count(self.sweeps, "sweeps", 0)
-        checks.check_count(self.burn_in, "burn_in", 0)
-        checks.check_count(self.restarts, "restarts", 1)
+        check_whole_number(self.sweeps, "sweeps", 0)
+        check_whole_number(self.burn_in, "burn_in", 0)
+        check_whole_number(self.restarts, "restarts", 1)
         if self._length * self.restarts >= 2**32:
             raise ValueError("sweeps, burn_in and restarts must make less than 2^32 sweeps in all")
-        choices = {"start": STARTS, "keep": KEEPS, "scan": SCANS}
-        for name, known in choices.items():
-            value = getattr(self, name)
-            if value not in known:
-                raise ValueError(f"{name} must be one of {known}; got {value!r}")
+        check_choice(self.start, "start", STARTS)
+        check_choice(self.keep, "keep", KEEPS)
+        check_choice(self.scan, "scan", SCANS)
 
     @property
     def _length(self) -> int:
@@ -163,12 +161,11 @@ class Gibbs:
         >>> bool((abs(found.value - joint.marginals()) < 4 * found.standard_error).all())
         True
         """
-        if quantity not in QUANTITIES:
-            raise ValueError(f"quantity must be one of {QUANTITIES}; got {quantity!r}")
+        check_choice(quantity, "quantity", QUANTITIES)
         if self.sweeps < 2:
             raise ValueError(f"sweeps must be at least 2 to estimate; got {self.sweeps}")
         cells = self.restarts * self.sweeps * joint.n_labels
-        seeded = replace(self, random_state=checks.resolve_seed(self.random_state))
+        seeded = replace(self, random_state=resolve_seed(self.random_state))
         parts = [
             estimate_from_chain(joint[block], seeded.sample(joint[block]), quantity, self.restarts)
             for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]
@@ -183,7 +180,7 @@ class Gibbs:
         self, joint: JointDistribution, greedy: Mode, kept: int
     ) -> Iterator[tuple[Labels, Run]]:
         """Every restart: its start and what it visited."""
-        seed = checks.resolve_seed(self.random_state)
+        seed = resolve_seed(self.random_state)
         for restart in range(self.restarts):
             begin = self._begin(joint, greedy, seed, restart)
             first_draw = restart * self._length
@@ -195,4 +192,4 @@ class Gibbs:
         if self.start == "greedy":
             return greedy.labels
         # A stream of its own, so that no number decides a start and a sweep.
-        return joint._sample(1, checks.derive_seed(seed, 2 + restart))[:, 0]
+        return joint._sample(1, derive_seed(seed, 2 + restart))[:, 0]

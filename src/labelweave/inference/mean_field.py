@@ -8,11 +8,11 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices
+from labelweave._common.checks import check_whole_number
 from labelweave.inference.greedy import Greedy
 from labelweave.inference.result import Mode
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import row_blocks
 
 
@@ -47,7 +47,7 @@ class MeanField:
     iterations: int = 20
 
     def __post_init__(self) -> None:
-        check_count(self.iterations, "iterations")
+        check_whole_number(self.iterations, "iterations")
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the rounded vectors; ValueError for chains whose conditionals are not linear."""

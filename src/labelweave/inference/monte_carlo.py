@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labelweave._common.checks import check_whole_number
 from labelweave.inference.greedy import Greedy
 from labelweave.inference.result import Mode
 from labelweave.joint import JointDistribution
-from labelweave.joint._checks import check_count
 from labelweave.joint.enumeration import row_blocks
 
 
@@ -41,8 +41,8 @@ class MonteCarlo:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_count(self.samples, "samples")
-        check_count(self.seed, "seed", 0)
+        check_whole_number(self.samples, "samples")
+        check_whole_number(self.seed, "seed", 0)
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the best vectors drawn; the bound is that of greedy inference."""

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from labelweave._common.checks import check_whole_number
 from labelweave.inference.result import SearchedMode
 from labelweave.joint import JointDistribution, MixtureJoint, _threshold
-from labelweave.joint._checks import check_count
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Threshold:
     seeks_proof: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_count(self.budget, "budget")
+        check_whole_number(self.budget, "budget")
 
     def __call__(self, joint: JointDistribution, /) -> SearchedMode:
         """Return the best vectors found, their bounds, and the vectors it took."""

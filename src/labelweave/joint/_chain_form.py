@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.seeds import derive_seed
 from labelweave.joint import _checks as checks
 from labelweave.joint._steps import beam_search, grid_log_odds
 from labelweave.joint.base import JointDistribution
@@ -218,7 +219,7 @@ class ChainForm(JointDistribution):
                 table -= logsumexp(table, axis=1, keepdims=True)
                 draws[block] = Enumeration(table, free, part._known).draw(uniform)
             else:
-                pool, log_weight = part._pool(part._known, checks.derive_seed(seed, 1))
+                pool, log_weight = part._pool(part._known, derive_seed(seed, 1))
                 draws[block] = resample(pool, normalised_weights(log_weight), uniform)
         outside = np.setdiff1d(np.arange(self.n_labels), order)
         draws[:, :, outside] = -1

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.seeds import derive_seed
 from labelweave._core import native
-from labelweave.joint._checks import derive_seed
 from labelweave.joint._field_tree import edges_of, strongest_forest, tree_logits
 from labelweave.joint.tree import TreeJoint
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.seeds import derive_seed
 from labelweave.joint import _answers
 from labelweave.joint import _checks as checks
 from labelweave.joint._coupling import coupling_sums
@@ -157,7 +158,7 @@ class FieldForm(JointDistribution):
             forest,
             self._known,
             k,
-            checks.derive_seed(seed, 1),
+            derive_seed(seed, 1),
         )
 
     # ------------------------------------------------------------------ probabilities

@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.checks import check_choice, check_labels, check_whole_number
+from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._core import native
 from labelweave.joint import _answers
 from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Evidence, RandomState
+from labelweave.joint._checks import Evidence
 from labelweave.joint.enumeration import (
     MAX_ENUMERATED,
     MAX_SEARCHED,
@@ -136,7 +138,7 @@ class JointDistribution(ABC):
 
     def log_prob(self, Y: npt.ArrayLike) -> Floats:
         """Log-probability of one label vector for each row, (n,)."""
-        return self._log_prob(checks.check_labels(Y, self.n_rows, self.n_labels))
+        return self._log_prob(check_labels(Y, self.n_rows, self.n_labels))
 
     def marginals(self) -> Floats:
         """P(y_j = 1), (n, L).
@@ -183,11 +185,10 @@ class JointDistribution(ABC):
             Draws for each row. By default rows that can be exact are exact, the others use 1000.
         random_state : int, Generator, RandomState or None, default 0
         """
-        if quantity not in QUANTITIES:
-            raise ValueError(f"quantity must be one of {QUANTITIES}; got {quantity!r}")
+        check_choice(quantity, "quantity", QUANTITIES)
         if samples is not None:
-            samples = checks.check_count(samples, "samples", 2)
-        return _answers.estimate(self, quantity, samples, checks.resolve_seed(random_state))
+            samples = check_whole_number(samples, "samples", 2)
+        return _answers.estimate(self, quantity, samples, resolve_seed(random_state))
 
     def _is_exact(self, quantity: Quantity) -> Mask:
         """Rows for which `_exact` may be asked."""
@@ -213,8 +214,8 @@ class JointDistribution(ABC):
         The same `random_state` gives the same draws, and None counts as 0; a Generator or
         RandomState gives others at every call.
         """
-        k = checks.check_count(k, "k", 0)
-        seed = checks.resolve_seed(random_state)
+        k = check_whole_number(k, "k", 0)
+        seed = resolve_seed(random_state)
         blocks = row_blocks(self.n_rows, k * self.n_labels)
         if len(blocks) == 1:
             return self._sample(k, seed)
@@ -339,7 +340,7 @@ class JointDistribution(ABC):
         Exact by a closed formula or, while at most 16 labels are unknown, by enumeration; beyond
         that the best vectors a search finds, with a bound on those it may have missed.
         """
-        k = min(checks.check_count(k, "k"), 2**self.n_labels)
+        k = min(check_whole_number(k, "k"), 2**self.n_labels)
         return _answers.ranked(self, k)
 
     def _tree_parts(self) -> list[tuple[Floats, TreeJoint]] | None:

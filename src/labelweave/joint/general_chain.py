@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave.joint import _checks as checks
+from labelweave._common.checks import check_whole_number
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._prefix_search import PrefixSearch
 from labelweave.joint._steps import LogOdds, beam, expand, grid_log_odds, walk
@@ -60,8 +60,8 @@ class GeneralChain(ChainForm):
         n_threads: int = 1,
     ) -> None:
         super().__init__(
-            checks.check_count(n_rows, "n_rows", 0),
-            checks.check_count(n_labels, "n_labels"),
+            check_whole_number(n_rows, "n_rows", 0),
+            check_whole_number(n_labels, "n_labels"),
             order,
             label_names=label_names,
             row_ids=row_ids,

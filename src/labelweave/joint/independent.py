@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave.joint import _checks as checks
+from labelweave._common.checks import check_matrix
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
@@ -47,7 +47,7 @@ class IndependentJoint(JointDistribution):
         row_ids: npt.ArrayLike | None = None,
         n_threads: int = 1,
     ) -> None:
-        self.scores = checks.check_matrix(scores, "scores", finite=False)
+        self.scores = check_matrix(scores, "scores", finite=False)
         super().__init__(
             *self.scores.shape, label_names=label_names, row_ids=row_ids, n_threads=n_threads
         )

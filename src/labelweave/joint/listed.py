@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave.joint import _checks as checks
+from labelweave._common.checks import check_labels, check_matrix, check_whole_number
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
@@ -53,14 +53,14 @@ class ListedJoint(JointDistribution):
         row_ids: npt.ArrayLike | None = None,
         n_threads: int = 1,
     ) -> None:
-        weights = checks.check_matrix(log_weights, "log_weights", finite=False)
+        weights = check_matrix(log_weights, "log_weights", finite=False)
         shape = np.shape(vectors)
         if len(shape) != 2 or shape[0] != weights.shape[1] or not shape[1]:
             raise ValueError(
                 f"vectors must be (V, L), one row for each of the {weights.shape[1]} columns of "
                 f"log_weights; got shape {shape}"
             )
-        self.vectors = checks.check_labels(vectors, *shape, name="vectors")
+        self.vectors = check_labels(vectors, *shape, name="vectors")
         self._place = {vector.tobytes(): place for place, vector in enumerate(self.vectors)}
         if len(self._place) < len(self.vectors):
             raise ValueError("vectors must be distinct: add the weights of equal ones")
@@ -173,7 +173,7 @@ class ListedJoint(JointDistribution):
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        k = min(checks.check_count(k, "k"), 2**self.n_labels)
+        k = min(check_whole_number(k, "k"), 2**self.n_labels)
         kept = min(k, len(self.vectors))
         places = np.argsort(-self.log_weights, axis=1, kind="stable")[:, :kept]
         labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)

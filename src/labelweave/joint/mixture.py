@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave.joint import _checks as checks
+from labelweave._common.checks import check_whole_number
+from labelweave._common.seeds import derive_seed
 from labelweave.joint import _threshold
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED
@@ -133,14 +134,14 @@ class MixtureJoint(JointDistribution):
         labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
         for i, component in enumerate(self.components):
             # Streams of their own keep the draws independent of the choice of the component.
-            drawn = component._sample(k, checks.derive_seed(seed, i))
+            drawn = component._sample(k, derive_seed(seed, i))
             labels[choice == i] = drawn[choice == i]
         return labels
 
     def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
         """Average what each component says from draws of its own."""
         parts = [
-            component._marginals_from_draws(k, checks.derive_seed(seed, i))
+            component._marginals_from_draws(k, derive_seed(seed, i))
             for i, component in enumerate(self.components)
         ]
         share = self.weights.T[:, :, None]
@@ -245,7 +246,7 @@ class MixtureJoint(JointDistribution):
         """
         if self._tree_parts() is None:
             return super().top(k)
-        k = min(checks.check_count(k, "k"), 2**self.n_labels)
+        k = min(check_whole_number(k, "k"), 2**self.n_labels)
         found = self._top_by_search(k)
         few = (self.known < 0).sum(axis=1) <= MAX_ENUMERATED
         rest = ~found.exact & few

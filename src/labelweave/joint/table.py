@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave.joint import _checks as checks
+from labelweave._common.checks import check_matrix, check_whole_number
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.enumeration import Enumeration, label_vectors
 from labelweave.joint.estimate import Estimate, Quantity
@@ -51,7 +51,7 @@ class TableJoint(JointDistribution):
         row_ids: npt.ArrayLike | None = None,
         n_threads: int = 1,
     ) -> None:
-        table = checks.check_matrix(log_table, "log_table", finite=False)
+        table = check_matrix(log_table, "log_table", finite=False)
         n_labels = table.shape[1].bit_length() - 1
         if n_labels < 1 or table.shape[1] != 2**n_labels:
             raise ValueError(
@@ -134,4 +134,4 @@ class TableJoint(JointDistribution):
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        return self._whole().top(min(checks.check_count(k, "k"), 2**self.n_labels))
+        return self._whole().top(min(check_whole_number(k, "k"), 2**self.n_labels))

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.checks import check_whole_number
 from labelweave._core import native
-from labelweave.joint import _checks as checks
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
@@ -164,7 +164,7 @@ class TreeJoint(JointDistribution):
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        k = min(checks.check_count(k, "k"), 2**self.n_labels)
+        k = min(check_whole_number(k, "k"), 2**self.n_labels)
         labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
         log_prob = np.empty((self.n_rows, k))
         self._kernel(native.tree_top, labels, log_prob)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._common.arrays import Floats, Mask
+from labelweave._common.checks import check_whole_number
 from labelweave.logistic.edge_splits import as_splits
 
 # With `screen="auto"` all parents are fitted up to so many labels, then the best of them.
@@ -152,9 +153,7 @@ def _screen(screen: int | str | None, n_labels: int) -> int:
         return n_labels
     if screen == "auto":
         return n_labels if n_labels <= _MANY_LABELS else _AUTO_SCREEN
-    if isinstance(screen, (bool, str)) or not isinstance(screen, (int, np.integer)) or screen < 1:
-        raise ValueError(f"screen must be None, 'auto' or a whole number from 1; got {screen!r}")
-    return int(screen)
+    return check_whole_number(screen, "screen", otherwise="None, 'auto'")
 
 
 def _best(scores: Floats, allowed: Mask, n_kept: int) -> Mask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.features import canonical_csr
 from labelweave._common.presets import HasPresets
 from labelweave.models.labels import LabelEncoding, read_labels
@@ -222,17 +223,11 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         value = getattr(self, name)
         if isinstance(value, str) and value == "cv":
             return value
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if not is_number or not 0 < value < np.inf:
-            raise ValueError(f"{name} must be a positive number or 'cv'; got {value!r}")
-        return float(value)
+        return check_number(value, name, above=0, otherwise="'cv'")
 
     def _count(self, name: str) -> int:
         """Return the parameter `name`: a whole number of 1 or more."""
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be a positive whole number; got {value!r}")
-        return int(value)
+        return check_whole_number(getattr(self, name), name)
 
     def _tell(self, message: str) -> None:
         if self.verbose:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave._common.row_keys import row_keys
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
@@ -82,35 +82,20 @@ class StructuredMixture(MultiLabelClassifier):
         )
 
     def _plan(self) -> GrowthPlan:
-        prior = self.prior_weight
-        is_number = isinstance(prior, Real) and not isinstance(prior, bool)
-        if not is_number or not 0 <= prior < np.inf:
-            raise ValueError(f"prior_weight must be a number, 0 or more; got {prior!r}")
         return GrowthPlan(
-            linear_gate=self._choice("gate", ("linear", "constant")) == "linear",
-            equal=self._choice("weighting", ("share", "equal")) == "equal",
-            prior_weight=float(prior),
+            linear_gate=check_choice(self.gate, "gate", ("linear", "constant")) == "linear",
+            equal=check_choice(self.weighting, "weighting", ("share", "equal")) == "equal",
+            prior_weight=check_number(self.prior_weight, "prior_weight", minimum=0),
             n_splits=self._count("n_splits"),
             patience=self._count("patience"),
         )
-
-    def _choice(self, name: str, known: tuple[str, str]) -> str:
-        value = getattr(self, name)
-        if not isinstance(value, str) or value not in known:
-            raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}; got {value!r}")
-        return value
 
     def _size(self) -> int | None:
         """Return the number of components asked for; None if it has to be found."""
         self._count("max_components")
         if isinstance(self.n_components, str) and self.n_components == "auto":
             return None
-        try:
-            return self._count("n_components")
-        except ValueError as error:
-            raise ValueError(
-                f"n_components must be a positive whole number or 'auto'; got {self.n_components!r}"
-            ) from error
+        return check_whole_number(self.n_components, "n_components", otherwise="'auto'")
 
     def _joint(self, X: Any) -> JointDistribution:
         shared: dict[str, Any] = {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Indices, Labels, Mask
+from labelweave._common.checks import check_label
 from labelweave.logistic import fit_conditionals, structure_losses
 
 #: Orders that ``order="auto"`` compares.
@@ -29,7 +30,8 @@ def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed
                 f"order must be None, 'random', 'auto' or a list of labels; got {order!r}"
             )
         return np.random.default_rng(seed).permutation(n_labels).astype(np.int64)
-    positions = [_position(label, names) for label in np.asarray(order, dtype=object).ravel()]
+    given = np.asarray(order, dtype=object).ravel()
+    positions = [check_label(label, "order", n_labels, names) for label in given]
     if sorted(positions) != list(range(n_labels)):
         raise ValueError(
             f"order must name each of the {n_labels} labels once, from first to last; got {order!r}"
@@ -81,18 +83,3 @@ def best_order(
     chosen: dict[str, Any] = {"C": first.C, "label_penalty": first.label_penalty}
     losses = structure_losses(X, labels, structures, **chosen, **shared)
     return orders[int(losses.argmin())], chosen
-
-
-def _position(label: Any, names: tuple[str, ...] | None) -> int:
-    if isinstance(label, str):
-        if names is None:
-            raise ValueError(
-                f"order names the label {label!r}, but y has no label names: fit with a data "
-                "frame, or give positions"
-            )
-        if label not in names:
-            raise ValueError(f"order names the unknown label {label!r}; y has {', '.join(names)}")
-        return names.index(label)
-    if isinstance(label, (bool, np.bool_)) or not isinstance(label, (int, np.integer)):
-        raise ValueError(f"order must hold positions or names of labels; got {label!r}")
-    return int(label)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.checks import check_choice
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
@@ -114,8 +115,7 @@ class TreeEnsemble(UniformEnsemble):
     def _structures(
         self, X: Any, labels: Labels, sample_weight: Floats | None, bags: Floats | None
     ) -> tuple[list[Structure], PenaltyChoice]:
-        if self.structure not in ("random", "learned"):
-            raise ValueError(f"structure must be 'random' or 'learned'; got {self.structure!r}")
+        check_choice(self.structure, "structure", ("random", "learned"))
         learner = TreeLearner(
             X=X,
             labels=labels,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.checks import check_label
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic import EdgeWeights, PenaltyChoice, edge_weights, structure_penalties
 from labelweave.models.base_classifier import base_edge_weights
@@ -227,17 +229,5 @@ def random_parents(n_labels: int, random: np.random.Generator) -> Indices:
 
 
 def _position(parent: Any, n_labels: int, names: tuple[str, ...] | None) -> int:
-    if parent is None:
-        return -1
-    if isinstance(parent, str):
-        if names is None or parent not in names:
-            known = "y has no label names" if names is None else f"y has {', '.join(names)}"
-            raise ValueError(f"structure names the unknown label {parent!r}: {known}")
-        return names.index(parent)
-    whole = isinstance(parent, (int, np.integer)) and not isinstance(parent, (bool, np.bool_))
-    if not whole or not -1 <= parent < n_labels:
-        raise ValueError(
-            f"structure must hold positions from 0 to {n_labels - 1}, names, or None for a root; "
-            f"got {parent!r}"
-        )
-    return int(parent)
+    is_root = parent is None or (isinstance(parent, Integral) and parent == -1)
+    return -1 if is_root else check_label(parent, "structure", n_labels, names)

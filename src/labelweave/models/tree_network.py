@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
@@ -213,9 +214,4 @@ def check_screen(screen: Any) -> int | str | None:
     """Return `screen` as `edge_weights` takes it."""
     if screen is None or (isinstance(screen, str) and screen == "auto"):
         return screen
-    whole = isinstance(screen, (int, np.integer)) and not isinstance(screen, (bool, np.bool_))
-    if not whole or screen < 1:
-        raise ValueError(
-            f"screen must be 'auto', None or a number of parents to try; got {screen!r}"
-        )
-    return int(screen)
+    return check_whole_number(screen, "screen", otherwise="None, 'auto'")

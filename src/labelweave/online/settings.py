@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from labelweave._common.arrays import Floats
+from labelweave._common.checks import check_choice, check_flag, check_number
 from labelweave._core import native
 
 _LIKELIHOODS = ("bias", "pairwise", "multiclass")
@@ -77,27 +77,24 @@ class OnlineSettings:
     label_ratios: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        if self.likelihood not in _LIKELIHOODS:
-            raise ValueError(f"likelihood must be one of {_LIKELIHOODS}; got {self.likelihood!r}")
+        check_choice(self.likelihood, "likelihood", _LIKELIHOODS)
         for name in _FLAGS:
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_):
-                raise ValueError(f"{name} must be True or False; got {value!r}")
+            check_flag(getattr(self, name), name)
         if self.likelihood != "bias" and not self.coupled:
             raise ValueError(
                 "coupled must be True unless likelihood='bias': labels that are compared with each "
                 "other have no biases"
             )
-        _check_number("noise", self.noise, 0.0, 1e10)
+        check_number(self.noise, "noise", minimum=0.0, maximum=1e10)
         # Variances are kept in float32, and their squares are needed.
-        _check_number("prior_variance", self.prior_variance, 1e-15, 1e15)
-        _check_number("bias_variance", self.bias_variance, 1e-15, 1e15)
-        _check_number("label_offset", self.label_offset, 0.0, 1e10)
-        _check_number("flip_probability", self.flip_probability, 0.0, 0.499)
-        _check_number("forgetting", self.forgetting, 0.0, 0.999)
+        check_number(self.prior_variance, "prior_variance", minimum=1e-15, maximum=1e15)
+        check_number(self.bias_variance, "bias_variance", minimum=1e-15, maximum=1e15)
+        check_number(self.label_offset, "label_offset", minimum=0.0, maximum=1e10)
+        check_number(self.flip_probability, "flip_probability", minimum=0.0, maximum=0.499)
+        check_number(self.forgetting, "forgetting", minimum=0.0, maximum=0.999)
         if self.margin is None:
             object.__setattr__(self, "margin", 0.0 if self.flip_probability else 1.0)
-        _check_number("margin", self.margin, 0.0, 1e10)
+        check_number(self.margin, "margin", minimum=0.0, maximum=1e10)
         if self.label_ratios is not None:
             object.__setattr__(self, "label_ratios", self._checked_ratios())
 
@@ -163,9 +160,3 @@ def skew_of(absent: Floats) -> Floats:
     array([1.  , 1.31, 4.63])
     """
     return np.asarray(np.log(np.e + absent))
-
-
-def _check_number(name: str, value: Any, low: float, high: float) -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not low <= value <= high:
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}; got {value!r}")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._common.arrays import Floats
+from labelweave._common.checks import check_number
 from labelweave.online.state import OnlineState
 
 
@@ -35,7 +36,7 @@ def drifted(state: OnlineState, drift: float) -> OnlineState:
     array([[0.6]], dtype=float32)
     """
     later = state.copy()
-    _check_drift(drift)
+    check_number(drift, "drift", minimum=0)
     for number, panel in enumerate(later.panels()):
         _, variance = state.panel_moments(number)
         panel[:, 1] = variance + np.float32(drift)
@@ -73,7 +74,7 @@ def smooth(states: Sequence[OnlineState], drift: float) -> list[OnlineState]:
     >>> bool(known.mean[0, 0] > 0), bool(known.variance[0, 0] < first.variance[0, 0])
     (True, True)
     """
-    _check_drift(drift)
+    check_number(drift, "drift", minimum=0)
     if not states:
         raise ValueError("there is nothing to smooth: pass at least one state")
     if any(state.settings != states[0].settings for state in states):
@@ -116,8 +117,3 @@ def smoothed_moments(
     mean, variance = (np.asarray(values, dtype=np.float64) for values in filtered)
     gain = variance / (variance + drift)
     return mean + gain * (after[0] - mean), variance + gain**2 * (after[1] - variance - drift)
-
-
-def _check_drift(drift: float) -> None:
-    if not 0 <= drift < np.inf:
-        raise ValueError(f"drift must be a number from 0; got {drift!r}")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from labelweave._common.archives import damage_named
 from labelweave._common.arrays import Labels
+from labelweave._common.checks import check_whole_number
 from labelweave._common.files import require_writable
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_source import Place
@@ -94,11 +95,9 @@ class StreamLearner:
     ) -> None:
         if passes > 1 and stream.source.path is None:
             raise ValueError("passes must be 1 for a stream that can be read only once")
-        if min(passes, batch_lines, checkpoint_every) < 1:
-            raise ValueError(
-                "passes, batch_lines and checkpoint_every must be at least 1; got "
-                f"{passes}, {batch_lines} and {checkpoint_every}"
-            )
+        check_whole_number(passes, "passes")
+        check_whole_number(batch_lines, "batch_lines")
+        check_whole_number(checkpoint_every, "checkpoint_every")
         self.stream = stream
         self.passes, self.batch_lines = passes, min(batch_lines, checkpoint_every)
         self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every

@@ -1,0 +1,175 @@
+"""Checks of arguments: one function, and one wording, for each kind of argument.
+
+Each returns the checked value, or raises a `ValueError` that names the argument, what it must be
+and what it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave._common.arrays import Floats, Labels
+
+
+def check_whole_number(
+    value: Any, name: str, minimum: int = 1, maximum: int | None = None, *, otherwise: str = ""
+) -> int:
+    """Return a whole number of at least ``minimum``.
+
+    ``otherwise`` says what else the argument may be; the caller has looked for that before.
+
+    Examples
+    --------
+    >>> check_whole_number(3, "samples")
+    3
+    >>> check_whole_number(0, "samples", otherwise="None")
+    Traceback (most recent call last):
+    ...
+    ValueError: samples must be None or a whole number of at least 1; got 0
+    """
+    if _is_whole(value) and minimum <= value and (maximum is None or value <= maximum):
+        return int(value)
+    range_ = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+    raise _refused(value, name, f"a whole number {range_}", otherwise)
+
+
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    minimum: float = -math.inf,
+    maximum: float = math.inf,
+    above: float = -math.inf,
+    below: float = math.inf,
+    finite: bool = True,
+    otherwise: str = "",
+) -> float:
+    """Return a number within closed (``minimum``, ``maximum``) or open bounds; never NaN.
+
+    Examples
+    --------
+    >>> check_number(0.5, "epsilon", above=0, maximum=1)
+    0.5
+    >>> check_number(-1, "C", above=0, otherwise="'cv'")
+    Traceback (most recent call last):
+    ...
+    ValueError: C must be 'cv' or a finite number above 0; got -1
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        # Infinity is not beyond bounds that nobody gave.
+        inside = minimum <= number <= maximum and (above < number or above == -math.inf)
+        inside = inside and (number < below or below == math.inf)
+        if inside and not (finite and math.isinf(number)):
+            return number
+    bounds = {"of at least": minimum, "above": above, "at most": maximum, "below": below}
+    stated = " and ".join(f"{words} {at:g}" for words, at in bounds.items() if math.isfinite(at))
+    if math.isfinite(minimum) and math.isfinite(maximum):
+        stated = f"from {minimum:g} to {maximum:g}"
+    is_bounded = math.isfinite(max(minimum, above)) and math.isfinite(min(maximum, below))
+    kind = "a finite number" if finite and not is_bounded else "a number"
+    raise _refused(value, name, f"{kind} {stated}".rstrip(), otherwise)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
+    """Return one of the strings ``choices``.
+
+    Examples
+    --------
+    >>> check_choice("best", "keep", ("best", "last"))
+    'best'
+    >>> check_choice("first", "keep", ("best", "last"))
+    Traceback (most recent call last):
+    ...
+    ValueError: keep must be 'best' or 'last'; got 'first'
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    *others, last = map(repr, choices)
+    raise _refused(value, name, f"{', '.join(others)} or {last}")
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return True or False, of Python or of NumPy."""
+    if not isinstance(value, bool | np.bool_):
+        raise _refused(value, name, "True or False")
+    return bool(value)
+
+
+def check_label(value: Any, name: str, n_labels: int, label_names: Sequence[str] | None) -> int:
+    """Return the number of a label that is given by its number or its name.
+
+    Examples
+    --------
+    >>> check_label("b", "order", 2, ("a", "b"))
+    1
+    >>> check_label(2, "order", 2, ("a", "b"))
+    Traceback (most recent call last):
+    ...
+    ValueError: order names the unknown label 2: labels are 0 to 1, or 'a', 'b'
+    """
+    if isinstance(value, str):
+        if label_names is not None and value in label_names:
+            return list(label_names).index(value)
+    elif _is_whole(value) and 0 <= value < n_labels:
+        return int(value)
+    names = "without names" if label_names is None else f"or {', '.join(map(repr, label_names))}"
+    raise ValueError(
+        f"{name} names the unknown label {value!r}: labels are 0 to {n_labels - 1}, {names}"
+    )
+
+
+def check_matrix(values: npt.ArrayLike, name: str, *, finite: bool = True) -> Floats:
+    """``values`` as a C-ordered float64 matrix with at least one column."""
+    matrix = np.ascontiguousarray(values, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise ValueError(
+            f"{name} must be a matrix with one row per instance and at least one column; "
+            f"its shape is {np.shape(values)}"
+        )
+    if np.isnan(matrix).any():
+        raise ValueError(f"{name} contains NaN: every entry must be a number")
+    if finite and not np.isfinite(matrix).all():
+        raise ValueError(f"{name} contains infinite entries: clip them to finite log-odds")
+    return matrix
+
+
+def check_labels(Y: npt.ArrayLike, n_rows: int, n_labels: int, name: str = "Y") -> Labels:
+    """``Y`` as an int8 matrix of zeros and ones with the shape of the batch."""
+    values = np.asarray(Y)
+    if values.shape != (n_rows, n_labels):
+        raise ValueError(
+            f"{name} must have shape ({n_rows}, {n_labels}), one row per instance and one column "
+            f"per label; its shape is {values.shape}"
+        )
+    return check_label_values(values, (0, 1), name)
+
+
+def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name: str) -> Labels:
+    """``values`` as int8, if they are among the consecutive whole numbers ``allowed``."""
+    if values.dtype == object:
+        raise ValueError(f"{name} must be numeric, with values in {allowed}")
+    if values.dtype.kind in "biu":  # much faster than asking for each value
+        valid = bool(np.min(values, initial=0) >= allowed[0]) and bool(
+            np.max(values, initial=0) <= allowed[-1]
+        )
+    else:
+        valid = bool(np.isin(values, allowed).all())
+    if not valid:
+        raise ValueError(f"{name} must only contain values in {allowed}")
+    return np.ascontiguousarray(values, dtype=np.int8)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _refused(value: Any, name: str, wanted: str, otherwise: str = "") -> ValueError:
+    also = f"{otherwise} or " if otherwise else ""
+    return ValueError(f"{name} must be {also}{wanted}; got {value!r}")
