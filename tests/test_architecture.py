@@ -41,6 +41,24 @@ SHOWN_ELSEWHERE = {
     "report": {"comparison_tables", "warning_notes"},
 }
 
+# Packages whose modules all others may import, private or not: the ground floor.
+GROUND_FLOOR = {"_common", "_core"}
+# Private names that one package still imports from another. This list only gets shorter.
+PRIVATE_IMPORTS = {
+    ("inference._gibbs_runs", "joint._chain_form.ChainForm"),
+    ("inference._gibbs_runs", "joint._steps.bernoulli_log_prob"),
+    ("inference._gibbs_runs", "joint._steps.grid_log_odds"),
+    ("inference.annealing", "joint._threshold.tree_arrays"),
+    ("inference.auto", "joint._chain_form.ChainForm"),
+    ("inference.beam", "joint._chain_form.ChainForm"),
+    ("inference.best_first", "joint._chain_form.ChainForm"),
+    ("inference.epsilon_approximate", "joint._chain_form.ChainForm"),
+    ("inference.mean_field", "joint._chain_form.ChainForm"),
+    ("inference.threshold", "joint._threshold"),
+    ("persistence", "_model_types.HARMLESS"),
+    ("persistence", "_model_types.check_trees"),
+}
+
 
 def layers() -> list[str]:
     with CONFIGURATION.open("rb") as file:
@@ -70,6 +88,41 @@ def test_every_module_has_its_place_among_the_layers():
     found = {name for _, name, _ in pkgutil.iter_modules(labelweave.__path__)}
     compiled = {name for name in found if name == "_cpu" or name.startswith("_native")}
     assert found - {"__main__"} - compiled == {layer.partition(".")[2] for layer in layers()}
+
+
+def imported_names(path: Path) -> list[str]:
+    """Return what a module imports from labelweave, as dotted paths below it."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    relative = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
+    assert not relative, f"{path} has relative imports"
+    names = [a.name for node in nodes if isinstance(node, ast.Import) for a in node.names]
+    names += [
+        f"{node.module}.{alias.name}"
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    return [name.partition(".")[2] for name in names if name.startswith("labelweave.")]
+
+
+def private_imports() -> set[tuple[str, str]]:
+    package = Path(labelweave.__file__).parent
+    found = set()
+    for path in package.rglob("*.py"):
+        module = path.relative_to(package).with_suffix("")
+        for name in imported_names(path):
+            home, *inside = name.split(".")
+            parts = inside if home in GROUND_FLOOR else [home, *inside]
+            is_private = any(part.startswith("_") and not part.endswith("__") for part in parts)
+            if home != module.parts[0] and module.parts[0] != "_core" and is_private:
+                found.add((".".join(module.parts), name))
+    return found
+
+
+def test_no_package_imports_what_is_private_to_another():
+    found = private_imports()
+    assert found <= PRIVATE_IMPORTS, "give it a public name, or move it to the ground floor"
+    assert found >= PRIVATE_IMPORTS, "it is gone: strike it off the list"
 
 
 def test_native_code_has_one_door():
