@@ -4,17 +4,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.datasets import make_chain
 from labelweave.logistic import fit_conditionals, structure_losses
 from labelweave.logistic.path import seeds_of_deals
 from labelweave.models import ClassifierChain
-from labelweave.models.order import candidate_orders, earlier_labels, resolve_order
+from labelweave.models.order import candidate_orders, resolve_order
 
 
 def test_earlier_labels_follow_the_order():
-    before = earlier_labels(np.array([2, 0, 1]))
-    assert before.tolist() == [[False, False, True], [True, False, True], [False, False, False]]
+    before = np.asarray(LabelGraph.chain(np.array([2, 0, 1])))
+    assert before.tolist() == [
+        [False, False, True],
+        [True, False, True],
+        [False, False, False],
+    ]
 
 
 def test_candidates_are_distinct_permutations():
@@ -32,7 +37,7 @@ def test_auto_takes_the_candidate_with_the_best_held_out_likelihood():
     losses = structure_losses(
         data.X,
         data.Y,
-        [earlier_labels(o) for o in orders],
+        [LabelGraph.chain(o) for o in orders],
         C=1.0,
         label_penalty=0.1,
         seed=model._seed(),
@@ -43,7 +48,7 @@ def test_auto_takes_the_candidate_with_the_best_held_out_likelihood():
 
 def test_structure_losses_are_those_of_explicit_folds():
     data = make_chain(60, 3, 3, random_state=1)
-    structure = earlier_labels(np.arange(3))
+    structure = LabelGraph.chain(np.arange(3))
     seeds = seeds_of_deals(data.X, np.ones(60), 0)
     expected = 0.0
     for seed in seeds:

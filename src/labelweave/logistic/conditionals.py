@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from labelweave._common.arrays import Floats, Mask
+from labelweave._common.arrays import Floats
 from labelweave._common.features import as_features, linear_scores
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
 from labelweave.logistic.path import PenaltyChoice, choose_penalties, held_out_losses
@@ -59,7 +59,7 @@ class LinearConditionals:
 def fit_conditionals(
     X: Any,
     Y: ArrayLike,
-    parents: Mask | None = None,
+    parents: ArrayLike | None = None,
     *,
     C: float | str = "cv",
     label_penalty: float | str = "cv",
@@ -121,7 +121,7 @@ def fit_conditionals(
 def fit_structures(
     X: Any,
     Y: ArrayLike,
-    structures: Sequence[Mask],
+    structures: Sequence[ArrayLike],
     *,
     C: float | str = "cv",
     label_penalty: float | str = "cv",
@@ -193,7 +193,7 @@ def fit_structures(
 def structure_penalties(
     X: Any,
     Y: ArrayLike,
-    structure: Mask,
+    structure: ArrayLike,
     *,
     C: float | str = "cv",
     label_penalty: float | str = "cv",
@@ -223,7 +223,7 @@ def structure_penalties(
 def structure_losses(
     X: Any,
     Y: ArrayLike,
-    structures: Sequence[Mask],
+    structures: Sequence[ArrayLike],
     *,
     C: float,
     label_penalty: float,
@@ -257,14 +257,14 @@ def structure_losses(
 def _structure_problems(
     X: Any,
     Y: ArrayLike,
-    structures: Sequence[Mask],
+    structures: Sequence[ArrayLike],
     weight: Floats | None,
     bags: Floats | None,
 ) -> LogisticProblems:
     """Problem m * L + j is label j in structure m."""
     labels = as_labels(Y)
     n_labels, n_structures = labels.shape[1], len(structures)
-    uses = np.concatenate(list(structures))
+    uses = np.concatenate([np.asarray(parents, dtype=np.bool_) for parents in structures])
     weights = None if weight is None else weight[:, None]
     weight_of = None
     if bags is not None:

@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 
-from labelweave._common.arrays import Floats, Indices
+from labelweave._common.arrays import Floats
+from labelweave._common.label_graph import LabelGraph
 from labelweave.logistic import LinearConditionals
 from labelweave.models.base_classifier import ConstantConditional
 
@@ -83,7 +84,7 @@ def _prior_log_odds(estimator: Any) -> float:
 
 
 def additive_conditionals(
-    estimators: list[Any], parents: list[Indices], n_features: int
+    estimators: list[Any], graph: LabelGraph, n_features: int
 ) -> LinearConditionals | None:
     """Conditionals of a chain of fitted classifiers; None unless all have additive log-odds."""
     n_labels = len(estimators)
@@ -98,7 +99,7 @@ def additive_conditionals(
             return None
         if len(terms[0]):
             weights[label] = terms[0][:n_seen]
-            coupling[label, parents[label]] = terms[0][n_seen:]
+            coupling[label, graph.parents[label]] = terms[0][n_seen:]
         intercept[label] = terms[1]
     return LinearConditionals(weights, intercept, coupling, C=np.nan, label_penalty=np.nan)
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.label_graph import LabelGraph
 from labelweave.joint.enumeration import row_blocks
 
 # What one row can cost a parent at most when edges are weighed: a probability of about 1e-6.
@@ -35,19 +36,19 @@ def fit_bases(
     base: Any,
     X: Any,
     labels: Labels,
-    parents: list[Indices],
+    graph: LabelGraph,
     sample_weight: Floats | None,
     random_state: Any,
     n_jobs: int | None,
 ) -> list[Any]:
-    """Fit a clone of `base` for each label j on [X, labels of parents[j]]."""
+    """Fit a clone of `base` for each label j on [X, labels of its parents]."""
     check_base(base, sample_weight)
     random = check_random_state(random_state)
     seeds = random.randint(2**31 - 1, size=labels.shape[1])
     return list(
         Parallel(n_jobs=n_jobs)(
             delayed(_fit_one)(base, with_labels(X, labels, parent), labels[:, j], sample_weight, s)
-            for j, (parent, s) in enumerate(zip(parents, seeds, strict=True))
+            for j, (parent, s) in enumerate(zip(graph.parents, seeds, strict=True))
         )
     )
 

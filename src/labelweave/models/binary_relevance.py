@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
@@ -85,9 +86,9 @@ class BinaryRelevance(MultiLabelClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         if self.base is not None:
             base = with_class_weight(self.base, self.class_weight)
-            parents = [np.empty(0, np.int64)] * self.n_labels_
+            graph = LabelGraph.empty(self.n_labels_)
             self.estimators_ = fit_bases(
-                base, X, labels, parents, sample_weight, self._seed(), self.n_jobs
+                base, X, labels, graph, sample_weight, self._seed(), self.n_jobs
             )
             return
         self.conditionals_ = fit_conditionals(

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.label_graph import LabelGraph
 from labelweave.decision import Decision
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.logistic import LinearConditionals, PenaltyChoice, structure_penalties
 from labelweave.models.classifier_chain import ClassifierChain
 from labelweave.models.ensemble import UniformEnsemble
-from labelweave.models.order import earlier_labels
 
 
 class ChainEnsemble(UniformEnsemble):
@@ -108,7 +108,7 @@ class ChainEnsemble(UniformEnsemble):
         penalties = structure_penalties(
             X,
             labels,
-            self._uses(orders[0]),
+            self._graph(orders[0]),
             C=self._penalty("C"),
             label_penalty=self._penalty("label_penalty"),
             sample_weight=sample_weight,
@@ -117,8 +117,8 @@ class ChainEnsemble(UniformEnsemble):
         )
         return orders, penalties
 
-    def _uses(self, structure: Indices) -> Mask:
-        return earlier_labels(structure)
+    def _graph(self, structure: Indices) -> LabelGraph:
+        return LabelGraph.chain(structure)
 
     def _base_member(self, structure: Indices, seed: int) -> ClassifierChain:
         return ClassifierChain(

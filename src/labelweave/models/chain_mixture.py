@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.arrays import Floats, Indices, Labels, Positions
+from labelweave._common.label_graph import LabelGraph
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, JointDistribution
@@ -25,7 +26,7 @@ from labelweave.models.mixture import (
     PRIOR_WEIGHT,
     StructuredMixture,
 )
-from labelweave.models.order import candidate_orders, earlier_labels, resolve_order
+from labelweave.models.order import candidate_orders, resolve_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +39,15 @@ class ChainOrder:
 
     Examples
     --------
-    >>> ChainOrder(np.array([1, 0])).uses()
-    array([[False,  True],
-           [False, False]])
+    >>> ChainOrder(np.array([1, 0])).uses().parents
+    (array([1]), array([], dtype=int64))
     """
 
     order: Indices
 
-    def uses(self) -> Mask:
-        """Return which labels come before each, (L, L)."""
-        return earlier_labels(self.order)
+    def uses(self) -> LabelGraph:
+        """Return which labels come before each."""
+        return LabelGraph.chain(self.order)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class ChainLearner:
         losses = structure_losses(
             self.X,
             self.labels,
-            [earlier_labels(order) for order in orders],
+            [LabelGraph.chain(order) for order in orders],
             C=penalties.C,
             label_penalty=penalties.label_penalty,
             sample_weight=weight,
@@ -220,7 +220,7 @@ class ChainMixture(StructuredMixture):
         return structure_penalties(
             learner.X,
             learner.labels,
-            earlier_labels(order),
+            LabelGraph.chain(order),
             C=self._penalty("C"),
             label_penalty=self._penalty("label_penalty"),
             sample_weight=learner.sample_weight,

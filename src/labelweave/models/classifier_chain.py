@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.inference import Inference
@@ -18,7 +18,7 @@ from labelweave.logistic.class_weights import check_class_weight
 from labelweave.models.additive import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import chain_log_odds, fit_bases, with_class_weight
-from labelweave.models.order import best_order, earlier_labels, resolve_order
+from labelweave.models.order import best_order, resolve_order
 
 
 class ClassifierChain(MultiLabelClassifier):
@@ -127,19 +127,18 @@ class ClassifierChain(MultiLabelClassifier):
             self.order_, penalties = best_order(X, labels, penalties, shared)
         else:
             self.order_ = resolve_order(self.order, self.n_labels_, self._names(), self._seed())
+        graph = LabelGraph.chain(self.order_)
         if self.base is not None:
             base = with_class_weight(self.base, self.class_weight)
             self.estimators_ = fit_bases(
-                base, X, labels, self._parents(), sample_weight, self._seed(), self.n_jobs
+                base, X, labels, graph, sample_weight, self._seed(), self.n_jobs
             )
-            self.conditionals_ = additive_conditionals(
-                self.estimators_, self._parents(), X.shape[1]
-            )
+            self.conditionals_ = additive_conditionals(self.estimators_, graph, X.shape[1])
             return
         self.conditionals_ = fit_conditionals(
             X,
             labels,
-            earlier_labels(self.order_),
+            graph,
             class_weight=check_class_weight(self.class_weight),
             **penalties,
             **shared,
@@ -147,11 +146,6 @@ class ClassifierChain(MultiLabelClassifier):
         self.C_ = self.conditionals_.C
         self.label_penalty_ = self.conditionals_.label_penalty
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
-
-    def _parents(self) -> list[Indices]:
-        """Labels before each label, in the order of the chain."""
-        rank = np.argsort(self.order_)
-        return [self.order_[: rank[label]] for label in range(self.n_labels_)]
 
     def _joint(self, X: Any) -> JointDistribution:
         shared: dict[str, Any] = {
@@ -164,7 +158,7 @@ class ClassifierChain(MultiLabelClassifier):
             seen = as_seen_by(getattr(self, "estimators_", []), X)
             scores = self.conditionals_.scores(seen, n_threads=self._n_threads())
             return ChainJoint(scores, self.conditionals_.coupling, **shared)
-        parents = self._parents()
+        parents = LabelGraph.chain(self.order_).parents
 
         def log_odds(label: int, rows: Indices, prefix: Labels) -> Floats:
             return chain_log_odds(self.estimators_[label], X, rows, prefix, parents[label])

@@ -50,15 +50,15 @@ class Mixture:
 
     Attributes
     ----------
-    uses : (K, L, L) bool array
-        ``uses[k, j, i]``: label j depends on label i in component k.
+    parents : (K, L, L) bool array
+        ``parents[k, j, i]``: label i is a parent of label j in component k.
     weights : (K, L, D) array
     intercept : (K, L) array
     coupling : (K, L, L) array
     gate : Gate
     """
 
-    uses: Mask
+    parents: Mask
     weights: Floats
     intercept: Floats
     coupling: Floats
@@ -67,7 +67,7 @@ class Mixture:
     @property
     def n_components(self) -> int:
         """Number of components K."""
-        return len(self.uses)
+        return len(self.parents)
 
     def conditionals(self, penalties: PenaltyChoice) -> list[LinearConditionals]:
         """Return the conditionals of every component."""
@@ -163,12 +163,12 @@ class EM:
             mixture = self.refit(mixture, responsibilities)
         return mixture, objectives
 
-    def start(self, uses: Mask, responsibilities: Floats) -> Mixture:
+    def start(self, parents: Mask, responsibilities: Floats) -> Mixture:
         """Fit components to rows that are shared out by (n, K) responsibilities."""
-        n_components, n_labels = uses.shape[:2]
+        n_components, n_labels = parents.shape[:2]
         negative, positive = self._classes()
         zero = Mixture(
-            uses=uses,
+            parents=parents,
             weights=np.zeros((n_components, n_labels, self.X.shape[1])),
             intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
             coupling=np.zeros((n_components, n_labels, n_labels)),
@@ -189,7 +189,7 @@ class EM:
             shares *= self.weight.sum() / np.maximum(shares.sum(axis=0), _LEAST_WEIGHT)
         chosen = (component, label)
         shape = (len(component), 1)
-        has_extras = bool(mixture.uses[chosen].any())
+        has_extras = bool(mixture.parents[chosen].any())
         parts = [mixture.weights[chosen], mixture.intercept[chosen][:, None]]
         problems = LogisticProblems(
             X=self.X,
@@ -198,7 +198,7 @@ class EM:
             C=np.full(shape, self.penalties.C),
             extra_penalty=np.full(shape, self.penalties.label_penalty),
             extras=sp.csr_array(self.labels, dtype=np.float64) if has_extras else None,
-            uses=mixture.uses[chosen] if has_extras else None,
+            uses=mixture.parents[chosen] if has_extras else None,
             weights=shares,
             weight_of=component.astype(np.int32),
             start=np.hstack([*parts, mixture.coupling[chosen]] if has_extras else parts),

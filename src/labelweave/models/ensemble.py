@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import poisson
 
-from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.arrays import Floats, Labels
+from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import row_keys
 from labelweave._core import native
 from labelweave.joint import JointDistribution, MixtureJoint
@@ -43,7 +44,7 @@ class UniformEnsemble(MultiLabelClassifier):
         """Return the structures and their penalties, which are of no use with `base`."""
 
     @abstractmethod
-    def _uses(self, structure: Any) -> Mask:
+    def _graph(self, structure: Any) -> LabelGraph:
         """Return which labels each label depends on."""
 
     @abstractmethod
@@ -73,7 +74,7 @@ class UniformEnsemble(MultiLabelClassifier):
         self.conditionals_ = fit_structures(
             X,
             labels,
-            [self._uses(structure) for structure in structures],
+            [self._graph(structure) for structure in structures],
             C=penalties.C,
             label_penalty=penalties.label_penalty,
             sample_weight=sample_weight,

@@ -15,7 +15,7 @@ the chosen size are learned anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
+from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic import PenaltyChoice
 from labelweave.models.em import EM, EXACT, ROUGH, Mixture
@@ -44,8 +45,8 @@ _SPLIT_SEED = 1_000_003
 class Component(Protocol):
     """A structure of labels: a tree, or a chain's order."""
 
-    def uses(self) -> Mask:
-        """Return which labels each label depends on, (L, L)."""
+    def uses(self) -> LabelGraph:
+        """Return which labels each label depends on."""
 
 
 class Learner(Protocol):
@@ -187,7 +188,7 @@ class Growth(Generic[Kind]):
         em = self.em()
         log_joint = em.log_joint(grown.mixture)
         shares = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
-        mixture = em.start(grown.mixture.uses, shares)
+        mixture = em.start(grown.mixture.parents, shares)
         return Grown(grown.components, *em.run(mixture, 2 * N_ITERATIONS))
 
     def sizes(self, max_components: int) -> Iterator[tuple[EM, Grown[Kind]]]:
@@ -214,7 +215,7 @@ class Growth(Generic[Kind]):
             self.learner.component(self.penalties, shares[:, k] if n_groups > 1 else None, k)
             for k in range(n_groups)
         ]
-        mixture = em.start(np.stack([component.uses() for component in components]), shares)
+        mixture = em.start(_masks(components), shares)
         return Grown(components, *em.run(mixture, N_ITERATIONS))
 
     def _boosted(self, em: EM, max_components: int) -> Iterator[Grown[Kind]]:
@@ -222,7 +223,7 @@ class Growth(Generic[Kind]):
         components: list[Kind] = [self.learner.component(self.penalties, None, 0)]
         shares = np.ones((len(em.labels), 1))
         while True:
-            mixture = em.start(np.stack([component.uses() for component in components]), shares)
+            mixture = em.start(_masks(components), shares)
             grown = Grown(list(components), *em.run(mixture, N_ITERATIONS))
             yield grown
             if len(components) == max_components:
@@ -290,3 +291,7 @@ def _judged(
         validation=float(validation),
         objectives=[part.objectives for _, part in grown],
     )
+
+
+def _masks(components: Sequence[Component]) -> Mask:
+    return np.stack([np.asarray(component.uses()) for component in components])

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from labelweave._common.arrays import Indices, Labels, Mask
+from labelweave._common.arrays import Indices, Labels
 from labelweave._common.checks import check_label
+from labelweave._common.label_graph import LabelGraph
 from labelweave.logistic import fit_conditionals, structure_losses
 
 #: Orders that ``order="auto"`` compares.
@@ -39,19 +40,6 @@ def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed
     return np.array(positions, dtype=np.int64)
 
 
-def earlier_labels(order: Indices) -> Mask:
-    """Return which labels come before each: ``[j, k]`` is true if k precedes j.
-
-    Examples
-    --------
-    >>> earlier_labels(np.array([1, 0]))
-    array([[False,  True],
-           [False, False]])
-    """
-    rank = np.argsort(order)
-    return rank[:, None] > rank
-
-
 def candidate_orders(labels: Labels, seed: int, n_orders: int = N_CANDIDATES) -> list[Indices]:
     """Orders worth trying: as given, by frequency both ways, and random ones."""
     n_labels = labels.shape[1]
@@ -78,8 +66,8 @@ def best_order(
     Penalties are chosen once, for the order as given: they hardly depend on the order.
     """
     orders = candidate_orders(labels, shared["seed"])
-    structures = [earlier_labels(order) for order in orders]
-    first = fit_conditionals(X, labels, structures[0], **penalties, **shared)
+    graphs = [LabelGraph.chain(order) for order in orders]
+    first = fit_conditionals(X, labels, graphs[0], **penalties, **shared)
     chosen: dict[str, Any] = {"C": first.C, "label_penalty": first.label_penalty}
-    losses = structure_losses(X, labels, structures, **chosen, **shared)
+    losses = structure_losses(X, labels, graphs, **chosen, **shared)
     return orders[int(losses.argmin())], chosen

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice
+from labelweave._common.label_graph import LabelGraph
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
@@ -140,7 +141,7 @@ class TreeEnsemble(UniformEnsemble):
             return [first] * self.n_estimators, penalties
         return [learner.learn(penalties, bag) for bag in bags.T], penalties
 
-    def _uses(self, structure: Structure) -> Mask:
+    def _graph(self, structure: Structure) -> LabelGraph:
         return structure.uses()
 
     def _base_member(self, structure: Structure, seed: int) -> TreeNetwork:

@@ -10,6 +10,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_label
+from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic import EdgeWeights, PenaltyChoice, edge_weights, structure_penalties
 from labelweave.models.base_classifier import base_edge_weights
@@ -70,8 +71,7 @@ class TreeLearner:
         C is chosen for labels without parents, a first forest learned with it, both penalties
         chosen for that forest, and the forest learned again where they changed.
         """
-        nothing = np.zeros((self.labels.shape[1],) * 2, dtype=np.bool_)
-        first = self.penalties(nothing, C, label_penalty)
+        first = self.penalties(LabelGraph.empty(self.labels.shape[1]), C, label_penalty)
         if label_penalty == "cv":
             first = replace(first, label_penalty=FIRST_LABEL_PENALTY)
         structure = self.learn(first)
@@ -82,12 +82,14 @@ class TreeLearner:
             structure = self.learn(chosen)
         return structure, chosen
 
-    def penalties(self, uses: Mask, C: float | str, label_penalty: float | str) -> PenaltyChoice:
+    def penalties(
+        self, graph: LabelGraph, C: float | str, label_penalty: float | str
+    ) -> PenaltyChoice:
         """Choose the penalties that are "cv" for the conditionals of a structure."""
         return structure_penalties(
             self.X,
             self.labels,
-            uses,
+            graph,
             C=C,
             label_penalty=label_penalty,
             sample_weight=self.sample_weight,

@@ -169,11 +169,11 @@ class TreeNetwork(MultiLabelClassifier):
         return Structure(parents, label_names=self._names())
 
     def _fit_bases(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        parents = [np.flatnonzero(row) for row in self.structure_.uses()]
+        graph = self.structure_.uses()
         self.estimators_ = fit_bases(
-            self.base, X, labels, parents, sample_weight, self._seed(), self.n_jobs
+            self.base, X, labels, graph, sample_weight, self._seed(), self.n_jobs
         )
-        self.conditionals_ = additive_conditionals(self.estimators_, parents, X.shape[1])
+        self.conditionals_ = additive_conditionals(self.estimators_, graph, X.shape[1])
         if self.conditionals_ is not None:
             self.structure_ = self.structure_.coupled(self.conditionals_.coupling)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from labelweave._common.arrays import Floats, Indices, Mask
+from labelweave._common.arrays import Floats, Indices
+from labelweave._common.label_graph import LabelGraph
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,12 +95,9 @@ class Structure:
         """Return the label's name, or its number where labels have no names."""
         return str(label) if self.label_names is None else self.label_names[label]
 
-    def uses(self) -> Mask:
-        """Return which label each label depends on: ``[j, k]`` is true if k is the parent of j."""
-        uses = np.zeros((self.n_labels, self.n_labels), dtype=np.bool_)
-        children = np.flatnonzero(self.parents >= 0)
-        uses[children, self.parents[children]] = True
-        return uses
+    def uses(self) -> LabelGraph:
+        """Return which label each label depends on."""
+        return LabelGraph.forest(self.parents)
 
     def walk(self) -> Iterator[tuple[int, int]]:
         """Go through the labels, parents before children: pairs of label and depth."""
