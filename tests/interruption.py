@@ -15,6 +15,8 @@ PATIENCE = 600.0
 
 def _serve(programs: Connection) -> None:
     """Run programs until there are no more; a program that is interrupted ends only itself."""
+    # A shell that runs the tests in the background lets its children ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     while (program := programs.recv()) is not None:
         setup, work = program
         names: dict[str, object] = {}
