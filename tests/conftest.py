@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from tests.interruption import Interruptible
 
 PROJECT = Path(__file__).resolve().parents[1]
+
+# Before NumPy is loaded: on matrices as small as the tests', the threads of BLAS only wait for
+# each other, and take the cores from the workers of pytest-xdist meanwhile.
+for pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(pool, "1")
+
+# No clock: how long an example takes depends on what else the machine does.
+settings.register_profile("labelweave", deadline=None, print_blob=True)
+settings.load_profile("labelweave")
 
 
 @pytest.fixture
 def shared_data(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of published data sets, also in LABELWEAVE_DATA; skip if missing."""
-    named = os.environ.get("LABELWEAVE_DATA")
-    folder = Path(named) if named else PROJECT.parent / "shared" / "data"
+    """Return the folder of published data sets, also in LABELWEAVE_DATA; skip if there is none."""
+    beside = PROJECT.parent / "shared" / "data"
+    named = os.environ.get("LABELWEAVE_DATA") or (str(beside) if beside.is_dir() else "")
+    if not named:
+        pytest.skip("needs the published data sets: name their folder in LABELWEAVE_DATA")
+    folder = Path(named)
     if not (folder / "emotions").is_dir():
-        pytest.skip(f"the published data sets are not in {folder}: name theirs in LABELWEAVE_DATA")
-    monkeypatch.setenv("LABELWEAVE_DATA", str(folder))
+        pytest.skip(f"the published data sets are not in {folder}, which LABELWEAVE_DATA names")
+    monkeypatch.setenv("LABELWEAVE_DATA", named)
     return folder
+
+
+@pytest.fixture(scope="session")
+def interruptible() -> Iterator[Interruptible]:
+    """Return a process in which long work can be interrupted; it must end in peace."""
+    process = Interruptible()
+    yield process
+    assert process.leave() == 0

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -10,6 +11,8 @@ from labelweave import _cpu
 from labelweave._core import choose_level, native
 
 LEVELS = ("v2", "v3", "v4")
+# A build may leave levels out.
+BUILT = [level for level in _cpu.levels() if find_spec(f"labelweave._native_{level}")]
 
 
 @pytest.mark.parametrize("n_available", [1, 2, 3])
@@ -36,7 +39,7 @@ def test_a_level_must_be_compiled_and_the_cpu_must_have_it():
 
 def test_the_environment_variable_forces_a_level():
     command = [sys.executable, "-c", "from labelweave._core import native; print(native.level())"]
-    for level in (*_cpu.levels(), "v9"):
+    for level in (*BUILT, "v9"):
         result = subprocess.run(
             command,
             env=os.environ | {"LABELWEAVE_SIMD": level},

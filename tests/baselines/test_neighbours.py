@@ -34,7 +34,7 @@ grids = st.integers(1, 20).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=grids, k=st.integers(1, 25), form=st.sampled_from(list(FORMS)), alone=st.booleans())
 def test_ties_go_to_the_earlier_row(data, k, form, alone):
     train, X = data

@@ -46,7 +46,7 @@ def corners(L):
     return np.array(list(itertools.product((0.0, 1.0), repeat=L)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 6), st.integers(0, 10**6))
 def test_no_label_vector_within_two_flips_is_better(L, seed):
     rng = np.random.default_rng(seed)

@@ -183,10 +183,11 @@ def test_a_table_without_named_labels_asks_for_the_option(run, table):
     assert "--labels" in result.stderr
 
 
-def test_as_a_process_through_a_pipe_with_two_workers(table):
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_as_a_process_through_a_pipe(table, jobs):
     words = ["compare", str(table), "--labels", "last:3", "-m", f"{PRIOR},{NEIGHBOURS}", "-k", "2"]
     done = subprocess.run(
-        [sys.executable, "-m", "labelweave", *words, "--jobs", "2"],
+        [sys.executable, "-m", "labelweave", *words, "--jobs", str(jobs)],
         capture_output=True,
         encoding="utf-8",
         env=os.environ | {"PYTHONIOENCODING": "utf-8"},

@@ -6,13 +6,21 @@ import pytest
 from sklearn.base import clone
 
 from labelweave.models import LabelClassifier
-from tests.contract.estimators import CASES, Case
+from tests.contract.estimators import DEFAULTS, Case
 from tests.contract.samples import is_probabilistic
+from tests.contract.variants import VARIANTS
 
 
-@pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest) -> Case:
-    return CASES[request.param]
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a law on all defaults and variants; on variants that do not touch it as a slow test."""
+    if "case" not in metafunc.fixturenames:
+        return
+    law = metafunc.module.__name__.rpartition(".test_")[2]
+    cases = [pytest.param(case, id=name) for name, case in DEFAULTS.items()]
+    for name, variant in VARIANTS.items():
+        marks = () if law in variant.laws else pytest.mark.slow
+        cases.append(pytest.param(variant.case, id=name, marks=marks))
+    metafunc.parametrize("case", cases)
 
 
 @pytest.fixture

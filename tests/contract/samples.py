@@ -1,4 +1,4 @@
-"""Small data for the contract."""
+"""Small data for the contract, and what its tests ask of a fitted model."""
 
 from __future__ import annotations
 
@@ -49,3 +49,21 @@ def values_of(model: Any, X: Any) -> NDArray[Any]:
         if hasattr(model, name):
             return np.asarray(getattr(model, name)(X))
     return np.asarray(model.predict(X))
+
+
+def check_batches(model: Any, rows: Any, batches: list[list[int]], *, bitwise: bool) -> None:
+    """Assert that rows get the same values, labels and draws in any batch and any order."""
+    rtol, atol = (0.0, 0.0) if bitwise else (1e-7, 1e-12)
+    values, labels = values_of(model, rows), model.predict(rows)
+    for batch in batches:
+        given = rows[batch]
+        np.testing.assert_allclose(values_of(model, given), values[batch], rtol, atol)
+        np.testing.assert_array_equal(model.predict(given), labels[batch])
+    if not is_probabilistic(model):
+        return
+    joint = model.predict_joint(rows)
+    draws, log_prob = joint.sample(10, random_state=0), joint.log_prob(labels)
+    for batch in batches:
+        part = model.predict_joint(rows[batch])
+        np.testing.assert_array_equal(part.sample(10, random_state=0), draws[batch])
+        np.testing.assert_allclose(part.log_prob(labels[batch]), log_prob[batch], rtol, atol)

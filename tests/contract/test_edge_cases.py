@@ -139,13 +139,6 @@ def test_a_label_that_copies_another(estimator):
     assert (predicted[:, 0] == predicted[:, 1]).mean() > 0.9
 
 
-def test_more_labels_than_rows(estimator):
-    rows, labels = sample(n=10, n_features=3, n_labels=24, seed=4)
-    model = estimator.fit(rows, labels)
-    assert model.predict(rows[:2]).shape == (2, 24)
-    assert np.isfinite(values_of(model, rows[:2])).all()
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_features_of_odd_size(estimator, scale):
     check_answers(estimator.fit(X * scale, Y), X * scale)

@@ -212,7 +212,7 @@ def as_arff(columns, is_label, rows, as_sparse, quote, newline):
     return newline.join(lines) + newline
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(), st.booleans(), st.sampled_from("'\""), st.sampled_from(["\n", "\r\n"]))
 def test_what_is_written_is_read(tmp_path_factory, table, as_sparse, quote, newline):
     columns, is_label, rows = table
@@ -229,7 +229,7 @@ def test_what_is_written_is_read(tmp_path_factory, table, as_sparse, quote, newl
     assert set(data.feature_names) == set(columns) - set(labels)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 8))
 def test_dense_files_read_as_scipy_reads_them(tmp_path_factory, seed, n, D):
     values = np.random.default_rng(seed).standard_normal((n, D))

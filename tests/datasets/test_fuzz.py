@@ -33,7 +33,7 @@ def parse_arff(text):
     return native.parse_arff_rows(text=text, offset=0, line=1, source="fuzz", **COLUMNS)
 
 
-@settings(deadline=None, max_examples=1500)
+@settings(max_examples=500)
 @given(soups)
 @example(b"{" * 1000)
 @example(b"'" + b"\\" * 99)
@@ -48,7 +48,7 @@ def test_arff_rows(text):
         assert not sparse or (len(starts) == n + 1 and set(columns.tolist()) <= {0, 1})
 
 
-@settings(deadline=None, max_examples=1500)
+@settings(max_examples=500)
 @given(soups, st.sampled_from([b"", b"1 3 2\n", b"2 4 4\n"]))
 @example(b"9223372036854775806 2147483646 2147483646\n", b"")
 @example(b"99999999999999999999999 1 1\n", b"")
@@ -65,7 +65,7 @@ def test_xmc(text, header):
         assert np.isfinite(data).all()
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(st.just(b"@attribute "), alphabet), max_size=40).map(b"".join))
 def test_arff_header(text):
     with contextlib.suppress(UnicodeDecodeError, ValueError):

@@ -115,7 +115,7 @@ def test_limits_are_checked():
     assert in_words(parse_size("2.5TB")) == "2.5 TB"
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.text("xf1", max_size=2), st.integers(0, 12), st.integers(-15, 15), st.data())
 def test_numbered_names_are_like_a_tuple(prefix, count, at, data):
     names, plain = NumberedNames(prefix, count), tuple(f"{prefix}{j}" for j in range(count))

@@ -168,7 +168,7 @@ def row(draw, is_sparse):
     return "{" + ", ".join(f"{c} {cells[c]}" for c in kept) + "}"
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.booleans().flatmap(lambda is_sparse: st.lists(row(is_sparse), min_size=1, max_size=5)))
 def test_both_readers_agree(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("arff") / "toy.arff"

@@ -169,7 +169,7 @@ def test_numbers_may_be_names(tmp_path):
     assert unnamed.X.tolist() == [[5]]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
 def test_numbers_are_read_to_the_last_bit(tmp_path_factory, values):
     text = "y,x\n" + "".join(f"1,{value!r}\n" for value in values)

@@ -93,7 +93,7 @@ def samples(draw):
     return D, L, draw(st.lists(row, max_size=6))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(samples())
 def test_what_is_written_is_read(tmp_path_factory, sample):
     D, L, rows = sample

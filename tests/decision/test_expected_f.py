@@ -61,7 +61,7 @@ def by_counts(p):
     return np.array(out)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(probabilities)
 def test_expected_f1_by_enumeration(p):
     order = np.argsort(p)[::-1]
@@ -71,7 +71,7 @@ def test_expected_f1_by_enumeration(p):
         assert value == pytest.approx(enumerated(p, labels), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True))
 def test_no_labelling_at_all_has_a_higher_expectation(p):
     labels = ExpectedF().label(np.array(p)[:, None]).ravel()
@@ -80,7 +80,7 @@ def test_no_labelling_at_all_has_a_higher_expectation(p):
 
 
 @pytest.mark.parametrize("beta", [0.5, 0.75, 2.0, 3.0])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(p=probabilities)
 def test_expected_f_beta_by_enumeration(beta, p):
     order = np.argsort(p)[::-1]
@@ -109,7 +109,7 @@ def test_recall_counts_more_with_a_larger_beta():
         F1Statistics(1).expected_f1(beta=0.0)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True))
 def test_expected_auc_by_enumeration(p):
     every = list(itertools.product((0, 1), repeat=len(p)))
@@ -194,7 +194,7 @@ def test_the_counts_give_the_mean_f1_over_the_samples():
         assert expected[c, counts.grid == chosen[c]] == pytest.approx(best[c])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 30), max_size=6), st.integers(0, 100))
 def test_batches_of_any_size_in_any_order_give_the_same_counts(cuts, seed):
     scores, drawn = drawn_set(30, 2, 3, seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
@@ -24,7 +24,6 @@ def counts_above(scores):
     return np.array([sum(s > limit for s in scores) for limit in limits])
 
 
-@settings(deadline=None)
 @given(columns, rates)
 def test_no_threshold_comes_closer_to_the_frequency(column, rate):
     rule = CardinalityMatching(rates=[rate], fallback=None)
@@ -34,7 +33,6 @@ def test_no_threshold_comes_closer_to_the_frequency(column, rate):
     assert abs(given_labels - wanted) <= best + 1e-12
 
 
-@settings(deadline=None)
 @given(columns, rates, rates)
 def test_a_higher_frequency_labels_no_fewer_rows(column, a, b):
     scores = np.array(column)[:, None]
@@ -45,7 +43,6 @@ def test_a_higher_frequency_labels_no_fewer_rows(column, a, b):
     assert few <= many
 
 
-@settings(deadline=None)
 @given(columns, rates, st.floats(0.5, 3))
 def test_only_the_order_of_scores_counts(column, rate, power):
     rule = CardinalityMatching(rates=[rate], fallback=None)
@@ -124,7 +121,6 @@ def test_own_rates_outrank_those_of_the_training_rows():
     np.testing.assert_array_equal(CardinalityMatching().informed([0.1]).rates, [0.1])
 
 
-@settings(deadline=None)
 @given(columns, st.integers(0, 2**12 - 1))
 def test_no_threshold_has_a_better_f1_on_the_held_out_rows(column, bits):
     truth = np.array([bits >> i & 1 for i in range(len(column))])

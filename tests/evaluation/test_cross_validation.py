@@ -19,7 +19,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from labelweave.evaluation import (
     Comparison,
@@ -130,7 +130,9 @@ def reference_scores():
 
 
 def test_linear_algebra_has_one_thread():
-    assert not compare({"checks": Recorder("threads")}, X, Y, folds=2).failures()
+    with threadpool_limits(limits=2):
+        assert max(pool["num_threads"] for pool in threadpool_info()) == 2
+        assert not compare({"checks": Recorder("threads")}, X, Y, folds=2).failures()
 
 
 def test_a_joint_is_measured_through_pipelines_and_searches():

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from labelweave.evaluation import METRICS, per_label, ranking
 
-no_clock = settings(deadline=None, max_examples=30)
+laws = settings(max_examples=30)
 SCORE_METRICS = [metric for metric in METRICS.values() if metric.needs_scores]
 THEIRS = {
     "auc_micro": lambda t, s: sklearn.metrics.roc_auc_score(t, s, average="micro"),
@@ -34,7 +34,7 @@ def scored_labels(draw, min_labels=2):
     return labels, draw(arrays(np.float64, shape, elements=st.sampled_from([0.1, 0.4, 0.5, 0.9])))
 
 
-@no_clock
+@laws
 @given(pair=scored_labels())
 def test_scikit_learn_agrees_where_it_has_the_measure(pair):
     truth, scores = pair
@@ -45,7 +45,7 @@ def test_scikit_learn_agrees_where_it_has_the_measure(pair):
             np.testing.assert_allclose(ours, theirs(truth, scores), atol=1e-12)
 
 
-@no_clock
+@laws
 @given(pair=scored_labels())
 def test_macro_auc_is_the_mean_of_the_labels_that_have_one(pair):
     truth, scores = pair
@@ -58,7 +58,7 @@ def test_macro_auc_is_the_mean_of_the_labels_that_have_one(pair):
     np.testing.assert_allclose(ranking.auc_macro(truth, scores), expected)
 
 
-@no_clock
+@laws
 @given(pair=scored_labels(min_labels=1), k=st.integers(1, 5))
 def test_precision_at_k_is_the_mean_over_all_ways_to_break_ties(pair, k):
     truth, scores = pair
@@ -76,7 +76,7 @@ def test_precision_at_k_is_the_mean_over_all_ways_to_break_ties(pair, k):
 
 
 @pytest.mark.parametrize("metric", SCORE_METRICS, ids=lambda metric: metric.name)
-@no_clock
+@laws
 @given(pair=scored_labels(min_labels=1), seed=st.integers(0, 9))
 def test_only_the_order_of_scores_counts(metric, pair, seed):
     truth, scores = pair
@@ -105,7 +105,7 @@ def test_bad_input_names_the_argument(metric):
         metric([[1, 2]], [[0.5, 0.5]])
 
 
-@no_clock
+@laws
 @given(pair=scored_labels(min_labels=1))
 def test_the_table_of_labels_has_the_figures_of_each_label(pair):
     truth, scores = pair

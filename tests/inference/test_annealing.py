@@ -12,7 +12,7 @@ from tests.inference.test_threshold import trees
 from tests.joint.cases import forms, make, seeds
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(forms, seeds, st.integers(0, 4), st.integers(1, 5), st.integers(0, 60))
 def test_the_answer_is_never_worse_than_the_start(form, seed, n, L, steps):
     joint, _ = make(form, seed, n, L)
@@ -24,7 +24,7 @@ def test_the_answer_is_never_worse_than_the_start(form, seed, n, L, steps):
         np.testing.assert_array_equal(mode.labels, start.labels)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seeds, st.integers(1, 12), st.integers(1, 4), st.sampled_from([0.0, 0.2]))
 def test_the_compiled_walk_is_the_walk_of_whole_vectors(seed, L, K, infinite):
     joint = trees(seed, 5, L, K, infinite=infinite)

@@ -11,7 +11,7 @@ from labelweave.joint._steps import beam_search
 from tests.inference.chains import as_general, assert_valid, random_chain, scales, true_maximum
 from tests.joint.cases import seeds
 
-laws = settings(max_examples=80, deadline=None)
+laws = settings(max_examples=80)
 
 
 @laws

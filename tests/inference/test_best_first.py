@@ -18,7 +18,7 @@ from tests.inference.chains import (
 )
 from tests.joint.cases import forms, make, seeds
 
-laws = settings(max_examples=80, deadline=None)
+laws = settings(max_examples=80)
 rows = st.integers(0, 4)
 labels = st.integers(1, 10)
 

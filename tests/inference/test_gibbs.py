@@ -23,7 +23,7 @@ from tests.joint.cases import (
 )
 from tests.reference import gibbs as reference
 
-laws = settings(max_examples=50, deadline=None)
+laws = settings(max_examples=50)
 scales = st.sampled_from([0.0, 0.3, 2.0, 8.0, 100.0])
 
 
@@ -254,7 +254,7 @@ class TestLaw:
 
 
 class TestAnswer:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(forms, seeds, row_counts, label_counts)
     def test_between_greedy_and_the_mode(self, form, seed, n, L):
         joint, _ = make(form, seed, n, L)
@@ -266,7 +266,7 @@ class TestAnswer:
             assert (mode.upper_bound >= exact.log_prob - 1e-9).all()
             np.testing.assert_allclose(mode.log_prob, joint.log_prob(mode.labels))
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(seeds)
     def test_finds_the_mode_of_small_chains_with_evidence(self, seed):
         joint, rows = make_with_oracle("chain", seed, 4, 4, scale=1.0)

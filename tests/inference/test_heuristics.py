@@ -14,7 +14,7 @@ from labelweave.joint import ChainJoint, IndependentJoint
 from tests.inference.chains import as_general, assert_valid, random_chain, scales, true_maximum
 from tests.joint.cases import forms, make, seeds
 
-laws = settings(max_examples=60, deadline=None)
+laws = settings(max_examples=60)
 rows = st.integers(0, 4)
 labels = st.integers(1, 8)
 STRATEGIES = (EpsilonApproximate(0.1), MonteCarlo(10), MeanField(5))

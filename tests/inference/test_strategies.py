@@ -11,7 +11,7 @@ from labelweave.joint import ChainJoint, IndependentJoint
 from tests.joint.cases import chain_parameters, forms, label_counts, make, row_counts, seeds
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(forms, seeds, row_counts, label_counts)
 def test_exact_inference_beats_greedy(form, seed, n, L):
     joint, _ = make(form, seed, n, L)
@@ -77,7 +77,7 @@ def test_any_callable_is_a_strategy():
     assert not mode.optimal.any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(forms, seeds, row_counts, label_counts)
 def test_enumeration_proves_what_the_pruned_search_finds(form, seed, n, L):
     joint, _ = make(form, seed, n, L)

@@ -10,7 +10,7 @@ from tests.joint.cases import chain_parameters, label_counts, row_counts, seeds
 from tests.reference import chain as reference
 from tests.reference import philox
 
-laws = settings(max_examples=60, deadline=None)
+laws = settings(max_examples=60)
 
 
 def search(scores, coupling, order, labels, n_threads=1, budget=2**63, max_open=2**20):

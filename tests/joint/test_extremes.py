@@ -35,7 +35,7 @@ def joints(seed):
 
 
 @pytest.mark.filterwarnings("ignore:overflow")  # a log-probability of -inf is right here
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_every_answer_is_a_number(seed):
     for joint in joints(seed):

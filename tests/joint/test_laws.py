@@ -20,7 +20,7 @@ from tests.joint.cases import (
 )
 from tests.reference import table as oracle
 
-laws = settings(max_examples=60, deadline=None)
+laws = settings(max_examples=60)
 QUANTITIES = ("marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy")
 
 

@@ -63,7 +63,7 @@ def assert_close(weights, pair, alone):
 
 
 @FORMS
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(60, 120),

@@ -49,7 +49,7 @@ def pick(problems, rows):
 
 
 @FORMS
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(5, 150),
@@ -64,7 +64,7 @@ def test_threads_do_not_matter(form, seed, n, d, p, n_threads):
 
 
 @FORMS
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data(), seed=st.integers(0, 10**6), n=st.integers(5, 150), d=st.integers(1, 20))
 def test_neighbours_do_not_matter(form, data, seed, n, d):
     p = 20
@@ -97,7 +97,7 @@ def test_inputs_are_not_changed(form):
 
 
 @FORMS
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data(), n=st.integers(1, 600), p=st.integers(1, 20), d=st.integers(1, 20))
 def test_scores_are_linear_and_row_by_row(form, data, n, p, d):
     X, T = make_problem(max(n, 4), d, p)

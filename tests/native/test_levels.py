@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,6 +32,7 @@ TOLERANCE = {
 }
 
 
+@cache
 def results(level, n_threads):
     command = [sys.executable, Path(__file__).with_name("results.py"), str(n_threads)]
     environment = os.environ | {"LABELWEAVE_SIMD": level}

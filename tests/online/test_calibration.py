@@ -61,7 +61,7 @@ def test_real_measurements(shared_data, name):
     assert cll_loss(model, X[test], Y[test]) < 1.15 * cll_loss(tuned, X[test], Y[test])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=6), st.sampled_from([0.0, 0.01]))
 def test_batches_and_threads_do_not_matter(sizes, forgetting):
     X, Y = dense()
@@ -98,7 +98,7 @@ def test_rows_of_unit_length_are_learned_as_they_are():
     assert states[0].row_length == pytest.approx(1.0)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(-1e300, 1e300), min_size=4, max_size=4))
 def test_lengths_of_any_size(values):
     X = np.array([values, [0.0] * 4, [3.0, 0.0, 4.0, 0.0]])

@@ -24,7 +24,7 @@ def moved(mean, variance, labels, margin, flip=0.0):
     return mean + variance * moves.pull, variance - variance**2 * moves.certainty
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_messages_agree_with_an_independent_implementation(data):
     n_labels = data.draw(st.integers(2, 6))

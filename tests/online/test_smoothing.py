@@ -23,7 +23,7 @@ def conditional(observations, noise, prior, drift):
     return gain @ observations, np.diag(covariance - gain @ covariance)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.floats(-5, 5), st.floats(0.1, 5)), min_size=1, max_size=8),
     st.floats(0.1, 10),

@@ -113,7 +113,7 @@ def run_with_stops(path, checkpoint, stops, settings=None, stream=None, **option
     raise AssertionError
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.lists(st.integers(1, 12), max_size=5),
     st.sampled_from(VARIANTS),
@@ -250,7 +250,6 @@ def test_prequential_figures_are_of_predictions_made_before():
     same_posterior(silent.state, state)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 5))
 def test_prequential_f1_is_scikit_learns(seed, L):
     from sklearn.metrics import f1_score
@@ -266,7 +265,6 @@ def test_prequential_f1_is_scikit_learns(seed, L):
     assert quality.micro() == pytest.approx(f1_score(truth.ravel(), given_labels.ravel()))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 6), max_size=3), max_size=8), st.integers(1, 4))
 def test_label_columns_do_not_depend_on_batches(rows, size):
     whole, parts = LabelNumbers(), LabelNumbers()

@@ -69,7 +69,10 @@ print("leaving")
 
 
 @pytest.mark.parametrize("piece", ["logistic", "lasvm", "search", "coupled"])
-@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2])
+@pytest.mark.parametrize(
+    "seconds",
+    [pytest.param(0.0, marks=pytest.mark.slow), 0.05, pytest.param(0.2, marks=pytest.mark.slow)],
+)
 def test_the_interpreter_may_exit_while_a_daemon_thread_fits(piece, seconds):
     done = run(["-c", EXIT.format(piece=piece, seconds=seconds)])
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
