@@ -27,8 +27,9 @@ test-simd: $(VENV)/.dev  ## the fast suite (or SIMD_TESTS) at each SIMD level th
 	  LABELWEAVE_SIMD=$$level $(BIN)/python -m pytest -n 2 -m "not slow" $(SIMD_TESTS) || exit 1; \
 	done
 
+# tests/native goes through the levels itself.
 test-simd-kernels:  ## the kernels' tests at the levels below the best one, at which `make test` runs them
-	$(MAKE) test-simd SIMD_TESTS="$(KERNEL_TESTS)" SIMD_LEVELS="levels()[:-1]"
+	$(MAKE) test-simd SIMD_TESTS="$(filter-out tests/native,$(KERNEL_TESTS))" SIMD_LEVELS="levels()[:-1]"
 
 # A second environment that borrows the libraries of the first, but not its build of the package.
 SANITIZED := build/sanitize

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,9 +18,18 @@ X, Y = sample(n=60)
 TEST = X[40:]
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    """Return the models of this module, each fitted once, by the number of its case."""
+    return {}
+
+
 @pytest.fixture
-def model(estimator):
-    return estimator.fit(X[:40], Y[:40])
+def model(case, estimator, fitted):
+    """Return a copy of a fitted model, whose parameters a test may change."""
+    if id(case) not in fitted:
+        fitted[id(case)] = estimator.fit(X[:40], Y[:40])
+    return deepcopy(fitted[id(case)])
 
 
 def table(joint: JointDistribution) -> np.ndarray:

@@ -8,7 +8,6 @@ import pickle
 import joblib
 import numpy as np
 import pandas as pd
-import pytest
 
 from labelweave import persistence
 from tests.contract.samples import is_probabilistic, sample, values_of
@@ -34,28 +33,30 @@ def dumped(model, case, folder):
     return joblib.load(buffer)
 
 
-@pytest.mark.parametrize("way", [keep, pickled, dumped])
-def test_round_trip(case, estimator, tmp_path, way):
+WAYS = (keep, pickled, dumped)
+
+
+def test_round_trip(case, estimator, tmp_path):
     model = estimator.fit(X, LABELS)
-    again = way(model, case, tmp_path)
-    assert repr(again) == repr(model)
-    assert list(again.label_names_in_) == list(LABELS)
-    np.testing.assert_array_equal(again.classes_, model.classes_)
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    np.testing.assert_array_equal(values_of(again, X), values_of(model, X))
-    if is_probabilistic(model):
-        np.testing.assert_array_equal(
-            again.predict_joint(X).log_prob(LABELS), model.predict_joint(X).log_prob(LABELS)
-        )
-    again.fit(X, LABELS)  # and learns as before
-    np.testing.assert_array_equal(values_of(again, X), values_of(model, X))
+    for way in WAYS:
+        again = way(model, case, tmp_path)
+        assert repr(again) == repr(model)
+        assert list(again.label_names_in_) == list(LABELS)
+        np.testing.assert_array_equal(again.classes_, model.classes_)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(values_of(again, X), values_of(model, X))
+        if is_probabilistic(model):
+            np.testing.assert_array_equal(
+                again.predict_joint(X).log_prob(LABELS), model.predict_joint(X).log_prob(LABELS)
+            )
+        again.fit(X, LABELS)  # and learns as before
+        np.testing.assert_array_equal(values_of(again, X), values_of(model, X))
 
 
-@pytest.mark.parametrize("way", [keep, pickled, dumped])
-def test_one_dimensional_target(case, estimator, tmp_path, way):
-    target = np.array(["no", "yes"])[Y[:, 0]]
-    model = estimator.fit(X, target)
-    np.testing.assert_array_equal(way(model, case, tmp_path).predict(X), model.predict(X))
+def test_one_dimensional_target(case, estimator, tmp_path):
+    model = estimator.fit(X, np.array(["no", "yes"])[Y[:, 0]])
+    for way in WAYS:
+        np.testing.assert_array_equal(way(model, case, tmp_path).predict(X), model.predict(X))
 
 
 def test_an_unfitted_estimator(case, estimator, tmp_path):

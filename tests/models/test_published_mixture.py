@@ -52,7 +52,7 @@ def one_thread():
         yield
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_growth_stops_where_the_plain_algorithm_does(seed):
     X, Y = mixed(200, seed)
     model = published(max_components=3).fit(X, Y)

@@ -47,7 +47,13 @@ def build_and_run(compiler, flags, program, folder, launcher=()):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("level", ["v2", "v3", "v4"])
+@pytest.mark.parametrize(
+    "level",
+    [
+        pytest.param(level, marks=() if level == _cpu.levels()[-1] else pytest.mark.slow)
+        for level in ("v2", "v3", "v4")
+    ],
+)
 def test_programs_at_each_level(level, program, tmp_path):
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("levels v2 to v4 are those of x86-64")
