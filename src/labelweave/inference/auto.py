@@ -28,16 +28,18 @@ class Auto:
 
     Chains are searched best-first; most rows of chains fitted to data are settled, and certified
     optimal, within a few looks for each label. Rows that are not settled within the budget, as
-    those of flat distributions with many labels, get the best vector of all strategies that scale,
-    and the mode's ``gap`` says how far from optimal it may be. Mixtures walk their components'
-    lists; rows left open are enumerated up to 20 unknown labels and annealed beyond. Fields with
-    cycles are enumerated up to 16 unknown labels and searched by branch and bound beyond. Other
-    forms are solved in closed form or by enumeration, and greedily beyond 20 unknown labels.
+    those of flat distributions with many labels, get the best vector of all strategies that scale.
+    With linear conditionals a relaxation that knows all couplings at once then searches for a proof
+    once more; the mode's ``gap`` says how far from optimal a row may be after all. Mixtures walk
+    their components' lists; rows left open are enumerated up to 20 unknown labels and annealed
+    beyond. Fields with cycles are enumerated up to 16 unknown labels and searched by branch and
+    bound beyond. Other forms are solved in closed form or by enumeration, and greedily beyond 20
+    unknown labels.
 
     Parameters
     ----------
     budget : int, default=10_000
-        Prefixes the exact search may look at in each row. Chains of conditionals that only Python
+        Prefixes each exact search may look at in each row. Chains of conditionals that only Python
         can evaluate get a tenth, for each look is a prediction of the base classifier; a mixture
         takes at most a tenth as many vectors from each of its components' lists.
 
@@ -50,6 +52,8 @@ class Auto:
     >>> sure, flat = (ChainJoint(s * rng.normal(size=(5, 100)), s * coupling) for s in (9, 0.1))
     >>> Auto()(sure).optimal.all(), Auto()(flat).optimal.any()
     (np.True_, np.False_)
+    >>> Auto()(flat).gap.mean() < 4 < 20 < BestFirst(10_000)(flat).gap.mean()
+    np.True_
     """
 
     budget: int = 10_000
@@ -88,4 +92,4 @@ class Auto:
         best, rest = found[open_rows], joint[open_rows]
         for strategy in HEURISTICS:
             best = best.or_better(strategy(rest))
-        return found.replaced(open_rows, best)
+        return found.replaced(open_rows, rest._tightened(best, self.budget))
