@@ -18,6 +18,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // What a row may cost: about 200 steps of 256 unknown labels. With fewer steps than the least the bound says nothing.
 constexpr double kMostWork = 200.0 * 256 * 256 * 256;
 constexpr std::size_t kLeastSteps = 60;
+// Partial vectors that may wait; a search that leaves more of them open ends, whatever its budget.
+constexpr std::size_t kMostOpen = std::size_t{1} << 22;
 
 double rounding(double log_prob) { return 1e-12 * (1.0 + std::fabs(log_prob)); }
 
@@ -75,7 +77,7 @@ class RelaxedRow {
         one_.resize(effects_.stride());
         nodes_ = 0;
         push({effects_.root_bound(), open_.constant(), effects_.constant(), 0, 0});
-        while (nodes_ < limits_.budget && !heap_.empty() && wins(heap_.front().bound)) {
+        while (nodes_ < limits_.budget && heap_.size() < kMostOpen && !heap_.empty() && wins(heap_.front().bound)) {
             interrupt_.check();
             dive(pop());
         }

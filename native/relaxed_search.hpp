@@ -21,8 +21,8 @@ struct RelaxedResults {
 };
 
 // known is n_rows x n_labels, -1 for unknown. A row with n unknown labels takes about steps * n^3 / 2 multiplications,
-// and 50 bytes and n bits for each of `budget` partial vectors. Rows of so many labels that there are too few steps
-// are left out.
+// and 50 bytes and n bits for each of `budget` partial vectors, of which at most 2^22 may wait. Rows of so many labels
+// that there would be too few steps are left out.
 void chain_relaxed_search(const Chain& chain, const std::int8_t* known, const RelaxedLimits& limits,
                           const RelaxedResults& out, int n_threads, Interrupt& interrupt);
 

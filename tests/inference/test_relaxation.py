@@ -126,6 +126,14 @@ def test_answers_are_never_worse_than_without():
     assert (auto.upper_bound <= searched.upper_bound).all()
 
 
+def test_a_larger_budget_proves_more():
+    joint = flat(4, 40)
+    first, mode = Auto()(joint), Auto(budget=1_000_000)(joint)
+    assert not first.optimal.all()
+    assert mode.optimal.all()
+    assert (mode.log_prob >= first.log_prob).all()
+
+
 def test_evidence_is_kept_and_its_bound_holds():
     joint = flat(3, 60)
     given = joint.condition({label: np.array([0, 1, -1]) for label in range(40, 60, 3)})

@@ -20,6 +20,8 @@ from labelweave.joint.enumeration import MAX_SEARCHED
 
 # What may still improve a chain's row that the search could not settle.
 HEURISTICS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
+# Prefixes after which a row counts as flat: its bound is tightened before the search goes on.
+FIRST_LOOKS = 10_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Auto:
     budget : int, default=10_000
         Prefixes each exact search may look at in each row. Chains of conditionals that only Python
         can evaluate get a tenth, for each look is a prediction of the base classifier; a mixture
-        takes at most a tenth as many vectors from each of its components' lists.
+        takes at most a tenth as many vectors from each of its components' lists. Ten million prove
+        the modes of chains fitted to a flat set of 174 labels in a few seconds a row.
 
     Examples
     --------
@@ -85,11 +88,16 @@ class Auto:
 
     def _of_chain(self, joint: ChainForm) -> Mode:
         linear = isinstance(joint, ChainJoint)
-        found = BestFirst(self.budget if linear else max(1, self.budget // 10))(joint)
+        first = min(self.budget, FIRST_LOOKS) if linear else max(1, self.budget // 10)
+        found = BestFirst(first)(joint)
         open_rows = ~found.optimal
         if not open_rows.any():
             return found
         best, rest = found[open_rows], joint[open_rows]
         for strategy in HEURISTICS:
             best = best.or_better(strategy(rest))
-        return found.replaced(open_rows, rest._tightened(best, self.budget))
+        best = rest._tightened(best, self.budget)
+        left = ~best.optimal
+        if linear and first < self.budget:
+            best = best.replaced(left, best[left].or_better(BestFirst(self.budget)(rest[left])))
+        return found.replaced(open_rows, best)

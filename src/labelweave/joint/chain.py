@@ -183,7 +183,7 @@ class ChainJoint(ChainForm):
             self.order,
             self._known,
             RELAXATION_STEPS,
-            budget,
+            min(budget, 2**63),
             labels,
             log_joint,
             bound,
