@@ -4,6 +4,7 @@
 
 #include "chain_arrays.hpp"
 #include "gil.hpp"
+#include "relaxed_search.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -57,6 +58,24 @@ void bind_search(nb::module_& m) {
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("width"), nb::arg("labels").noconvert(),
         nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,
         "Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.");
+    m.def(
+        "chain_relaxed_search",
+        [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, std::size_t steps, std::size_t budget,
+           Out<std::int8_t, 2> labels, Out<double, 1> log_prob, Out<double, 1> upper_bound, int n_threads) {
+            const Chain chain = checked_chain(scores, coupling, order);
+            require_labels(known, chain);
+            require_labels(labels, chain);
+            for (const std::size_t size : {log_prob.shape(0), upper_bound.shape(0)})
+                require(size == chain.n_rows, "log_prob and upper_bound need one entry for each row of scores");
+            interruptibly([&](Interrupt& interrupt) {
+                chain_relaxed_search(chain, known.data(), {steps, budget},
+                                     {labels.data(), log_prob.data(), upper_bound.data()}, n_threads, interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("steps"), nb::arg("budget"),
+        nb::arg("labels").noconvert(), nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(),
+        nb::arg("n_threads") = 1,
+        "Replace labels that agree with known by better ones, and bound all such vectors by relaxation and search.");
 }
 
 }  // namespace labelweave::bind

@@ -118,6 +118,11 @@ def chain_beam(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None)
     Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.
     """
 
+def chain_relaxed_search(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, budget: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Replace labels that agree with known by better ones, and bound all such vectors by relaxation and search.
+    """
+
 def passive_aggressive(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> None:
     """
     Learn from the rows in their order; scores get what each row was given before it was learned.

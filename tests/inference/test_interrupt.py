@@ -5,7 +5,7 @@ import pytest
 # Flat rows would take hours; of the straggler's rows only the last one is flat.
 SETUP = """
 import numpy as np
-from labelweave.inference import Annealing, Beam, BestFirst, Threshold
+from labelweave.inference import Annealing, Auto, Beam, BestFirst, Threshold
 from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
 rng = np.random.default_rng(0)
 L = 300
@@ -28,6 +28,7 @@ if {trees}:
         ("Threshold(budget=10**9)", 0),
         ("Threshold(budget=10**9)", 39),
         ("Annealing(steps=10**7)", 0),
+        ("Auto(budget=10)", 0),
     ],
 )
 def test_a_long_search_can_be_interrupted(interruptible, strategy, sure, n_threads):

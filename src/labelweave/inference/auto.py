@@ -20,6 +20,8 @@ from labelweave.joint.enumeration import MAX_SEARCHED
 
 # What may still improve a chain's row that the search could not settle.
 HEURISTICS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
+# Prefixes after which a row counts as flat: its bound is tightened before the search goes on.
+FIRST_LOOKS = 10_000
 
 
 @dataclass(frozen=True)
@@ -28,18 +30,21 @@ class Auto:
 
     Chains are searched best-first; most rows of chains fitted to data are settled, and certified
     optimal, within a few looks for each label. Rows that are not settled within the budget, as
-    those of flat distributions with many labels, get the best vector of all strategies that scale,
-    and the mode's ``gap`` says how far from optimal it may be. Mixtures walk their components'
-    lists; rows left open are enumerated up to 20 unknown labels and annealed beyond. Fields with
-    cycles are enumerated up to 16 unknown labels and searched by branch and bound beyond. Other
-    forms are solved in closed form or by enumeration, and greedily beyond 20 unknown labels.
+    those of flat distributions with many labels, get the best vector of all strategies that scale.
+    With linear conditionals a relaxation that knows all couplings at once then searches for a proof
+    once more; the mode's ``gap`` says how far from optimal a row may be after all. Mixtures walk
+    their components' lists; rows left open are enumerated up to 20 unknown labels and annealed
+    beyond. Fields with cycles are enumerated up to 16 unknown labels and searched by branch and
+    bound beyond. Other forms are solved in closed form or by enumeration, and greedily beyond 20
+    unknown labels.
 
     Parameters
     ----------
     budget : int, default=10_000
-        Prefixes the exact search may look at in each row. Chains of conditionals that only Python
+        Prefixes each exact search may look at in each row. Chains of conditionals that only Python
         can evaluate get a tenth, for each look is a prediction of the base classifier; a mixture
-        takes at most a tenth as many vectors from each of its components' lists.
+        takes at most a tenth as many vectors from each of its components' lists. Ten million prove
+        the modes of chains fitted to a flat set of 174 labels in a few seconds a row.
 
     Examples
     --------
@@ -50,6 +55,8 @@ class Auto:
     >>> sure, flat = (ChainJoint(s * rng.normal(size=(5, 100)), s * coupling) for s in (9, 0.1))
     >>> Auto()(sure).optimal.all(), Auto()(flat).optimal.any()
     (np.True_, np.False_)
+    >>> Auto()(flat).gap.mean() < 4 < 20 < BestFirst(10_000)(flat).gap.mean()
+    np.True_
     """
 
     budget: int = 10_000
@@ -81,11 +88,16 @@ class Auto:
 
     def _of_chain(self, joint: ChainForm) -> Mode:
         linear = isinstance(joint, ChainJoint)
-        found = BestFirst(self.budget if linear else max(1, self.budget // 10))(joint)
+        first = min(self.budget, FIRST_LOOKS) if linear else max(1, self.budget // 10)
+        found = BestFirst(first)(joint)
         open_rows = ~found.optimal
         if not open_rows.any():
             return found
         best, rest = found[open_rows], joint[open_rows]
         for strategy in HEURISTICS:
             best = best.or_better(strategy(rest))
+        best = rest._tightened(best, self.budget)
+        left = ~best.optimal
+        if linear and first < self.budget:
+            best = best.replaced(left, best[left].or_better(BestFirst(self.budget)(rest[left])))
         return found.replaced(open_rows, best)

