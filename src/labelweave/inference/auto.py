@@ -43,8 +43,8 @@ class Auto:
     budget : int, default=10_000
         Prefixes each exact search may look at in each row. Chains of conditionals that only Python
         can evaluate get a tenth, for each look is a prediction of the base classifier; a mixture
-        takes at most a tenth as many vectors from each of its components' lists. Ten million prove
-        the modes of chains fitted to a flat set of 174 labels in a few seconds a row.
+        takes at most a tenth as many vectors from each of its components' lists. Ten million,
+        at seconds a row, prove most modes of a chain fitted to a flat set of 174 labels.
 
     Examples
     --------
