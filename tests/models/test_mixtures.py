@@ -93,7 +93,7 @@ def test_equal_weights_are_shares_that_sum_to_all_rows(prior_weight):
     for k in range(3):
         counted = shares[:, k] + prior_weight
         alone = replace(em, weight=counted * len(X) / counted.sum(), equal=False)
-        single = alone.start(refitted.uses[k : k + 1], np.ones((len(X), 1)))
+        single = alone.start(refitted.parents[k : k + 1], np.ones((len(X), 1)))
         np.testing.assert_allclose(refitted.weights[k], single.weights[0], atol=1e-6)
         np.testing.assert_allclose(refitted.coupling[k], single.coupling[0], atol=1e-6)
     np.testing.assert_allclose(np.exp(refitted.gate.log_weights(X)).sum(axis=1), 1.0)
@@ -123,7 +123,7 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     em = em_of()
     warm = started(em, seed=0)
     shares = np.random.default_rng(9).dirichlet(np.ones(3), size=len(X))
-    refitted, cold = em.refit(warm, shares), em.start(warm.uses, shares)
+    refitted, cold = em.refit(warm, shares), em.start(warm.parents, shares)
     np.testing.assert_allclose(refitted.weights, cold.weights, atol=1e-6)
     np.testing.assert_allclose(refitted.coupling, cold.coupling, atol=1e-6)
     np.testing.assert_allclose(refitted.gate.weights, cold.gate.weights, atol=1e-6)
@@ -161,7 +161,7 @@ def test_a_component_without_rows_leans_on_all_of_them():
     shares[:, 0] = 1.0
     refitted = em.refit(started(em), shares)
     lightly = replace(em, weight=np.full(len(X), PRIOR_WEIGHT))
-    alone = lightly.start(refitted.uses[1:2], np.ones((len(X), 1)))
+    alone = lightly.start(refitted.parents[1:2], np.ones((len(X), 1)))
     np.testing.assert_allclose(refitted.weights[1], alone.weights[0], atol=1e-7)
     np.testing.assert_allclose(refitted.intercept[1], alone.intercept[0], atol=1e-7)
     assert np.isfinite(em.log_joint(refitted)[:, 0]).all()
