@@ -11,9 +11,9 @@ from sklearn.preprocessing import scale
 
 from labelweave.baselines import MaxMarginOutputCoding
 from labelweave.baselines._box_qp import solve_boxes
-from labelweave.baselines._code_choice import Codes, Unseen, choose_margin_weight, decode
-from labelweave.baselines._label_search import descend, flip_costs
+from labelweave.baselines._local_search import descend, flip_costs
 from labelweave.baselines._max_margin_metric import MarginRisk, learn_metrics, nearest_metric
+from labelweave.baselines._output_codes import Codes, Unseen, choose_margin_weight, decode
 from labelweave.datasets import load_emotions
 from tests.contract.samples import sample
 

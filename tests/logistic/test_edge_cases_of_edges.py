@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelweave.logistic import edge_weights, solve
-from labelweave.models.structure import maximum_branching
+from labelweave.models.trees.branching import maximum_branching
 from tests.logistic.test_edges import FORMS, make_edges, one_by_one
 
 PENALTIES = {"C": 1.0, "label_penalty": 0.1}

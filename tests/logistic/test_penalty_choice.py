@@ -19,7 +19,7 @@ from labelweave.logistic import (
     path,
     solve,
 )
-from labelweave.logistic.path import C_GRID, C_STEPS, LABEL_PENALTY_GRID
+from labelweave.logistic.penalty_selection import C_GRID, C_STEPS, LABEL_PENALTY_GRID
 from tests.logistic.make import make_problem
 
 PARENTS = np.tril(np.ones((3, 3), bool), -1)

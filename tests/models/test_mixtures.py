@@ -12,9 +12,9 @@ from labelweave.datasets.synthetic import make_mixture
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.logistic import PenaltyChoice
 from labelweave.models import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
-from labelweave.models.em import EM
-from labelweave.models.gate import Gate, GateProblem
-from labelweave.models.partition import partition_labels, start_responsibilities
+from labelweave.models.mixtures.em import EM
+from labelweave.models.mixtures.gate import Gate, GateProblem
+from labelweave.models.mixtures.label_clustering import partition_labels, start_responsibilities
 from tests.contract.samples import all_vectors, sample
 
 X, Y = sample(n=90, n_labels=4, seed=2)

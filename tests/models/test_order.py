@@ -8,9 +8,9 @@ from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.datasets import make_chain
 from labelweave.logistic import fit_conditionals, structure_losses
-from labelweave.logistic.path import seeds_of_deals
+from labelweave.logistic.penalty_selection import seeds_of_deals
 from labelweave.models import ClassifierChain
-from labelweave.models.order import candidate_orders, resolve_order
+from labelweave.models.chains.order import candidate_orders, resolve_order
 
 
 def test_earlier_labels_follow_the_order():

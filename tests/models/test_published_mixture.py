@@ -11,7 +11,7 @@ from labelweave.datasets import load_emotions
 from labelweave.datasets.synthetic import make_mixture
 from labelweave.inference import Annealing
 from labelweave.models import TreeMixture
-from labelweave.models.growth import Growth, _splits
+from labelweave.models.mixtures.component_selection import Growth, _splits
 from tests.reference.tree_mixture import PlainMixture, learn
 
 PENALTIES = {"C": 0.3, "label_penalty": 0.1}

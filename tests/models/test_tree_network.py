@@ -15,7 +15,7 @@ from labelweave.datasets.synthetic import make_tree
 from labelweave.joint import TreeJoint
 from labelweave.logistic import fit_conditionals
 from labelweave.models import BinaryRelevance, TreeNetwork
-from labelweave.models.tree_learning import N_FOLDS
+from labelweave.models.trees.structure_learning import N_FOLDS
 from tests.contract.samples import all_vectors, sample
 
 X, Y = sample(n=80)

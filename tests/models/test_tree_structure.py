@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from labelweave.models import Structure
-from labelweave.models.tree_learning import random_parents, resolve_parents
-from labelweave.models.tree_plot import layout_of
+from labelweave.models.trees.plot import layout_of
+from labelweave.models.trees.structure_learning import random_parents, resolve_parents
 
 mpl.use("Agg")
 NAMES = ("sea", "sand", "boat", "palm", "ice")

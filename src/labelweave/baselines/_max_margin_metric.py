@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
 from labelweave._common.arrays import Floats
-from labelweave.baselines._label_search import descend
+from labelweave.baselines._local_search import descend
 
 # Stop when the planes promise less than this share of the objective.
 TOLERANCE = 5e-3

@@ -12,19 +12,19 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.row_keys import assign_folds
-from labelweave.baselines._code_choice import (
+from labelweave.baselines._code_regression import fit_ridge, unseen_answers
+from labelweave.baselines._local_search import flip_costs
+from labelweave.baselines._max_margin_metric import learn_metrics
+from labelweave.baselines._output_codes import (
     MARGIN_WEIGHTS,
     Codes,
     Unseen,
     choose_margin_weight,
     decode,
 )
-from labelweave.baselines._code_regression import fit_ridge, unseen_answers
-from labelweave.baselines._label_search import flip_costs
-from labelweave.baselines._max_margin_metric import learn_metrics
 from labelweave.logistic import LinearConditionals, fit_conditionals
 from labelweave.models.label_classifier import LabelClassifier
-from labelweave.models.labels import LabelEncoding
+from labelweave.models.label_encoding import LabelEncoding
 
 # Parts of the training rows that regressions and classifiers are judged on in turn.
 N_FOLDS = 5

@@ -14,10 +14,10 @@ from labelweave.logistic.conditionals import (
     structure_penalties,
 )
 from labelweave.logistic.edges import EdgeWeights, edge_weights
-from labelweave.logistic.layers import fit_cross_fitted, fit_on_estimates
-from labelweave.logistic.path import PenaltyChoice, choose_penalties
+from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
+from labelweave.logistic.stacking import fit_cross_fitted, fit_on_estimates
 
 __all__ = [
     "EdgeWeights",

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from labelweave._common.arrays import Floats
 from labelweave._common.features import as_features, linear_scores
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
-from labelweave.logistic.path import PenaltyChoice, choose_penalties, held_out_losses
+from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties, held_out_losses
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 

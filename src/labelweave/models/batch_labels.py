@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._common.arrays import Labels
-from labelweave.models.labels import LabelEncoding, read_labels
+from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 
 def read_batch_labels(

@@ -18,7 +18,7 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.features import canonical_csr
 from labelweave._common.presets import HasPresets
-from labelweave.models.labels import LabelEncoding, read_labels
+from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 
 class _Absent:

@@ -145,7 +145,7 @@ class Structure:
         -------
         matplotlib Axes
         """
-        from labelweave.models.tree_plot import plot_structure
+        from labelweave.models.trees.plot import plot_structure
 
         return plot_structure(self, ax)
 

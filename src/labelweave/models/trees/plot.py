@@ -15,7 +15,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Indices
 
 if TYPE_CHECKING:
-    from labelweave.models.tree_structure import Structure
+    from labelweave.models.trees.structure import Structure
 
 
 _FONT = 9.0  # points
@@ -53,7 +53,7 @@ def layout_of(structure: Structure) -> Layout:
 
     Examples
     --------
-    >>> from labelweave.models.tree_structure import Structure
+    >>> from labelweave.models.trees.structure import Structure
     >>> placed = layout_of(Structure(np.array([-1, 0, 0]), label_names=("a", "b", "c")))
     >>> placed.y
     array([0.5, 0. , 1. ])

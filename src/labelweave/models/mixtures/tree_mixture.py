@@ -10,16 +10,16 @@ from labelweave.decision import Decision
 from labelweave.inference import Annealing, Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
-from labelweave.models.mixture import (
+from labelweave.models.mixtures.structured_mixture import (
     MAX_COMPONENTS,
     N_SPLITS,
     PATIENCE,
     PRIOR_WEIGHT,
     StructuredMixture,
 )
-from labelweave.models.tree_learning import N_FOLDS, TreeLearner
-from labelweave.models.tree_network import check_screen, tree_logits
-from labelweave.models.tree_structure import Structure
+from labelweave.models.trees.structure import Structure
+from labelweave.models.trees.structure_learning import N_FOLDS, TreeLearner
+from labelweave.models.trees.tree_network import check_screen, tree_logits
 
 
 class TreeMixture(StructuredMixture):

@@ -14,9 +14,9 @@ from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.models.ensemble import UniformEnsemble
-from labelweave.models.tree_learning import TreeLearner, random_parents
-from labelweave.models.tree_network import TreeNetwork, check_screen, tree_logits
-from labelweave.models.tree_structure import Structure
+from labelweave.models.trees.structure import Structure
+from labelweave.models.trees.structure_learning import TreeLearner, random_parents
+from labelweave.models.trees.tree_network import TreeNetwork, check_screen, tree_logits
 
 
 class TreeEnsemble(UniformEnsemble):

@@ -11,7 +11,7 @@ from labelweave._common.label_graph import LabelGraph
 from labelweave.decision import Decision
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.logistic import LinearConditionals, PenaltyChoice, structure_penalties
-from labelweave.models.classifier_chain import ClassifierChain
+from labelweave.models.chains.classifier_chain import ClassifierChain
 from labelweave.models.ensemble import UniformEnsemble
 
 

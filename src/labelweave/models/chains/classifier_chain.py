@@ -15,10 +15,10 @@ from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, GeneralChain, JointDistribution
 from labelweave.logistic import fit_conditionals
 from labelweave.logistic.class_weights import check_class_weight
-from labelweave.models.additive import additive_conditionals, as_seen_by
+from labelweave.models.additive_classifiers import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import chain_log_odds, fit_bases, with_class_weight
-from labelweave.models.order import best_order, resolve_order
+from labelweave.models.chains.order import best_order, resolve_order
 
 
 class ClassifierChain(MultiLabelClassifier):

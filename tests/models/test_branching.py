@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from labelweave.models.structure import maximum_branching
+from labelweave.models.trees.branching import maximum_branching
 
 
 def total(pair, alone, parents):

@@ -32,7 +32,7 @@ def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> Indices:
     Each of the two labels would gladly follow the other, but one of them has to come first:
 
     >>> import numpy as np
-    >>> from labelweave.models.structure import maximum_branching
+    >>> from labelweave.models.trees.branching import maximum_branching
     >>> pair = np.array([[-np.inf, -2.0], [-1.0, -np.inf]])
     >>> maximum_branching(pair, alone=np.array([-3.0, -5.0]))
     array([-1,  0])

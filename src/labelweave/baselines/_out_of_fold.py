@@ -11,7 +11,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.row_keys import assign_folds
-from labelweave.baselines._scorers import Scorer
+from labelweave.baselines._decision_functions import Scorer
 from labelweave.decision.thresholds import best_cut
 
 #: From features, labels, weights of rows and C to scores of labels.

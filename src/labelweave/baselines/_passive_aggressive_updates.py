@@ -13,7 +13,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.features import native_matrix
 from labelweave._core import native
-from labelweave.baselines._scorers import LinearScorer
+from labelweave.baselines._decision_functions import LinearScorer
 
 _LANES = 8
 

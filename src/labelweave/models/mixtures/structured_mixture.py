@@ -13,7 +13,13 @@ from labelweave._common.row_keys import row_keys
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.growth import Growth, GrowthPlan, GrowthStep, Learner, grow_judged
+from labelweave.models.mixtures.component_selection import (
+    Growth,
+    GrowthPlan,
+    GrowthStep,
+    Learner,
+    grow_judged,
+)
 
 #: Components that ``n_components="auto"`` goes up to.
 MAX_COMPONENTS = 12

@@ -14,8 +14,8 @@ from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic import EdgeWeights, PenaltyChoice, edge_weights, structure_penalties
 from labelweave.models.base_classifier import base_edge_weights
-from labelweave.models.structure import maximum_branching
-from labelweave.models.tree_structure import Structure
+from labelweave.models.trees.branching import maximum_branching
+from labelweave.models.trees.structure import Structure
 
 #: Folds by which edges are weighed: every row is held out once.
 N_FOLDS = 3

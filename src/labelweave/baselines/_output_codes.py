@@ -10,7 +10,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Mask, Positions
 from labelweave.baselines._box_qp import solve_boxes
-from labelweave.baselines._label_search import descend
+from labelweave.baselines._local_search import descend
 from labelweave.baselines._max_margin_metric import MarginRisk, learn_metrics
 
 # What "cv" chooses the weight of the margin from.

@@ -19,14 +19,14 @@ from labelweave.logistic import (
     structure_losses,
     structure_penalties,
 )
-from labelweave.models.mixture import (
+from labelweave.models.chains.order import candidate_orders, resolve_order
+from labelweave.models.mixtures.structured_mixture import (
     MAX_COMPONENTS,
     N_SPLITS,
     PATIENCE,
     PRIOR_WEIGHT,
     StructuredMixture,
 )
-from labelweave.models.order import candidate_orders, resolve_order
 
 
 @dataclass(frozen=True, eq=False)

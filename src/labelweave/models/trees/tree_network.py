@@ -15,11 +15,16 @@ from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic import LinearConditionals, fit_structures
-from labelweave.models.additive import additive_conditionals, as_seen_by
+from labelweave.models.additive_classifiers import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import base_log_odds, check_base, fit_bases, with_labels
-from labelweave.models.tree_learning import N_FOLDS, TreeLearner, random_parents, resolve_parents
-from labelweave.models.tree_structure import Structure
+from labelweave.models.trees.structure import Structure
+from labelweave.models.trees.structure_learning import (
+    N_FOLDS,
+    TreeLearner,
+    random_parents,
+    resolve_parents,
+)
 
 
 class TreeNetwork(MultiLabelClassifier):

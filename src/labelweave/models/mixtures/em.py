@@ -32,7 +32,7 @@ from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave.logistic import LinearConditionals, LogisticProblems, PenaltyChoice, solve_problems
-from labelweave.models.gate import Gate, GateProblem
+from labelweave.models.mixtures.gate import Gate, GateProblem
 
 #: Refits that are this exact go the same way whatever form the data came in: rows repeated or
 #: weighted, in any order.

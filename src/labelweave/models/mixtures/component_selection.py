@@ -26,9 +26,9 @@ from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic import PenaltyChoice
-from labelweave.models.em import EM, EXACT, ROUGH, Mixture
-from labelweave.models.gate import GateProblem
-from labelweave.models.partition import partition_labels, start_responsibilities
+from labelweave.models.mixtures.em import EM, EXACT, ROUGH, Mixture
+from labelweave.models.mixtures.gate import GateProblem
+from labelweave.models.mixtures.label_clustering import partition_labels, start_responsibilities
 
 #: Iterations of EM for each size.
 N_ITERATIONS = 15

@@ -17,7 +17,7 @@ from labelweave.logistic.conditionals import (
     LinearConditionals,
     warn_unless_converged,
 )
-from labelweave.logistic.path import PenaltyChoice, choose_penalties
+from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
