@@ -49,7 +49,7 @@ def general(model, X):
 @pytest.mark.parametrize("order", [None, "random"])
 def test_the_fast_path_equals_the_general_path(base, order, counts):
     X, Y = counts
-    model = ClassifierChain(base=base, order=order).fit(X[:80], Y[:80])
+    model = ClassifierChain(estimator=base, order=order).fit(X[:80], Y[:80])
     fast = model.predict_joint(X[80:])
     assert isinstance(fast, ChainJoint)
     slow, mode, greedy = general(model, X[80:])
@@ -68,7 +68,7 @@ def test_other_classifiers_keep_the_general_path(base, counts):
     X, Y = counts
     if sp.issparse(X):
         X = X.toarray()
-    model = ClassifierChain(base=base).fit(X, Y)
+    model = ClassifierChain(estimator=base).fit(X, Y)
     assert model.conditionals_ is None
     assert isinstance(model.predict_joint(X), GeneralChain)
 
@@ -77,7 +77,7 @@ def test_a_constant_label_is_additive_too(counts):
     X, Y = counts
     Y = Y.copy()
     Y[:, 2] = 0
-    model = ClassifierChain(base=MultinomialNB()).fit(X, Y)
+    model = ClassifierChain(estimator=MultinomialNB()).fit(X, Y)
     assert isinstance(model.predict_joint(X), ChainJoint)
     marginals = model.predict_proba(X)[:, 2]
     np.testing.assert_allclose(marginals, 1 / (len(Y) + 2))
@@ -95,7 +95,7 @@ def measurements():
 @pytest.mark.parametrize("priors", [None, [0.2, 0.8]])
 def test_gaussian_naive_bayes_is_linear_in_features_and_squares(order, priors):
     X, Y = measurements()
-    model = ClassifierChain(base=GaussianNB(priors=priors), order=order).fit(X[:80], Y[:80])
+    model = ClassifierChain(estimator=GaussianNB(priors=priors), order=order).fit(X[:80], Y[:80])
     fast = model.predict_joint(X[80:])
     assert isinstance(fast, ChainJoint)
     slow, mode, greedy = general(model, X[80:])
@@ -107,7 +107,7 @@ def test_gaussian_naive_bayes_is_linear_in_features_and_squares(order, priors):
 
 def test_trees_of_gaussian_naive_bayes():
     X, Y = measurements()
-    model = TreeNetwork(base=GaussianNB(), structure=[None, 0, 0, 1]).fit(X[:80], Y[:80])
+    model = TreeNetwork(estimator=GaussianNB(), structure=[None, 0, 0, 1]).fit(X[:80], Y[:80])
     fast = model.predict_joint(X[80:]).log_prob(Y[80:])
     model.conditionals_ = None
     np.testing.assert_allclose(fast, model.predict_joint(X[80:]).log_prob(Y[80:]), atol=1e-6)
@@ -116,13 +116,13 @@ def test_trees_of_gaussian_naive_bayes():
 def test_gaussian_naive_bayes_without_variance_keeps_the_general_path():
     X, Y = np.ones((40, 3)), np.tile([[0, 1], [1, 0]], (20, 1))
     with np.errstate(all="ignore"):
-        model = ClassifierChain(base=GaussianNB(var_smoothing=0.0)).fit(X, Y)
+        model = ClassifierChain(estimator=GaussianNB(var_smoothing=0.0)).fit(X, Y)
     assert model.conditionals_ is None
 
 
 def test_negative_features_are_absent_for_naive_bayes():
     X = np.array([[-1.0, 1.0], [2.0, -3.0], [-1.0, 0.0], [1.0, 1.0]] * 5)
     Y = np.array([[0, 1], [1, 0], [0, 0], [1, 1]] * 5)
-    model = ClassifierChain(base=BernoulliNB()).fit(X, Y)
+    model = ClassifierChain(estimator=BernoulliNB()).fit(X, Y)
     fast = model.predict_joint(X).log_prob(Y)
     np.testing.assert_allclose(fast, general(model, X)[0].log_prob(Y), atol=1e-8)

@@ -69,7 +69,7 @@ def test_epcc_averages_marginals_and_ecc_counts_votes(data):
 
 def test_any_base_classifier(data):
     X, Y, X_new = data
-    model = ChainEnsemble(n_estimators=3, base=BernoulliNB()).fit(X, Y)
+    model = ChainEnsemble(n_estimators=3, estimator=BernoulliNB()).fit(X, Y)
     members = model.predict_joint(X_new).components
     assert len(members) == 3
     averaged = np.mean([m.marginals() for m in members], axis=0)

@@ -1,4 +1,4 @@
-"""Expectation maximisation, growth and the gate of mixtures of trees and chains."""
+"""Expectation maximisation, component selection and the gate of mixtures of trees and chains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from labelweave.logistic import PenaltyChoice
 from labelweave.models import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
 from labelweave.models.mixtures.em import EM
 from labelweave.models.mixtures.gate import Gate, GateProblem
-from labelweave.models.mixtures.label_clustering import partition_labels, start_responsibilities
+from labelweave.models.mixtures.label_clustering import (
+    cluster_label_vectors,
+    initial_responsibilities,
+)
 from tests.contract.samples import all_vectors, sample
 
 X, Y = sample(n=90, n_labels=4, seed=2)
@@ -93,7 +96,7 @@ def test_equal_weights_are_shares_that_sum_to_all_rows(prior_weight):
     for k in range(3):
         counted = shares[:, k] + prior_weight
         alone = replace(em, weight=counted * len(X) / counted.sum(), equal=False)
-        single = alone.start(refitted.uses[k : k + 1], np.ones((len(X), 1)))
+        single = alone.start(refitted.parents[k : k + 1], np.ones((len(X), 1)))
         np.testing.assert_allclose(refitted.weights[k], single.weights[0], atol=1e-6)
         np.testing.assert_allclose(refitted.coupling[k], single.coupling[0], atol=1e-6)
     np.testing.assert_allclose(np.exp(refitted.gate.log_weights(X)).sum(axis=1), 1.0)
@@ -123,7 +126,7 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     em = em_of()
     warm = started(em, seed=0)
     shares = np.random.default_rng(9).dirichlet(np.ones(3), size=len(X))
-    refitted, cold = em.refit(warm, shares), em.start(warm.uses, shares)
+    refitted, cold = em.refit(warm, shares), em.start(warm.parents, shares)
     np.testing.assert_allclose(refitted.weights, cold.weights, atol=1e-6)
     np.testing.assert_allclose(refitted.coupling, cold.coupling, atol=1e-6)
     np.testing.assert_allclose(refitted.gate.weights, cold.gate.weights, atol=1e-6)
@@ -161,7 +164,7 @@ def test_a_component_without_rows_leans_on_all_of_them():
     shares[:, 0] = 1.0
     refitted = em.refit(started(em), shares)
     lightly = replace(em, weight=np.full(len(X), PRIOR_WEIGHT))
-    alone = lightly.start(refitted.uses[1:2], np.ones((len(X), 1)))
+    alone = lightly.start(refitted.parents[1:2], np.ones((len(X), 1)))
     np.testing.assert_allclose(refitted.weights[1], alone.weights[0], atol=1e-7)
     np.testing.assert_allclose(refitted.intercept[1], alone.intercept[0], atol=1e-7)
     assert np.isfinite(em.log_joint(refitted)[:, 0]).all()
@@ -204,29 +207,29 @@ def test_a_linear_gate_is_a_stationary_point():
 # ---------------------------------------------------------------------- the start
 
 
-def test_partition_separates_what_is_apart():
+def test_clusters_separate_what_is_apart():
     labels = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], [7, 4], axis=0).astype(np.int8)
     labels[0] = [1, 0, 0, 0]
-    group, n_groups = partition_labels(labels, np.ones(11), 2)
-    assert n_groups == 2
-    np.testing.assert_array_equal(group, [0] * 7 + [1] * 4)
+    cluster, n_clusters = cluster_label_vectors(labels, np.ones(11), 2)
+    assert n_clusters == 2
+    np.testing.assert_array_equal(cluster, [0] * 7 + [1] * 4)
 
 
-@pytest.mark.parametrize("n_groups", [1, 2, 5, 16, 40])
-def test_partition_depends_on_what_the_rows_are_only(n_groups):
+@pytest.mark.parametrize("n_clusters", [1, 2, 5, 16, 40])
+def test_clusters_depend_on_what_the_rows_are_only(n_clusters):
     order = np.random.default_rng(3).permutation(len(X))
-    group, found = partition_labels(LABELS, np.ones(len(X)), n_groups)
-    shuffled, _ = partition_labels(LABELS[order], np.ones(len(X)), n_groups)
-    np.testing.assert_array_equal(group[order], shuffled)
-    twice, _ = partition_labels(np.repeat(LABELS, 2, axis=0), np.ones(2 * len(X)), n_groups)
-    np.testing.assert_array_equal(twice[::2], group)
-    assert found <= min(n_groups, len(np.unique(LABELS, axis=0)))
-    sizes = np.bincount(group, minlength=found)
+    cluster, found = cluster_label_vectors(LABELS, np.ones(len(X)), n_clusters)
+    shuffled, _ = cluster_label_vectors(LABELS[order], np.ones(len(X)), n_clusters)
+    np.testing.assert_array_equal(cluster[order], shuffled)
+    twice, _ = cluster_label_vectors(np.repeat(LABELS, 2, axis=0), np.ones(2 * len(X)), n_clusters)
+    np.testing.assert_array_equal(twice[::2], cluster)
+    assert found <= min(n_clusters, len(np.unique(LABELS, axis=0)))
+    sizes = np.bincount(cluster, minlength=found)
     assert (sizes > 0).all()
     assert (np.diff(sizes) <= 0).all()
-    shares = start_responsibilities(group, found)
+    shares = initial_responsibilities(cluster, found)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(shares.argmax(axis=1), group)
+    np.testing.assert_array_equal(shares.argmax(axis=1), cluster)
 
 
 # ---------------------------------------------------------------------- the estimators

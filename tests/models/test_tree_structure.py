@@ -77,8 +77,8 @@ def test_what_it_says_about_itself(forest):
     np.testing.assert_array_equal(forest.roots, [0, 4])
     assert [label for label, _ in forest.walk()] == [0, 1, 3, 2, 4]
     assert [depth for _, depth in forest.walk()] == [0, 1, 2, 1, 0]
-    uses = forest.uses()
-    assert sorted(map(tuple, np.argwhere(uses))) == [(1, 0), (2, 0), (3, 1)]
+    graph = forest.graph()
+    assert sorted(map(tuple, np.argwhere(graph))) == [(1, 0), (2, 0), (3, 1)]
     assert Structure(forest.parents).name(3) == "3"
 
 

@@ -17,11 +17,11 @@ class NeighbourClassifier(MultiLabelClassifier):
 
     Attributes set by `fit`
     -----------------------
-    k_ : int
+    n_neighbors_ : int
         How many neighbours are looked at: k, or all other rows where there are fewer.
     """
 
-    k: int
+    n_neighbors: int
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Learn from the labels of every row's neighbours.
@@ -43,13 +43,13 @@ class NeighbourClassifier(MultiLabelClassifier):
 
         A row is not its own neighbour: new rows will not be either.
         """
-        self.k_ = min(self._count("k"), len(labels) - 1)
+        self.n_neighbors_ = min(self._count("n_neighbors"), len(labels) - 1)
         # What the caller does to the array later must not move the neighbours.
         self._train, self._train_labels = X.copy(), labels
-        rows = nearest_rows(X, None, self.k_, n_threads=self._n_threads())
+        rows = nearest_rows(X, None, self.n_neighbors_, n_threads=self._n_threads())
         return count_labels(labels, rows)
 
     def _neighbour_counts(self, X: Any) -> Counts:
         """How many of the k neighbours of each new row carry each label, (n, L)."""
-        rows = nearest_rows(self._train, X, self.k_, n_threads=self._n_threads())
+        rows = nearest_rows(self._train, X, self.n_neighbors_, n_threads=self._n_threads())
         return count_labels(self._train_labels, rows)

@@ -23,7 +23,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
 
     Parameters
     ----------
-    k : int, default=10
+    n_neighbors : int, default=10
         Number of neighbours; all other rows where there are fewer.
     features : bool, default=False
         Whether the labels are learned from the features too.
@@ -34,17 +34,18 @@ class InstanceBasedLogistic(NeighbourClassifier):
     label_penalty : float or "cv", default="cv"
         With `features`: penalty of the frequencies relative to the features'. Unused without.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for; with independent labels both give the same labels.
+        The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
-        Seeds the folds of "cv". None counts as 0: results are reproducible unless asked otherwise.
+        Seeds the folds of "cv". None means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties.
 
     Attributes
     ----------
-    k_ : int
+    n_neighbors_ : int
         The number of neighbours used.
     conditionals_ : LinearConditionals
         Without `features`, ``weights[j, k]`` is what the frequency of label k among the neighbours
@@ -66,7 +67,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
     def __init__(
         self,
         *,
-        k: int = 10,
+        n_neighbors: int = 10,
         features: bool = False,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
@@ -75,7 +76,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.features = features
         self.C = C
         self.label_penalty = label_penalty
@@ -103,7 +104,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
 
     def _frequency(self, counts: Counts) -> Floats:
         """Turn counts into shares of the neighbours; a row alone has none."""
-        return counts / max(self.k_, 1)
+        return counts / max(self.n_neighbors_, 1)
 
     def _joint(self, X: Any) -> JointDistribution:
         frequency = self._frequency(self._neighbour_counts(X))

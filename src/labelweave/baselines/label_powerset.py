@@ -16,7 +16,7 @@ from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.logistic import fit_conditionals
 from labelweave.models import MultiLabelClassifier
-from labelweave.models.base_classifier import check_base, seeded_clone
+from labelweave.models.base_classifier import check_base_classifier, seeded_clone
 
 
 class LabelPowerset(MultiLabelClassifier):
@@ -29,20 +29,20 @@ class LabelPowerset(MultiLabelClassifier):
 
     Parameters
     ----------
-    base : scikit-learn classifier, optional
+    estimator : scikit-learn classifier, optional
         Learns the vectors as classes; it needs ``predict_proba``. By default scikit-learn's
         multinomial logistic regression.
     C : float or "cv", default="cv"
         Inverse penalty of the logistic regression; "cv" takes what serves logistic regressions of
-        the single labels best, by cross-validated log-likelihood. Unused with `base`.
+        the single labels best, by cross-validated log-likelihood. Ignored if `estimator` is given.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for.
+        The loss that `predict` minimises.
     n_jobs : int, optional
         Threads that choose C; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0.
+        Seeds the folds of ``C="cv"`` and every unset `random_state` of `estimator`. None means 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalty and the number of label vectors.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class LabelPowerset(MultiLabelClassifier):
     unseen_ : float
         The probability of a vector at large.
     C_ : float
-        The penalty used; without `base`.
+        The penalty used; without `estimator`.
 
     Examples
     --------
@@ -73,14 +73,14 @@ class LabelPowerset(MultiLabelClassifier):
     def __init__(
         self,
         *,
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         decision: str | Decision = "subset",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.decision = decision
         self.n_jobs = n_jobs
@@ -88,10 +88,10 @@ class LabelPowerset(MultiLabelClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        if self.base is None:
+        if self.estimator is None:
             self.C_ = feature_penalty(self, X, labels, sample_weight)
         else:
-            check_base(self.base, sample_weight)
+            check_base_classifier(self.estimator, sample_weight)
         self.vectors_, target = np.unique(labels, axis=0, return_inverse=True)
         self.estimator_ = None
         if len(self.vectors_) > 1:
@@ -109,9 +109,9 @@ class LabelPowerset(MultiLabelClassifier):
         with warnings.catch_warnings():
             # Few rows may well have as many label vectors.
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            if self.base is None:
+            if self.estimator is None:
                 return fit_multinomial(self.C_, X, target, **weights)
-            classifier: ClassifierMixin = seeded_clone(self.base, self._seed())
+            classifier: ClassifierMixin = seeded_clone(self.estimator, self._seed())
             return classifier.fit(X, target, **weights)
 
     def _joint(self, X: Any) -> JointDistribution:

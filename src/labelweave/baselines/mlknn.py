@@ -24,26 +24,27 @@ class MLkNN(NeighbourClassifier):
 
     Parameters
     ----------
-    k : int, default=10
+    n_neighbors : int, default=10
         Number of neighbours; all other rows where there are fewer.
     smoothing : float, default=1.0
         What is added to every count, above zero; 1 is Laplace's rule.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for; with independent labels both give the same labels.
+        The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
         Unused: nothing is drawn.
     verbose : int, default=0
-        Above zero, `fit` tells what it does.
+        If positive, print the number of neighbours.
 
     Attributes
     ----------
-    k_ : int
+    n_neighbors_ : int
         The number of neighbours used.
     prior_log_odds_ : (L,) array
         Log-odds of each label before its neighbours are looked at.
-    evidence_ : (L, k_ + 1) array
+    evidence_ : (L, n_neighbors_ + 1) array
         ``log P(c | y_j = 1) - log P(c | y_j = 0)`` for c neighbours that carry label j.
 
     Examples
@@ -60,14 +61,14 @@ class MLkNN(NeighbourClassifier):
     def __init__(
         self,
         *,
-        k: int = 10,
+        n_neighbors: int = 10,
         smoothing: float = 1.0,
         decision: str | Decision = "subset",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.smoothing = smoothing
         self.decision = decision
         self.n_jobs = n_jobs
@@ -78,12 +79,12 @@ class MLkNN(NeighbourClassifier):
         smoothing = check_number(self.smoothing, "smoothing", above=0)
         self._seed()  # nothing is drawn, but a wrong seed is wrong here too
         counts = self._remember(X, labels)
-        self._tell(f"{self.k_} neighbours in {len(labels)} rows")
+        self._tell(f"{self.n_neighbors_} neighbours in {len(labels)} rows")
         positive = labels.sum(axis=0, dtype=np.float64)
         negative = len(labels) - positive
         self.prior_log_odds_ = np.log(positive + smoothing) - np.log(negative + smoothing)
-        with_label = _histograms(counts, labels == 1, self.k_)
-        without = _histograms(counts, labels == 0, self.k_)
+        with_label = _histograms(counts, labels == 1, self.n_neighbors_)
+        without = _histograms(counts, labels == 0, self.n_neighbors_)
         self.evidence_ = _smoothed(with_label, smoothing) - _smoothed(without, smoothing)
 
     def _joint(self, X: Any) -> JointDistribution:

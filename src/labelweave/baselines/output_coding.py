@@ -80,9 +80,9 @@ class MaxMarginOutputCoding(LabelClassifier):
     n_jobs : int, optional
         Threads of the logistic regressions; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the folds. None counts as 0: results are reproducible unless asked otherwise.
+        Seeds the folds. None means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen parameters and the number of codes.
 
     Attributes
     ----------

@@ -54,15 +54,17 @@ class PairwiseCRF(MultiLabelClassifier):
         dependence given the features. "auto" is no limit up to 30 labels and 4 pairs a label
         beyond; None is no limit.
     inference : "auto" or strategy, default="auto"
-        How the most probable label vector is looked for; see `labelweave.inference`.
+        How to search for the most probable label vector; see `labelweave.inference`.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
+        each label by its marginal probability.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
-        Seeds the folds of "cv". None counts as 0: results are reproducible unless asked otherwise.
+        Seeds the folds of "cv". None means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties and the number of coupled pairs.
 
     Attributes
     ----------

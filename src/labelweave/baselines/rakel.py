@@ -18,7 +18,7 @@ from labelweave.baselines.label_powerset import LabelPowerset, feature_penalty
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models import MultiLabelClassifier
-from labelweave.models.base_classifier import check_base
+from labelweave.models.base_classifier import check_base_classifier
 
 OUTPUTS = ("probability", "label")
 
@@ -43,18 +43,19 @@ class RAkEL(MultiLabelClassifier):
         What members tell of a label: its marginal probability, or a vote of 0 or 1, as in
         ``RAkEL.preset("published")``. Shares of votes count one more vote for and against, so that
         none is 0 or 1.
-    base : scikit-learn classifier, optional
+    estimator : scikit-learn classifier, optional
         As in `LabelPowerset`.
     C : float or "cv", default="cv"
         As in `LabelPowerset`; chosen once for all members.
     decision : {"subset", "hamming"} or callable, default="hamming"
-        The loss `predict` decides for; with independent labels both give the same labels.
+        The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
         Processes, sharing the members; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the labelsets, the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0.
+        Seeds the labelsets, the folds of ``C="cv"`` and every unset `random_state` of `estimator`.
+        None means 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalty and the number of labelsets.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class RAkEL(MultiLabelClassifier):
     estimators_ : list of LabelPowerset
         The members.
     C_ : float
-        The penalty used; without `base`.
+        The penalty used; without `estimator`.
 
     Examples
     --------
@@ -91,7 +92,7 @@ class RAkEL(MultiLabelClassifier):
         n_labelsets: int | None = None,
         overlapping: bool = True,
         outputs: str = "probability",
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         decision: str | Decision = "hamming",
         n_jobs: int | None = None,
@@ -102,7 +103,7 @@ class RAkEL(MultiLabelClassifier):
         self.n_labelsets = n_labelsets
         self.overlapping = overlapping
         self.outputs = outputs
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.decision = decision
         self.n_jobs = n_jobs
@@ -114,15 +115,15 @@ class RAkEL(MultiLabelClassifier):
         self._votes = self.outputs == "label"
         seed, C = self._seed(), 1.0
         self.labelsets_ = self._draw_labelsets(np.random.default_rng(seed))
-        if self.base is None:
+        if self.estimator is None:
             self.C_ = C = feature_penalty(self, X, labels, sample_weight)
         else:
-            check_base(self.base, sample_weight)
+            check_base_classifier(self.estimator, sample_weight)
         self.estimators_ = list(
             Parallel(n_jobs=self.n_jobs)(
-                delayed(LabelPowerset(base=self.base, C=C, random_state=seed + number).fit)(
-                    X, labels[:, labelset], sample_weight
-                )
+                delayed(
+                    LabelPowerset(estimator=self.estimator, C=C, random_state=seed + number).fit
+                )(X, labels[:, labelset], sample_weight)
                 for number, labelset in enumerate(self.labelsets_)
             )
         )

@@ -19,7 +19,7 @@ from labelweave.models import MultiLabelClassifier
 OUTPUTS = ("probability", "label")
 
 
-class StackedRelevance(MultiLabelClassifier):
+class StackedBinaryRelevance(MultiLabelClassifier):
     """Classification with heterogeneous features (CHF): binary relevance in two layers.
 
     The first layer learns every label from the features, the second every label from the features
@@ -34,7 +34,7 @@ class StackedRelevance(MultiLabelClassifier):
         What the second layer sees of the first: probabilities, or labels of 0/1.
     n_folds : int, default=5
         Into how many parts the rows are dealt for the answers to unseen rows; 1, as in
-        ``StackedRelevance.preset("published")``, takes the answers to rows that the first layer has
+        ``StackedBinaryRelevance.preset("published")``, takes the answers to rows that the first layer has
         learned from.
     C : float or "cv", default="cv"
         Inverse penalty of the features, common to all labels and both layers; "cv" chooses it by
@@ -42,13 +42,14 @@ class StackedRelevance(MultiLabelClassifier):
     label_penalty : float or "cv", default="cv"
         Penalty of the first layer's answers relative to the features'.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for; with independent labels both give the same labels.
+        The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
-        Seeds the folds. None counts as 0: results are reproducible unless asked otherwise.
+        Seeds the folds. None means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties.
 
     Attributes
     ----------
@@ -60,10 +61,10 @@ class StackedRelevance(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.baselines import StackedRelevance
+    >>> from labelweave.baselines import StackedBinaryRelevance
     >>> from labelweave.datasets import load_emotions
     >>> data = load_emotions()
-    >>> model = StackedRelevance(C=0.01, label_penalty=0.01).fit(data.X[:400], data.Y[:400])
+    >>> model = StackedBinaryRelevance(C=0.01, label_penalty=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])

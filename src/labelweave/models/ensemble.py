@@ -24,7 +24,7 @@ class UniformEnsemble(MultiLabelClassifier):
     """The uniform mixture of members that differ by structure and by the rows they saw.
 
     A subclass names the structures and penalties (`_structures`), makes a member of any base
-    classifier (`_base_member`) and the joint of a linear one (`_member`).
+    classifier (`_classifier_member`) and the joint of a linear one (`_member`).
 
     Examples
     --------
@@ -34,21 +34,21 @@ class UniformEnsemble(MultiLabelClassifier):
     """
 
     n_estimators: int
-    base: Any
+    estimator: Any
     bootstrap: bool
 
     @abstractmethod
     def _structures(
         self, X: Any, labels: Labels, sample_weight: Floats | None, bags: Floats | None
     ) -> tuple[list[Any], PenaltyChoice]:
-        """Return the structures and their penalties, which are of no use with `base`."""
+        """Return the structures and their penalties, which are of no use with `estimator`."""
 
     @abstractmethod
     def _graph(self, structure: Any) -> LabelGraph:
         """Return which labels each label depends on."""
 
     @abstractmethod
-    def _base_member(self, structure: Any, seed: int) -> MultiLabelClassifier:
+    def _classifier_member(self, structure: Any, seed: int) -> MultiLabelClassifier:
         """Return an unfitted member of base classifiers."""
 
     @abstractmethod
@@ -60,13 +60,13 @@ class UniformEnsemble(MultiLabelClassifier):
     def _fit_members(
         self, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> tuple[list[Any], list[Any]]:
-        """Fit the members; return their structures and, with `base`, the fitted members."""
+        """Fit the members; return their structures and, with `estimator`, the fitted members."""
         self._count("n_estimators")
         bags = self._bags(X, self._seed())
         structures, penalties = self._structures(X, labels, sample_weight, bags)
-        if self.base is not None:
+        if self.estimator is not None:
             return structures, [
-                self._base_member(structure, self._seed() + k).fit(
+                self._classifier_member(structure, self._seed() + k).fit(
                     *_drawn(X, labels, sample_weight, None if bags is None else bags[:, k])
                 )
                 for k, structure in enumerate(structures)

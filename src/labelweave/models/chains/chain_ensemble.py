@@ -26,32 +26,33 @@ class ChainEnsemble(UniformEnsemble):
     ----------
     n_estimators : int, default=10
         Number of chains.
-    base : scikit-learn classifier, optional
+    estimator : scikit-learn classifier, optional
         As in `ClassifierChain`; by default logistic regression, for all chains at once.
     C, label_penalty : float or "cv", default="cv"
         As in `ClassifierChain`; chosen once, for the first chain's order and all rows.
     bootstrap : bool, default=True
         Whether each chain learns from rows drawn with replacement (bagging), or from all alike.
     decision : {"hamming", "subset"} or callable, default="hamming"
-        The loss `predict` decides for.
+        The loss that `predict` minimises.
     inference : "auto" or strategy, default="auto"
         How ``decision="subset"`` looks for the most probable label vector of the mixture: exact up
         to 20 labels, the best of the chains' greedy vectors beyond.
     n_jobs : int, optional
-        Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
+        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results do not
+        depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds orders, resampling, folds and the open seeds of `base`. None counts as 0.
+        Seeds orders, resampling, folds and every unset `random_state` of `estimator`. None means 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties.
 
     Attributes
     ----------
     orders_ : list of (L,) arrays
         The labels from first to last, for each chain.
     conditionals_ : list of LinearConditionals
-        Without `base`.
+        Without `estimator`.
     chains_ : list of ClassifierChain
-        With `base`.
+        With `estimator`.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class ChainEnsemble(UniformEnsemble):
         self,
         *,
         n_estimators: int = 10,
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
         bootstrap: bool = True,
@@ -79,7 +80,7 @@ class ChainEnsemble(UniformEnsemble):
         verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.label_penalty = label_penalty
         self.bootstrap = bootstrap
@@ -103,7 +104,7 @@ class ChainEnsemble(UniformEnsemble):
     ) -> tuple[list[Indices], PenaltyChoice]:
         random = np.random.default_rng(self._seed())
         orders = [random.permutation(self.n_labels_) for _ in range(self.n_estimators)]
-        if self.base is not None:
+        if self.estimator is not None:
             return orders, PenaltyChoice(np.nan, np.nan)
         penalties = structure_penalties(
             X,
@@ -120,9 +121,9 @@ class ChainEnsemble(UniformEnsemble):
     def _graph(self, structure: Indices) -> LabelGraph:
         return LabelGraph.chain(structure)
 
-    def _base_member(self, structure: Indices, seed: int) -> ClassifierChain:
+    def _classifier_member(self, structure: Indices, seed: int) -> ClassifierChain:
         return ClassifierChain(
-            base=self.base, order=structure, n_jobs=self.n_jobs, random_state=seed
+            estimator=self.estimator, order=structure, n_jobs=self.n_jobs, random_state=seed
         )
 
     def _member(

@@ -17,7 +17,7 @@ from labelweave.logistic import fit_conditionals
 from labelweave.logistic.class_weights import check_class_weight
 from labelweave.models.additive_classifiers import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import chain_log_odds, fit_bases, with_class_weight
+from labelweave.models.base_classifier import chain_log_odds, fit_estimators, with_class_weight
 from labelweave.models.chains.order import best_order, resolve_order
 
 
@@ -29,7 +29,7 @@ class ClassifierChain(MultiLabelClassifier):
 
     Parameters
     ----------
-    base : scikit-learn classifier, optional
+    estimator : scikit-learn classifier, optional
         Fitted once per label on the features and the earlier labels; it needs ``predict_proba``.
         By default a logistic regression, fitted for all labels at once by the library's own engine.
         ``LogisticRegression`` and naive Bayes (``BernoulliNB``, ``MultinomialNB``, ``GaussianNB``)
@@ -37,7 +37,7 @@ class ClassifierChain(MultiLabelClassifier):
         for every vector looked at.
     C : float or "cv", default="cv"
         Inverse penalty of the features in the logistic regressions, common to all labels; "cv"
-        chooses it by cross-validated log-likelihood. Unused with `base`.
+        chooses it by cross-validated log-likelihood. Ignored if `estimator` is given.
     label_penalty : float or "cv", default="cv"
         Penalty of the earlier labels' coefficients relative to the features'. A few 0/1 columns
         need far less than hundreds of features; 1 treats them alike.
@@ -46,30 +46,32 @@ class ClassifierChain(MultiLabelClassifier):
         "auto" takes, of ten candidates, the one with the best cross-validated likelihood of linear
         conditionals.
     inference : "auto" or strategy, default="auto"
-        How the most probable label vector is looked for; see `labelweave.inference`.
+        How to search for the most probable label vector; see `labelweave.inference`.
     class_weight : dict {0: float, 1: float} or "balanced", optional
-        Weights of absent and present labels in the logistic regressions; "balanced" gives both the
-        same total, label by label. It finds more of the rare labels, and probabilities are no
-        longer those of the data. Not with `base`, which may have its own.
+        Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
+        label by label. Rare labels are then predicted more often, and probabilities are no
+        longer calibrated. An `estimator` receives it as its own `class_weight`.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
+        each label by its marginal probability.
     n_jobs : int, optional
-        Threads (processes with `base`); -1 uses all cores. Results do not depend on it, nor on
-        the rows predicted together (with `base`, as far as its own arithmetic does not).
+        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results depend
+        neither on it nor on which rows are predicted together (with an `estimator`, up to the
+        rounding of its own arithmetic).
     random_state : int, RandomState or None, default=None
-        Seeds the random order, the folds of "cv" and the open seeds of `base`. None counts as 0:
-        results are reproducible unless asked otherwise.
+        Seeds the random order, the folds of "cv" and every unset `random_state` of `estimator`.
+        None means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties.
 
     Attributes
     ----------
     order_ : (L,) array of int
         The labels from first to last.
     conditionals_ : LinearConditionals or None
-        Weights, intercepts and couplings between labels; None with a `base` that has none.
+        Weights, intercepts and couplings between labels; None with an `estimator` that has none.
     estimators_ : list
-        The fitted classifiers, by label; with `base`.
+        The fitted classifiers, by label; with `estimator`.
     C_, label_penalty_ : float
         The penalties used.
 
@@ -91,7 +93,7 @@ class ClassifierChain(MultiLabelClassifier):
     def __init__(
         self,
         *,
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
         order: str | ArrayLike | None = None,
@@ -102,7 +104,7 @@ class ClassifierChain(MultiLabelClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.label_penalty = label_penalty
         self.order = order
@@ -128,10 +130,10 @@ class ClassifierChain(MultiLabelClassifier):
         else:
             self.order_ = resolve_order(self.order, self.n_labels_, self._names(), self._seed())
         graph = LabelGraph.chain(self.order_)
-        if self.base is not None:
-            base = with_class_weight(self.base, self.class_weight)
-            self.estimators_ = fit_bases(
-                base, X, labels, graph, sample_weight, self._seed(), self.n_jobs
+        if self.estimator is not None:
+            estimator = with_class_weight(self.estimator, self.class_weight)
+            self.estimators_ = fit_estimators(
+                estimator, X, labels, graph, sample_weight, self._seed(), self.n_jobs
             )
             self.conditionals_ = additive_conditionals(self.estimators_, graph, X.shape[1])
             return

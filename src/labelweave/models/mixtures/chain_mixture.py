@@ -39,13 +39,13 @@ class ChainOrder:
 
     Examples
     --------
-    >>> ChainOrder(np.array([1, 0])).uses().parents
+    >>> ChainOrder(np.array([1, 0])).graph().parents
     (array([1]), array([], dtype=int64))
     """
 
     order: Indices
 
-    def uses(self) -> LabelGraph:
+    def graph(self) -> LabelGraph:
         """Return which labels come before each."""
         return LabelGraph.chain(self.order)
 
@@ -137,15 +137,17 @@ class ChainMixture(StructuredMixture):
         draws another order for each chain, "auto" takes the best of ten candidates for the rows
         each chain starts from.
     inference : "auto" or strategy, default="auto"
-        How the most probable label vector is looked for; see `labelweave.inference`.
+        How to search for the most probable label vector; see `labelweave.inference`.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
+        each label by its marginal probability.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
-        Seeds the folds and random orders. None counts as 0.
+        Seeds the folds and random orders. None means 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties and the number of chains.
 
     Attributes
     ----------

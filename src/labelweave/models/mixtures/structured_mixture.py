@@ -1,4 +1,4 @@
-"""What mixtures of trees and of chains share: growth, EM, and the joint of the components."""
+"""What mixtures of trees and of chains share: EM, selection of their size, the joint mixture."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ from labelweave._common.row_keys import row_keys
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.mixtures.component_selection import (
-    Growth,
-    GrowthPlan,
-    GrowthStep,
-    Learner,
-    grow_judged,
+from labelweave.models.mixtures.component_selection import SelectionStep, select_components
+from labelweave.models.mixtures.mixture_learner import (
+    ComponentLearner,
+    MixtureLearner,
+    MixtureSettings,
 )
 
-#: Components that ``n_components="auto"`` goes up to.
+#: Largest number of components that ``n_components="auto"`` tries.
 MAX_COMPONENTS = 12
-#: How much every row counts in every component, whoever explains it.
+#: Additional weight of every row in every component, whatever its responsibilities.
 PRIOR_WEIGHT = 0.01
-#: Parts of the rows that are held out to judge sizes, at most.
+#: Maximum number of held-out parts by which sizes are compared.
 N_SPLITS = 3
-#: Few rows judge badly: growth ends with so many sizes in a row that are worse than the best.
+#: Few rows compare badly: selection stops after this many consecutive sizes worse than the best.
 PATIENCE = 2
 
 
 class StructuredMixture(MultiLabelClassifier):
     """P(y|x) = Σ_k λ_k(x) P_k(y|x), by expectation maximisation.
 
-    A subclass says where components come from (`_learner`), how penalties are chosen (`_penalties`)
-    and what joint distribution a component has (`_member`).
+    A subclass says how the structures of components are learned (`_learner`), how penalties are
+    chosen (`_penalties`) and which joint distribution a component has (`_member`).
 
     Examples
     --------
@@ -53,12 +52,12 @@ class StructuredMixture(MultiLabelClassifier):
     patience: int
 
     @abstractmethod
-    def _learner(self, X: Any, labels: Labels, sample_weight: Floats | None) -> Learner:
-        """Return what finds components."""
+    def _learner(self, X: Any, labels: Labels, sample_weight: Floats | None) -> ComponentLearner:
+        """Return the learner of the components' structures."""
 
     @abstractmethod
     def _penalties(self, learner: Any) -> PenaltyChoice:
-        """Choose the penalties, for a single component that is fitted to all rows."""
+        """Choose the penalties, for a single component fitted to all rows."""
 
     @abstractmethod
     def _member(
@@ -67,28 +66,28 @@ class StructuredMixture(MultiLabelClassifier):
         """Return the joint distribution of one component."""
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        size, plan = self._size(), self._plan()
-        learner = self._learner(X, labels, sample_weight)
-        penalties = self._penalties(learner)
-        growth: Growth[Any] = Growth(learner, penalties, plan)
-        self.history_: list[GrowthStep] = []
+        size, settings = self._size(), self._settings()
+        components = self._learner(X, labels, sample_weight)
+        penalties = self._penalties(components)
+        learner: MixtureLearner[Any] = MixtureLearner(components, penalties, settings)
+        self.history_: list[SelectionStep] = []
         if size is None:
-            grown, self.history_ = grow_judged(growth, self.max_components)
+            fitted, self.history_ = select_components(learner, self.max_components)
         else:
-            grown = growth.grow(size)
+            fitted = learner.fit(size)
         self.C_, self.label_penalty_ = penalties.C, penalties.label_penalty
-        self.components_ = grown.components
-        self.conditionals_ = grown.mixture.conditionals(penalties)
-        self.gate_ = grown.mixture.gate
-        self.objectives_ = grown.objectives
-        self.n_components_ = grown.mixture.n_components
+        self.components_ = fitted.components
+        self.conditionals_ = fitted.mixture.conditionals(penalties)
+        self.gate_ = fitted.mixture.gate
+        self.objectives_ = fitted.objectives
+        self.n_components_ = fitted.mixture.n_components
         self._tell(
             f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
             f"{self.n_components_} components"
         )
 
-    def _plan(self) -> GrowthPlan:
-        return GrowthPlan(
+    def _settings(self) -> MixtureSettings:
+        return MixtureSettings(
             linear_gate=check_choice(self.gate, "gate", ("linear", "constant")) == "linear",
             equal=check_choice(self.weighting, "weighting", ("share", "equal")) == "equal",
             prior_weight=check_number(self.prior_weight, "prior_weight", minimum=0),
@@ -97,7 +96,7 @@ class StructuredMixture(MultiLabelClassifier):
         )
 
     def _size(self) -> int | None:
-        """Return the number of components asked for; None if it has to be found."""
+        """Return the given number of components, or None for "auto"."""
         self._count("max_components")
         if isinstance(self.n_components, str) and self.n_components == "auto":
             return None

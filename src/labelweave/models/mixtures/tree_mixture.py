@@ -63,15 +63,17 @@ class TreeMixture(StructuredMixture):
     n_folds : int, default=3
         By how many folds edges are weighed; as in `TreeNetwork`.
     inference : "auto" or strategy, default="auto"
-        How the most probable label vector is looked for; see `labelweave.inference`.
+        How to search for the most probable label vector; see `labelweave.inference`.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
+        each label by its marginal probability.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
-        Seeds the folds. None counts as 0.
+        Seeds the folds. None means 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties and the number of trees.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ class Structure:
         """Return the label's name, or its number where labels have no names."""
         return str(label) if self.label_names is None else self.label_names[label]
 
-    def uses(self) -> LabelGraph:
+    def graph(self) -> LabelGraph:
         """Return which label each label depends on."""
         return LabelGraph.forest(self.parents)
 

@@ -13,7 +13,7 @@ from labelweave._common.checks import check_label
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic import EdgeWeights, PenaltyChoice, edge_weights, structure_penalties
-from labelweave.models.base_classifier import base_edge_weights
+from labelweave.models.base_classifier import classifier_edge_weights
 from labelweave.models.trees.branching import maximum_branching
 from labelweave.models.trees.structure import Structure
 
@@ -77,7 +77,7 @@ class TreeLearner:
         structure = self.learn(first)
         if "cv" not in (C, label_penalty):
             return structure, first
-        chosen = self.penalties(structure.uses(), C, label_penalty)
+        chosen = self.penalties(structure.graph(), C, label_penalty)
         if (chosen.C, chosen.label_penalty) != (first.C, first.label_penalty):
             structure = self.learn(chosen)
         return structure, chosen
@@ -128,7 +128,7 @@ class TreeLearner:
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
 
-    def learn_with(self, base: Any, n_jobs: int | None) -> Structure:
+    def learn_with(self, estimator: Any, n_jobs: int | None) -> Structure:
         """Learn the best forest of any classifiers.
 
         Every pair is a fit for each fold: where labels are many, only the parents are tried that
@@ -146,8 +146,8 @@ class TreeLearner:
             order = np.argsort(-gains, axis=0, kind="stable")
             rank = np.argsort(order, axis=0, kind="stable")
             candidates &= rank < n_tried
-        pair, alone = base_edge_weights(
-            base,
+        pair, alone = classifier_edge_weights(
+            estimator,
             self.X,
             self.labels,
             held_out,

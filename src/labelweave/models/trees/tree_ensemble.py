@@ -30,7 +30,7 @@ class TreeEnsemble(UniformEnsemble):
         Number of trees.
     structure : {"random", "learned"}, default="random"
         Whether trees are drawn, or each is learned from the rows that were drawn for it.
-    base : scikit-learn classifier, optional
+    estimator : scikit-learn classifier, optional
         As in `TreeNetwork`; by default logistic regression, for all trees at once.
     C, label_penalty : float or "cv", default="cv"
         As in `TreeNetwork`; chosen once, for the first tree and all rows.
@@ -39,24 +39,25 @@ class TreeEnsemble(UniformEnsemble):
     screen : int, "auto" or None, default="auto"
         How many parents of each label are tried where trees are learned; as in `TreeNetwork`.
     decision : {"hamming", "subset"} or callable, default="hamming"
-        The loss `predict` decides for.
+        The loss that `predict` minimises.
     inference : "auto" or strategy, default="auto"
         How ``decision="subset"`` looks for the most probable label vector of the mixture.
     n_jobs : int, optional
-        Threads (processes with `base`); -1 uses all cores. Results do not depend on it.
+        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results do not
+        depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds trees, resampling, folds and the open seeds of `base`. None counts as 0.
+        Seeds trees, resampling, folds and every unset `random_state` of `estimator`. None means 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties.
 
     Attributes
     ----------
     structures_ : list of Structure
         The trees.
     conditionals_ : list of LinearConditionals
-        Without `base`.
+        Without `estimator`.
     networks_ : list of TreeNetwork
-        With `base`.
+        With `estimator`.
     C_, label_penalty_ : float
         The penalties used.
 
@@ -76,7 +77,7 @@ class TreeEnsemble(UniformEnsemble):
         *,
         n_estimators: int = 10,
         structure: str = "random",
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
         bootstrap: bool = True,
@@ -89,7 +90,7 @@ class TreeEnsemble(UniformEnsemble):
     ) -> None:
         self.n_estimators = n_estimators
         self.structure = structure
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.label_penalty = label_penalty
         self.bootstrap = bootstrap
@@ -132,21 +133,21 @@ class TreeEnsemble(UniformEnsemble):
             Structure(random_parents(self.n_labels_, random), label_names=self._names())
             for _ in range(self.n_estimators)
         ]
-        if self.base is not None:
+        if self.estimator is not None:
             return drawn, PenaltyChoice(np.nan, np.nan)
         if self.structure == "random":
-            return drawn, learner.penalties(drawn[0].uses(), C, label_penalty)
+            return drawn, learner.penalties(drawn[0].graph(), C, label_penalty)
         first, penalties = learner.with_penalties(C, label_penalty)
         if bags is None:  # all trees see the same rows
             return [first] * self.n_estimators, penalties
         return [learner.learn(penalties, bag) for bag in bags.T], penalties
 
     def _graph(self, structure: Structure) -> LabelGraph:
-        return structure.uses()
+        return structure.graph()
 
-    def _base_member(self, structure: Structure, seed: int) -> TreeNetwork:
+    def _classifier_member(self, structure: Structure, seed: int) -> TreeNetwork:
         return TreeNetwork(
-            base=self.base,
+            estimator=self.estimator,
             structure=structure.parents if self.structure == "random" else "learned",
             screen=self.screen,
             n_jobs=self.n_jobs,

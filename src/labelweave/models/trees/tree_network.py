@@ -17,7 +17,12 @@ from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic import LinearConditionals, fit_structures
 from labelweave.models.additive_classifiers import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import base_log_odds, check_base, fit_bases, with_labels
+from labelweave.models.base_classifier import (
+    check_base_classifier,
+    classifier_log_odds,
+    fit_estimators,
+    with_labels,
+)
 from labelweave.models.trees.structure import Structure
 from labelweave.models.trees.structure_learning import (
     N_FOLDS,
@@ -36,13 +41,13 @@ class TreeNetwork(MultiLabelClassifier):
 
     Parameters
     ----------
-    base : scikit-learn classifier, optional
+    estimator : scikit-learn classifier, optional
         Fitted once per label on the features and the parent, and for many pairs of labels to learn
         the structure; it needs ``predict_proba``. By default a logistic regression, fitted for all
         labels and pairs at once by the library's own engine.
     C : float or "cv", default="cv"
         Inverse penalty of the features in the logistic regressions, common to all labels; "cv"
-        chooses it by cross-validated log-likelihood. Unused with `base`.
+        chooses it by cross-validated log-likelihood. Ignored if `estimator` is given.
     label_penalty : float or "cv", default="cv"
         Penalty of the parent's coefficient relative to the features'.
     structure : "learned", "random", or sequence, default="learned"
@@ -50,22 +55,24 @@ class TreeNetwork(MultiLabelClassifier):
         position or name, with None (or -1) for a root.
     screen : int, "auto" or None, default="auto"
         How many parents of each label are tried, the most promising by a quick test; None tries
-        all. "auto" tries all where labels are few (64; 8 with `base`).
+        all. "auto" tries all where labels are few (64; 8 with `estimator`).
     n_folds : int, default=3
         By how many folds edges are weighed, so that every row is held out once; 1 holds out a third
         of the rows, as in ``TreeNetwork.preset("published")``.
     inference : "auto" or strategy, default="auto"
-        How the most probable label vector is looked for; "auto" finds it in closed form.
+        How to search for the most probable label vector; "auto" finds it in closed form.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
+        each label by its marginal probability.
     n_jobs : int, optional
-        Threads (processes with `base`); -1 uses all cores. Results do not depend on it, nor on
-        the rows predicted together (with `base`, as far as its own arithmetic does not).
+        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results depend
+        neither on it nor on which rows are predicted together (with an `estimator`, up to the
+        rounding of its own arithmetic).
     random_state : int, RandomState or None, default=None
-        Seeds the random structure, the folds and the open seeds of `base`. None counts as 0:
-        results are reproducible unless asked otherwise.
+        Seeds the random structure, the folds and every unset `random_state` of `estimator`. None
+        means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties and the number of edges.
 
     Attributes
     ----------
@@ -73,9 +80,9 @@ class TreeNetwork(MultiLabelClassifier):
         The parents, with what each edge gains and its coupling; shown as text, ``plot()`` draws
         it.
     conditionals_ : LinearConditionals or None
-        Weights, intercepts and couplings between labels; None with a `base` that has none.
+        Weights, intercepts and couplings between labels; None with an `estimator` that has none.
     estimators_ : list
-        The fitted classifiers, by label; with `base`.
+        The fitted classifiers, by label; with `estimator`.
     C_, label_penalty_ : float
         The penalties used.
 
@@ -97,7 +104,7 @@ class TreeNetwork(MultiLabelClassifier):
     def __init__(
         self,
         *,
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
         structure: str | ArrayLike = "learned",
@@ -109,7 +116,7 @@ class TreeNetwork(MultiLabelClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.label_penalty = label_penalty
         self.structure = structure
@@ -137,21 +144,21 @@ class TreeNetwork(MultiLabelClassifier):
             n_threads=self._n_threads(),
         )
         known = self._known_structure()
-        if self.base is not None:
-            check_base(self.base, sample_weight)
-            self.structure_ = known or learner.learn_with(self.base, self.n_jobs)
-            self._fit_bases(X, labels, sample_weight)
+        if self.estimator is not None:
+            check_base_classifier(self.estimator, sample_weight)
+            self.structure_ = known or learner.learn_with(self.estimator, self.n_jobs)
+            self._fit_estimators(X, labels, sample_weight)
             return
         if known is None:
             self.structure_, chosen = learner.with_penalties(**penalties)
         else:
             self.structure_ = known
-            chosen = learner.penalties(known.uses(), **penalties)
+            chosen = learner.penalties(known.graph(), **penalties)
         self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
         self.conditionals_: LinearConditionals | None = fit_structures(
             X,
             labels,
-            [self.structure_.uses()],
+            [self.structure_.graph()],
             C=chosen.C,
             label_penalty=chosen.label_penalty,
             sample_weight=sample_weight,
@@ -173,10 +180,10 @@ class TreeNetwork(MultiLabelClassifier):
             parents = resolve_parents(self.structure, self.n_labels_, self._names())
         return Structure(parents, label_names=self._names())
 
-    def _fit_bases(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        graph = self.structure_.uses()
-        self.estimators_ = fit_bases(
-            self.base, X, labels, graph, sample_weight, self._seed(), self.n_jobs
+    def _fit_estimators(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        graph = self.structure_.graph()
+        self.estimators_ = fit_estimators(
+            self.estimator, X, labels, graph, sample_weight, self._seed(), self.n_jobs
         )
         self.conditionals_ = additive_conditionals(self.estimators_, graph, X.shape[1])
         if self.conditionals_ is not None:
@@ -187,7 +194,7 @@ class TreeNetwork(MultiLabelClassifier):
             seen = as_seen_by(getattr(self, "estimators_", []), X)
             logits = tree_logits(self.conditionals_, seen, self._n_threads())
         else:
-            logits = self._base_logits(X)
+            logits = self._classifier_logits(X)
         return TreeJoint(
             logits,
             self.structure_.parents,
@@ -196,7 +203,7 @@ class TreeNetwork(MultiLabelClassifier):
             n_threads=self._n_threads(),
         )
 
-    def _base_logits(self, X: Any) -> Floats:
+    def _classifier_logits(self, X: Any) -> Floats:
         """Ask the classifiers for every label's log-odds with its parent absent and present."""
         logits = np.empty((X.shape[0], self.n_labels_, 2))
         for label, parent in enumerate(self.structure_.parents):
@@ -204,7 +211,7 @@ class TreeNetwork(MultiLabelClassifier):
             for value in (0, 1):
                 given = np.full((X.shape[0], 1), value)
                 extended = with_labels(X, given, columns)
-                logits[:, label, value] = base_log_odds(self.estimators_[label], extended)
+                logits[:, label, value] = classifier_log_odds(self.estimators_[label], extended)
         return logits
 
 
