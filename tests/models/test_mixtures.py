@@ -27,10 +27,10 @@ PRIOR_WEIGHT = 0.01
 TREES = np.array([[-1, 0, 1, 2], [3, 3, 3, -1], [-1, -1, -1, -1]])
 
 
-def uses_of(parents):
-    uses = np.zeros((4, 4), dtype=bool)
-    uses[parents >= 0, parents[parents >= 0]] = True
-    return uses
+def parent_mask(parents):
+    mask = np.zeros((4, 4), dtype=bool)
+    mask[parents >= 0, parents[parents >= 0]] = True
+    return mask
 
 
 def em_of(gate_C=0.5, weight=None, n_threads=1, equal=False):
@@ -41,7 +41,7 @@ def em_of(gate_C=0.5, weight=None, n_threads=1, equal=False):
 
 def started(em, n_components=3, seed=0):
     shares = np.random.default_rng(seed).dirichlet(np.ones(n_components), size=len(X))
-    return em.start(np.stack([uses_of(p) for p in TREES[:n_components]]), shares)
+    return em.start(np.stack([parent_mask(p) for p in TREES[:n_components]]), shares)
 
 
 def by_hand(em, mixture):
@@ -137,7 +137,7 @@ def test_weight_is_repetition(equal):
     weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
     rows = np.repeat(np.arange(len(X)), weight.astype(int))
     shares = np.random.default_rng(1).dirichlet(np.ones(2), size=len(X))
-    uses = np.stack([uses_of(p) for p in TREES[:2]])
+    mask = np.stack([parent_mask(p) for p in TREES[:2]])
     weighted = em_of(weight=weight, equal=equal)
     repeated = replace(
         weighted,
@@ -146,8 +146,8 @@ def test_weight_is_repetition(equal):
         weight=np.ones(len(rows)),
         gate=GateProblem.of(X[rows], 0.5, 1),
     )
-    one, _ = weighted.run(weighted.start(uses, shares), 5)
-    two, _ = repeated.run(repeated.start(uses, shares[rows]), 5)
+    one, _ = weighted.run(weighted.start(mask, shares), 5)
+    two, _ = repeated.run(repeated.start(mask, shares[rows]), 5)
     np.testing.assert_allclose(one.weights, two.weights, atol=1e-6)
     np.testing.assert_allclose(one.gate.intercept, two.gate.intercept, atol=1e-6)
 
@@ -357,14 +357,14 @@ def test_an_ensemble_averages_its_trees():
         TreeEnsemble(structure="drawn").fit(X, Y)
 
 
-def test_bagged_trees_are_learned_from_their_bags():
+def test_bagged_trees_are_learned_from_their_bootstrap_counts():
     options = {"C": 0.5, "label_penalty": 0.1}
     model = TreeEnsemble(n_estimators=2, structure="learned", **options).fit(X, Y)
-    bags = model._bags(X, 0)
-    for structure, bag in zip(model.structures_, bags.T, strict=True):
-        alone = TreeNetwork(**options).fit(X, Y, sample_weight=bag)
+    counts = model._bootstrap_counts(X, 0)
+    for structure, count in zip(model.structures_, counts.T, strict=True):
+        alone = TreeNetwork(**options).fit(X, Y, sample_weight=count)
         assert np.isfinite(structure.gains).all()
-        # Rows that were not drawn are dealt to folds too, so gains need not be equal to the last.
+        # Rows that were not drawn have folds too, so gains need not be equal to the last digit.
         assert structure.gains.sum() == pytest.approx(alone.structure_.gains.sum(), rel=0.5)
 
 

@@ -160,8 +160,8 @@ def test_parents_by_name_and_position():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ([1, 0, -1, -1, -1], "has a circle: label 'sea'"),
-        ([0, -1, -1, -1, -1], "has a circle"),
+        ([1, 0, -1, -1, -1], "has a cycle: label 'sea'"),
+        ([0, -1, -1, -1, -1], "has a cycle"),
         ([-1, 5, -1, -1, -1], "unknown label .*: labels are 0 to 4"),
         ([-1, 0.5, -1, -1, -1], "unknown label .*: labels are 0 to 4"),
         ([-1, True, -1, -1, -1], "unknown label .*: labels are 0 to 4"),

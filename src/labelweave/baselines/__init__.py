@@ -1,4 +1,4 @@
-"""The other systems that multi-label papers compare with, under the same promises as `models`."""
+"""The other methods that multi-label papers compare with, with the same interface as `models`."""
 
 from labelweave.baselines.instance_based_logistic import InstanceBasedLogistic
 from labelweave.baselines.label_powerset import LabelPowerset

@@ -1,4 +1,4 @@
-"""What support vector machines become once they are trained: a score for every row and label."""
+"""Decision functions of trained support vector machines: a score for every row and label."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.features import linear_scores, native_matrix
 from labelweave._core import native
 
-# Kernel values that are worked on at a time.
+# Kernel values per block.
 _BLOCK = 1 << 22
 
 
 class Scorer(Protocol):
-    """Scores of labels; those of a row do not depend on the rows around it, to the last bit."""
+    """Scores of labels; those of a row are the same bits whatever the other rows are."""
 
     @property
     def intercept(self) -> Floats:
-        """What each label scores before any feature counts, (L,)."""
+        """The intercept of each label, (L,)."""
 
     def scores(self, X: Any, n_threads: int) -> Floats:
         """Return the score of every row and label, (n, L)."""
@@ -51,7 +51,7 @@ class KernelScorer:
     Attributes
     ----------
     support : (S, D) array or sparse matrix
-        Rows that support any label.
+        Support vectors of any label.
     alpha : (L, S) array
     intercept : (L,) array
     gamma : float
@@ -79,5 +79,5 @@ class KernelScorer:
 
 
 def varying(labels: Labels) -> Positions:
-    """Return the labels that some rows have and others do not: a machine needs both kinds."""
+    """Return the labels that take both values: a machine needs both classes."""
     return np.flatnonzero(labels.any(axis=0) & ~labels.all(axis=0))

@@ -1,7 +1,7 @@
-"""Equal rows made one, so that a row of weight two and a row that comes twice are the same.
+"""Duplicate rows merged, so that a row of weight two is the same as the row twice.
 
-Solvers that stop short of the optimum stop elsewhere when rows are repeated or come in another
-order. Given the same rows in the same order, they do not.
+Solvers that stop before the optimum stop elsewhere if rows are repeated or in a different order;
+merged and sorted, the rows are always the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from labelweave._common.row_keys import row_keys
 
 
 def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
-    """Return the distinct rows in an order of their own, with the sums of their weights.
+    """Return the distinct rows in a canonical order, with the sums of their weights.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Label
     [3.0, 5.0]
     """
     of_rows, of_labels = row_keys(X), row_keys(labels.astype(np.float64))
-    order = np.lexsort([weight, of_labels, of_rows])  # sums of weights are always in one order
+    order = np.lexsort([weight, of_labels, of_rows])  # weights are always summed in the same order
     before, after = order[:-1], order[1:]
     alike = (of_rows[before] == of_rows[after]) & (of_labels[before] == of_labels[after])
     at = np.flatnonzero(alike)
@@ -44,7 +44,7 @@ def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Label
 
 
 def _are_equal(X: Any, some: Positions, others: Positions) -> Mask:
-    """Compare rows themselves: two rows may have the same key by chance."""
+    """Compare the rows themselves: different rows may have the same key by chance."""
     if isinstance(X, np.ndarray):
         return np.asarray((X[some] == X[others]).all(axis=1))
     return np.asarray(np.diff((X[some] != X[others]).indptr) == 0)

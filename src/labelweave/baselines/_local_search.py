@@ -1,4 +1,4 @@
-"""The label vector of the smallest quadratic cost, by flips of one label and of two."""
+"""Local search for the label vector of smallest quadratic cost, by flips of one or two labels."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Mask, Positions
 
-# A flip must bring more than rounding does, or two flips might undo each other for ever: this share
-# of the largest numbers that costs are made of.
+# A flip must gain more than rounding, or two flips might undo each other forever: this share of the
+# largest terms of the cost.
 _ROUNDING = 1e-12
-# Numbers that are worked on at a time when pairs are looked at.
+# Numbers per block when pairs of flips are evaluated.
 _BLOCK = 1 << 21
 
 
 def flip_costs(Q: Floats, linear: Floats, labels: Floats) -> Floats:
-    """Return by how much yᵀQy − 2cᵀy grows when one label is flipped, (n, L)."""
+    """Return the increase of yᵀQy − 2cᵀy by flipping each label, (n, L)."""
     return _costs(np.diag(Q), labels, _slope(Q, linear, labels))
 
 
 def descend(Q: Floats, linear: Floats, start: Floats) -> Floats:
     """Flip labels as long as that lowers yᵀQy − 2cᵀy, for every row c of ``linear``, (n, L).
 
-    The best single flip is made until there is none, then the best flip of two labels. The answer
-    has no better neighbour within two flips. A row's answer does not depend on the others.
+    The best single flip is made until none improves, then the best flip of two labels. The result
+    is a local minimum within two flips, and that of a row does not depend on the other rows.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def descend(Q: Floats, linear: Floats, start: Floats) -> Floats:
 
 def _slope(Q: Floats, linear: Floats, labels: Floats) -> Floats:
     slope = -linear
-    for j in range(len(Q)):  # not a product of matrices: the same in every batch
+    for j in range(len(Q)):  # not a matrix product: the same bits in every batch
         slope = slope + labels[:, j, None] * Q[j]
     return slope
 
@@ -55,7 +55,7 @@ def _costs(diagonal: Floats, y: Floats, slope: Floats) -> Floats:
 
 
 def _single_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> None:
-    """Make the best single flip of each row, in place, until there is none."""
+    """Make the best single flip of each row, in place, until none improves."""
     rows, diagonal = np.arange(len(y)), np.diag(Q)
     while len(rows):
         costs = _costs(diagonal, y[rows], slope[rows])
@@ -66,7 +66,7 @@ def _single_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> None:
 
 
 def _pair_flips(Q: Floats, y: Floats, slope: Floats, least: Floats) -> Mask:
-    """Make the best flip of two labels, in place; return the rows that have one."""
+    """Make the best flip of two labels, in place; return the rows that it improves."""
     first, second = np.triu_indices(len(Q), 1)
     flipped = np.zeros(len(y), dtype=bool)
     step = max(1, _BLOCK // max(1, len(first)))

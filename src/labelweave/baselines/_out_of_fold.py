@@ -1,4 +1,4 @@
-"""Scores of rows that were left out of training, and what they say about thresholds and C."""
+"""Out-of-fold scores, and the FBR rule and C that they choose."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from labelweave._common.row_keys import assign_folds
 from labelweave.baselines._decision_functions import Scorer
 from labelweave.decision.thresholds import best_cut
 
-#: From features, labels, weights of rows and C to scores of labels.
+#: Trains on features, labels, row weights and C; returns the scorer of the labels.
 Train = Callable[[Any, Labels, Floats, float], Scorer]
 
-# The values of the FBR rule that Lewis et al. (2004) try.
+# The values of the FBR rule that Lewis et al. (2004) tried.
 FBR_GRID = np.round(0.1 * np.arange(9), 1)
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows, each scored by a machine that was trained without its fold.
+    """Out-of-fold scores: each row is scored by machines trained without its fold.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class HeldOut:
 
     @cached_property
     def verdict(self) -> tuple[float, float]:
-        """The best value of the FBR rule and the macro F1 it comes to.
+        """The best value of the FBR rule and its macro F1.
 
-        Thresholds are nested in the folds: those that label a fold are tuned on the scores of the
-        other folds.
+        Thresholds are cross-validated in turn: those that label a fold are tuned on the scores of
+        the other folds.
         """
         per_label = [
             _macro_terms(scores, labels, self.weight, self.fold)
@@ -59,8 +59,8 @@ class HeldOut:
 
 
 def _macro_terms(scores: Floats, labels: Labels, weight: Floats, fold: Positions) -> Floats:
-    """F1 of one label for every value of the FBR rule; 1 where neither truth nor answer has any."""
-    order = np.argsort(-scores)  # once for all folds; thresholds do not part equal scores
+    """Return F1 of one label for every value of the FBR rule; 1 if nothing is true or predicted."""
+    order = np.argsort(-scores)  # once for all folds; thresholds do not separate equal scores
     s, y, w, of = scores[order], labels[order], weight[order], fold[order]
     falling, positive = -s, w * y
     found, given = np.zeros(len(FBR_GRID)), np.zeros(len(FBR_GRID))
@@ -87,9 +87,9 @@ def hold_out(
     seed: int,
     n_threads: int,
 ) -> HeldOut | None:
-    """Score each row by a machine trained on the other folds; None if all rows are alike.
+    """Score each row by machines trained on the other folds; None if all rows are equal.
 
-    Equal rows are in one fold, and the order of the rows does not matter.
+    Equal rows share a fold, and the order of the rows does not matter.
     """
     fold, n_folds = assign_folds(X, weight, folds, seed)
     if n_folds < 2:
@@ -105,7 +105,7 @@ def hold_out(
 def best_held_out(
     held_out_for: Callable[[float], HeldOut | None], candidates: Iterable[float]
 ) -> tuple[float, HeldOut | None]:
-    """Return the C with the best macro F1 on held-out rows, and these; the first of equals."""
+    """Return the C of best out-of-fold macro F1 and its scores; ties go to the first."""
     chosen: tuple[float, HeldOut | None] | None = None
     highest = -1.0
     for C in candidates:
@@ -119,13 +119,13 @@ def best_held_out(
 
 
 def mean_square(X: Any, weight: Floats) -> float:
-    """Weighted mean of |x|² over the rows; 1 if all are zero."""
+    """Return the weighted mean of |x|² over the rows; 1 if all are zero."""
     mean = float(np.average(row_squares(X), weights=weight))
     return mean if 0 < mean < np.inf else 1.0
 
 
 def row_squares(X: Any) -> Floats:
-    """|x|² of every row, infinite where it overflows."""
+    """Return |x|² of every row, infinite if it overflows."""
     with np.errstate(over="ignore"):
         squares = (X**2).sum(axis=1) if isinstance(X, np.ndarray) else X.multiply(X).sum(axis=1)
     return np.asarray(squares).ravel()

@@ -1,4 +1,4 @@
-"""Output codes from a metric, their errors, and the weight of the margin that suits unseen rows."""
+"""Output codes from a metric, their error variances, and the cross-validated margin weight."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from labelweave.baselines._box_qp import solve_boxes
 from labelweave.baselines._local_search import descend
 from labelweave.baselines._max_margin_metric import MarginRisk, learn_metrics
 
-# What "cv" chooses the weight of the margin from.
+# Margin weights that "cv" chooses from.
 MARGIN_WEIGHTS = (1.0, 3.0, 10.0, 30.0, 100.0)
-# Eigenvalues below this are what the metric's solver leaves: its gap is of this size. Margins are
-# numbers of labels, so the metric itself is of the size of 1 or more.
+# Eigenvalues below this are noise of the metric's solver, whose gap is of this size. Margins are
+# numbers of labels, so the metric itself is of order 1 or more.
 _WORTHLESS = 1e-3
-# Least variance of an error, for a code of unit length: no code is trusted without bounds.
+# Smallest error variance of a code of unit length, so that no code is trusted without limit.
 _LEAST_VARIANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Unseen:
-    """What is said of training rows by regressions and classifiers that did not learn from them.
+class OutOfFold:
+    """Predictions for training rows by regressions and classifiers fitted to the other folds.
 
     Attributes
     ----------
     labels : (n, L) float array of 0/1
-        The truth.
+        The true labels.
     predicted : (n, L) array
-        By linear regressions of the labels.
+        Predictions of the labels' linear regressions.
     log_odds : (n, L) array
-        By the labels' classifiers.
+        Predictions of the labels' classifiers.
     weight : (n,) array
     fold : (n,) array of int
     """
@@ -44,8 +44,8 @@ class Unseen:
     weight: Floats
     fold: Positions
 
-    def __getitem__(self, rows: Mask) -> Unseen:
-        return Unseen(
+    def __getitem__(self, rows: Mask) -> OutOfFold:
+        return OutOfFold(
             self.labels[rows],
             self.predicted[rows],
             self.log_odds[rows],
@@ -54,28 +54,28 @@ class Unseen:
         )
 
     def risk(self) -> MarginRisk:
-        """Violation of the margin on these rows."""
+        """Return the margin risk on these rows."""
         return MarginRisk(self.labels, self.predicted, self.weight / self.weight.sum())
 
 
 @dataclass(frozen=True)
 class Codes:
-    """Projections of label vectors, and how well they are predicted.
+    """Projections of label vectors, and the error variances of their predictions.
 
     Attributes
     ----------
     projections : (L, d) array
-        V of Q = VVᵀ, its columns by decreasing length.
+        V of Q = VVᵀ, columns by decreasing norm.
     variances : (d,) array
-        Mean squares of the errors on rows that the regressions have not seen.
+        Out-of-fold mean squared error of each code.
     """
 
     projections: Floats
     variances: Floats
 
     @classmethod
-    def of(cls, metric: Floats, rows: Unseen, most: int | None) -> Self:
-        """Take the strongest codes of a metric; their errors are those on these rows."""
+    def of(cls, metric: Floats, rows: OutOfFold, most: int | None) -> Self:
+        """Take the leading codes of a metric, with their error variances on these rows."""
         values, vectors = np.linalg.eigh(metric)
         kept = np.flatnonzero(values > _WORTHLESS * max(values[-1], 1.0))[::-1][:most]
         errors = ((rows.labels - rows.predicted) @ vectors[:, kept]) ** 2
@@ -86,30 +86,30 @@ class Codes:
         )
 
     def metric(self) -> Floats:
-        """Return Σ_k v_k v_kᵀ / 2σ_k²: distances to the prediction as minus log-likelihoods."""
+        """Return Σ_k v_k v_kᵀ / 2σ_k²: squared distances become negative log-likelihoods."""
         return np.asarray((self.projections / (2 * self.variances)) @ self.projections.T)
 
 
 def decode(metric: Floats, linear: Floats) -> Floats:
-    """Minimise yᵀQy − 2cᵀy over label vectors: over the box, rounded, then by flips; (n, L)."""
+    """Minimise yᵀQy − 2cᵀy over label vectors: relax to the box, round, search locally; (n, L)."""
     relaxed = solve_boxes(metric, linear, tolerance=1e-6)
     return descend(metric, linear, (relaxed > 0.5).astype(np.float64))
 
 
 def choose_margin_weight(
-    rows: Unseen, candidates: Sequence[float], most: int | None, decoding_weight: float
+    rows: OutOfFold, candidates: Sequence[float], most: int | None, decoding_weight: float
 ) -> float:
-    """Return the weight whose codes, learned without a fold, give it most exact matches.
+    """Return the margin weight of most exact matches by cross-validation.
 
     Parameters
     ----------
-    rows : Unseen
+    rows : OutOfFold
     candidates : sequence of float
-        The first of equals is taken.
+        Ties go to the first.
     most : int, optional
-        How many codes to keep.
+        Maximum number of codes.
     decoding_weight : float
-        Of the log-odds.
+        Weight of the log-odds in decoding.
     """
     matches = np.zeros(len(candidates))
     for fold in np.unique(rows.fold):
@@ -118,5 +118,5 @@ def choose_margin_weight(
             Q = Codes.of(metric, learned, most).metric()
             found = decode(Q, asked.predicted @ Q + decoding_weight / 2 * asked.log_odds)
             matches[k] += asked.weight @ (found == asked.labels).all(axis=1)
-    # Sums of the same weights in another order are equal, too.
+    # Sums of the same weights in a different order count as equal.
     return candidates[int(np.argmax(matches >= matches.max() * (1 - 1e-9)))]

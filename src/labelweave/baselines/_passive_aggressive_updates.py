@@ -1,7 +1,7 @@
-"""Weights of passive-aggressive learners, feature-major, and the steps that rows make in them.
+"""Weights of passive-aggressive learners, feature-major, and their updates.
 
-The array has a row for every feature and a last one for the intercepts, and a column for every
-label, their number rounded up to a multiple of eight: so many are worked on at a time.
+The array has one row per feature and a last one for the intercepts, and one column per label,
+padded to a multiple of eight for the vector registers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _LANES = 8
 
 
 def no_weights(n_features: int, n_labels: int) -> Floats:
-    """Return the weights of learners that have seen nothing, (D + 1, L rounded up)."""
+    """Return zero weights, (D + 1, L rounded up)."""
     return np.zeros((n_features + 1, -(-n_labels // _LANES) * _LANES))
 
 
 def scorer_of(weights: Floats, n_labels: int) -> LinearScorer:
-    """Return what gives the scores of rows under these weights."""
+    """Return the decision function of these weights."""
     coef = np.ascontiguousarray(weights[:-1, :n_labels].T)
     return LinearScorer(coef, weights[-1, :n_labels].copy())
 
@@ -40,7 +40,7 @@ def learn(
     n_threads: int,
     scores: Floats | None = None,
 ) -> None:
-    """Learn from rows in turn, in place.
+    """Update the weights by rows in turn, in place.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def learn(
     X, labels
         The rows, (n, D) and (n, L).
     limits : (n,) array
-        The longest step of each row.
+        The maximum step size of each row.
     order : (m,) array
-        Rows in the order they are presented.
+        Rows in the order of presentation.
     intercept : bool
-        Whether there is a feature that is always 1.
+        Whether to learn an intercept, as a constant feature of 1.
     n_threads : int
     scores : (m, L) array, optional
-        Takes the score of each row as it was before the row was learned from.
+        Receives the score of each row before its update.
     """
     native.passive_aggressive(
         native_matrix(X), labels, limits, order, intercept, weights, scores, n_threads

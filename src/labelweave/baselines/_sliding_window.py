@@ -1,4 +1,4 @@
-"""The last rows of a stream, with the scores they had before they were learned from."""
+"""A sliding window over a stream: the last rows, with their scores before they were learned."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Window:
         return cls(np.zeros((0, n_labels)), np.zeros((0, n_labels), dtype=np.int8), np.zeros(0))
 
     def add(self, scores: Floats, labels: Labels, weight: Floats, most: int) -> None:
-        """Append rows, and keep no more than the last `most`."""
+        """Append rows, and keep only the last `most`."""
         self.scores = np.concatenate([self.scores, scores])[-most:].copy()
         self.labels = np.concatenate([self.labels, labels])[-most:].copy()
         self.weight = np.concatenate([self.weight, weight])[-most:].copy()

@@ -15,24 +15,22 @@ from labelweave.logistic import fit_conditionals, fit_on_estimates
 class InstanceBasedLogistic(NeighbourClassifier):
     """Instance-based learning by logistic regression (Cheng and Hüllermeier, 2009).
 
-    How frequent each label is among the k nearest training rows is a feature: every label is
+    The frequencies of the labels among the k nearest training rows are features: every label is
     learned from the frequencies of all labels (IBLR-ML), with ``features=True`` from these and the
-    features themselves (IBLR-ML+). In training no row is its own neighbour. Distances are
-    Euclidean: features should be of comparable size. Equally distant rows are taken in the order of
-    the training data.
+    original features (IBLR-ML+). In training, no row is its own neighbour. Distances are Euclidean,
+    so features should be on comparable scales. Ties are broken by the order of the training rows.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbours; all other rows where there are fewer.
+        Number of neighbours k; all other rows if there are fewer.
     features : bool, default=False
-        Whether the labels are learned from the features too.
+        Whether to learn the labels from the original features too.
     C : float or "cv", default="cv"
-        Inverse penalty of the logistic regressions, common to all labels; "cv" chooses it by
-        cross-validated log-likelihood. It is that of the frequencies, or with `features` that of
-        the features.
+        Inverse strength of the L2 penalty on the frequencies (with `features`, on the original
+        features), shared by all labels; "cv" chooses it by cross-validated log-likelihood.
     label_penalty : float or "cv", default="cv"
-        With `features`: penalty of the frequencies relative to the features'. Unused without.
+        Penalty of the frequencies relative to the original features'. Ignored without `features`.
     decision : {"subset", "hamming"} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
@@ -46,10 +44,10 @@ class InstanceBasedLogistic(NeighbourClassifier):
     Attributes
     ----------
     n_neighbors_ : int
-        The number of neighbours used.
+        Number of neighbours used.
     conditionals_ : LinearConditionals
-        Without `features`, ``weights[j, k]`` is what the frequency of label k among the neighbours
-        adds to the log-odds of label j; with them, it is ``coupling[j, k]``.
+        ``weights[j, k]`` (with `features`, ``coupling[j, k]``) is the coefficient of the frequency
+        of label k among the neighbours in the log-odds of label j.
     C_, label_penalty_ : float
         The penalties used; `label_penalty_` only with `features`.
 
@@ -103,7 +101,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
         self._tell(f"C = {self.C_:.4g}{also}")
 
     def _frequency(self, counts: Counts) -> Floats:
-        """Turn counts into shares of the neighbours; a row alone has none."""
+        """Divide counts by the number of neighbours; a single training row has none."""
         return counts / max(self.n_neighbors_, 1)
 
     def _joint(self, X: Any) -> JointDistribution:

@@ -1,4 +1,4 @@
-"""Label powerset: every label vector seen in training is a class."""
+"""Label powerset: every label vector of the training data is a class."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ from labelweave.models.base_classifier import check_base_classifier, seeded_clon
 class LabelPowerset(MultiLabelClassifier):
     """One classifier whose classes are the label vectors of the training rows.
 
-    It learns P(y|x) over these vectors at once, with every dependence among labels, and never says
-    anything else: good where there are few vectors, each with many rows. So that another vector is
-    not impossible, vectors at large, with labels as frequent as in training, get the share
-    1/(n + 2) of all probability that Laplace's rule of succession gives to what did not occur.
+    It models all dependences among labels but predicts only vectors seen in training, which suits
+    data with few distinct vectors and many rows of each. So that no other vector is impossible,
+    independent labels with the training frequencies get the probability 1/(n + 2) that Laplace's
+    rule of succession gives to an event that has not occurred.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        Learns the vectors as classes; it needs ``predict_proba``. By default scikit-learn's
-        multinomial logistic regression.
+        A classifier with ``predict_proba``, fitted to the label vectors as classes. By default
+        scikit-learn's multinomial logistic regression.
     C : float or "cv", default="cv"
-        Inverse penalty of the logistic regression; "cv" takes what serves logistic regressions of
-        the single labels best, by cross-validated log-likelihood. Ignored if `estimator` is given.
+        Inverse strength of the L2 penalty; "cv" takes the best for independent logistic
+        regressions of the labels, by cross-validated log-likelihood. Ignored if `estimator` is
+        given.
     decision : {"subset", "hamming"} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
-        Threads that choose C; -1 uses all cores. Results do not depend on it.
+        Number of threads for choosing C; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
         Seeds the folds of ``C="cv"`` and every unset `random_state` of `estimator`. None means 0.
     verbose : int, default=0
@@ -47,13 +48,13 @@ class LabelPowerset(MultiLabelClassifier):
     Attributes
     ----------
     vectors_ : (V, L) array
-        The label vectors seen in training.
+        The distinct label vectors of the training data.
     estimator_ : classifier
         Its classes are the rows of `vectors_`; None if there is only one.
     unseen_ : float
-        The probability of a vector at large.
+        The total probability given to independent labels.
     C_ : float
-        The penalty used; without `estimator`.
+        The penalty used; only without `estimator`.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class LabelPowerset(MultiLabelClassifier):
     ) -> ClassifierMixin:
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         with warnings.catch_warnings():
-            # Few rows may well have as many label vectors.
+            # With few rows, nearly every row may have its own label vector.
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             if self.estimator is None:
                 return fit_multinomial(self.C_, X, target, **weights)
@@ -136,8 +137,8 @@ class LabelPowerset(MultiLabelClassifier):
 def fit_multinomial(C: float, X: Any, target: Indices, **weights: Any) -> LogisticRegression:
     """Fit the default classifier of label vectors.
 
-    The solver's tolerance is absolute: it means the same for features of any size if they are
-    learned at size one, with a penalty to match.
+    The solver's tolerance is absolute, so features are scaled to size one, and the penalty with
+    them, to make it mean the same for features of any size.
     """
     entries = X if isinstance(X, np.ndarray) else X.data
     size = float(np.linalg.norm(entries)) / math.sqrt(int(np.count_nonzero(entries)) or 1)
@@ -154,7 +155,7 @@ def fit_multinomial(C: float, X: Any, target: Indices, **weights: Any) -> Logist
 def feature_penalty(
     model: MultiLabelClassifier, X: Any, labels: Labels, sample_weight: Floats | None
 ) -> float:
-    """Return the model's C, a "cv" chosen for logistic regressions of the single labels."""
+    """Return the model's C, where "cv" is chosen for independent logistic regressions."""
     C = model._penalty("C")
     if C == "cv":
         C = fit_conditionals(

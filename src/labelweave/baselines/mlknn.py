@@ -1,4 +1,4 @@
-"""ML-kNN: Bayes' rule on the number of neighbours that carry a label."""
+"""ML-kNN: Bayes' rule on the number of neighbours with a label."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from labelweave.joint import IndependentJoint, JointDistribution
 class MLkNN(NeighbourClassifier):
     """Multi-label k nearest neighbours (Zhang and Zhou, 2007).
 
-    For every label, the number c of the k nearest training rows that carry it is the evidence:
-    P(y_j = 1 | c) ∝ P(y_j = 1) P(c | y_j = 1), with both factors counted in the training data,
-    where no row is its own neighbour, and smoothed. Distances are Euclidean: features should be of
-    comparable size. Equally distant rows are taken in the order of the training data.
+    For every label, the evidence is the number c of the k nearest training rows that have it:
+    P(y_j = 1 | c) ∝ P(y_j = 1) P(c | y_j = 1), with both factors estimated by smoothed counts in
+    the training data, where no row is its own neighbour. Distances are Euclidean, so features
+    should be on comparable scales. Ties are broken by the order of the training rows.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbours; all other rows where there are fewer.
+        Number of neighbours k; all other rows if there are fewer.
     smoothing : float, default=1.0
-        What is added to every count, above zero; 1 is Laplace's rule.
+        Added to every count, positive; 1 is Laplace smoothing.
     decision : {"subset", "hamming"} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
         predicted together.
     random_state : int, RandomState or None, default=None
-        Unused: nothing is drawn.
+        Not used; present for API consistency.
     verbose : int, default=0
         If positive, print the number of neighbours.
 
     Attributes
     ----------
     n_neighbors_ : int
-        The number of neighbours used.
+        Number of neighbours used.
     prior_log_odds_ : (L,) array
-        Log-odds of each label before its neighbours are looked at.
+        Prior log-odds of each label.
     evidence_ : (L, n_neighbors_ + 1) array
-        ``log P(c | y_j = 1) - log P(c | y_j = 0)`` for c neighbours that carry label j.
+        ``log P(c | y_j = 1) - log P(c | y_j = 0)`` for c neighbours with label j.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class MLkNN(NeighbourClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         smoothing = check_number(self.smoothing, "smoothing", above=0)
-        self._seed()  # nothing is drawn, but a wrong seed is wrong here too
+        self._seed()  # not used, but an invalid seed is an error here too
         counts = self._remember(X, labels)
         self._tell(f"{self.n_neighbors_} neighbours in {len(labels)} rows")
         positive = labels.sum(axis=0, dtype=np.float64)
@@ -99,7 +99,7 @@ class MLkNN(NeighbourClassifier):
 
 
 def _histograms(counts: Counts, chosen: Mask, largest: int) -> Floats:
-    """How often every label has each count among its chosen rows, (L, largest + 1)."""
+    """Return the histogram of every label's counts over its chosen rows, (L, largest + 1)."""
     n_labels = counts.shape[1]
     cells = counts + np.arange(n_labels) * (largest + 1)
     histogram = np.bincount(cells[chosen], minlength=n_labels * (largest + 1))
@@ -107,7 +107,7 @@ def _histograms(counts: Counts, chosen: Mask, largest: int) -> Floats:
 
 
 def _smoothed(histogram: Floats, smoothing: float) -> Floats:
-    """Logarithms of the smoothed frequencies of each row of a histogram."""
+    """Return the logarithms of the smoothed frequencies in each row of a histogram."""
     shares: Floats = histogram + smoothing
     shares /= shares.sum(axis=1, keepdims=True)
     return np.log(shares)

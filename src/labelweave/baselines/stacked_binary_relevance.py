@@ -1,4 +1,4 @@
-"""Stacked binary relevance: a second layer that sees the answers of the first."""
+"""Stacked binary relevance: a second layer on the predictions of the first."""
 
 from __future__ import annotations
 
@@ -23,24 +23,23 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     """Classification with heterogeneous features (CHF): binary relevance in two layers.
 
     The first layer learns every label from the features, the second every label from the features
-    and the first layer's answers for all labels, so that what is said of one label can correct
-    another (Godbole and Sarawagi, 2004). Both layers are logistic regressions. The second learns
-    from answers that the first gives to rows it has not seen: those are as good as the answers it
-    will give to new rows, and no better.
+    and the first layer's predictions of all labels, so that the prediction of one label can correct
+    another (Godbole and Sarawagi, 2004). Both layers are logistic regressions. The second is fitted
+    to out-of-fold predictions of the first, which are as accurate as those for new rows.
 
     Parameters
     ----------
     outputs : {"probability", "label"}, default="probability"
-        What the second layer sees of the first: probabilities, or labels of 0/1.
+        Predictions of the first layer that the second one sees: probabilities, or labels of 0/1.
     n_folds : int, default=5
-        Into how many parts the rows are dealt for the answers to unseen rows; 1, as in
-        ``StackedBinaryRelevance.preset("published")``, takes the answers to rows that the first layer has
-        learned from.
+        Number of folds of the out-of-fold predictions; 1, as in
+        ``StackedBinaryRelevance.preset("published")``, takes predictions for the first layer's own
+        training rows.
     C : float or "cv", default="cv"
-        Inverse penalty of the features, common to all labels and both layers; "cv" chooses it by
-        the cross-validated log-likelihood of the first.
+        Inverse strength of the features' L2 penalty, shared by all labels and both layers; "cv"
+        chooses it by cross-validated log-likelihood of the first layer.
     label_penalty : float or "cv", default="cv"
-        Penalty of the first layer's answers relative to the features'.
+        Penalty of the first layer's predictions relative to the features'.
     decision : {"subset", "hamming"} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
@@ -54,8 +53,8 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     Attributes
     ----------
     first_layer_, second_layer_ : LinearConditionals
-        Weights and intercepts; ``second_layer_.coupling[j, k]`` is what the first layer's answer
-        for label k adds to the log-odds of label j.
+        Weights and intercepts; ``second_layer_.coupling[j, k]`` is the coefficient of the first
+        layer's prediction of label k in the log-odds of label j.
     C_, label_penalty_ : float
         The penalties used.
 
@@ -104,9 +103,9 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         }
         self._uses_probability = self.outputs == "probability"
         self.first_layer_, scores = fit_cross_fitted(X, labels, C=C, n_folds=n_folds, **shared)
-        # The second layer's own C cannot be chosen from these answers: those of one fold all miss
-        # the same labels, which a large C learns to make up for, in held-out rows of the fold too,
-        # but not in new rows.
+        # The second layer's C cannot be cross-validated on these predictions: those of one fold
+        # come from the same fit and share its errors, which a large C learns to correct, in
+        # held-out rows of the fold too, but not in new rows.
         self.second_layer_ = fit_on_estimates(
             X,
             self._seen(scores),
@@ -121,7 +120,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
 
     def _seen(self, scores: Floats) -> Floats:
-        """Return the first layer's answers as the second layer sees them."""
+        """Return the first layer's predictions as the second layer sees them."""
         seen: Floats
         seen = expit(scores) if self._uses_probability else (scores > 0).astype(np.float64)
         return seen

@@ -1,4 +1,4 @@
-"""Conditionals given the features and estimates of the labels: the second layer of a stack."""
+"""Stacking: conditionals given the features and a first layer's estimates of the labels."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penaltie
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
-# What is left of the first layer's error, the second layer magnifies.
+# The second layer magnifies the solver's error in the first.
 _TOLERANCE = FINAL_TOLERANCE / 100
-# Penalties of the estimates that scaling their columns makes up for without loss of digits.
+# Range of penalties that can be absorbed into the scale of the columns without loss of digits.
 _SCALED_PENALTIES = (1e-8, 1e8)
 
 
@@ -45,18 +45,18 @@ def fit_on_estimates(
     ----------
     X : (n, D) array or sparse matrix
     estimates : (n, L) array
-        What is held of each label, its own included: probabilities, guesses of 0/1, frequencies
-        among neighbours.
+        An estimate of each label, including the label itself: probabilities, predictions of 0/1,
+        frequencies among neighbours.
     Y : (n, L) array of 0/1
     C, label_penalty, sample_weight, seed, n_threads
         As in `fit_conditionals`; `label_penalty` is that of the estimates.
     start : LinearConditionals, optional
-        Where the fit starts, such as the first layer; it ends at the same optimum from anywhere.
+        Initial parameters, for example the first layer's; the optimum does not depend on them.
 
     Returns
     -------
     LinearConditionals
-        Ask it for ``scores(X, estimates)``.
+        To be evaluated by ``scores(X, estimates)``.
 
     Examples
     --------
@@ -92,11 +92,11 @@ def _solve_second(
     start: LinearConditionals | None,
     n_threads: int,
 ) -> Solutions:
-    """Solve the problems of a second layer, their estimates as extras, at the penalties chosen.
+    """Solve the problems of a second layer at the chosen penalties.
 
-    The engine's preconditioner knows how dense columns of X go together, but not how extras go with
-    them, and estimates follow from the features. So they become columns of X where X is dense: a
-    column scaled up by the root of its own penalty shares that of the others.
+    The engine's preconditioner knows the correlations among dense columns of X, but not those with
+    extra columns, and estimates are functions of the features. So if X is dense they become columns
+    of X, scaled by the inverse root of their relative penalty.
     """
     shape = (problems.n_problems, 1)
     problems = replace(
@@ -129,7 +129,7 @@ def fit_cross_fitted(
     seed: int = 0,
     n_threads: int = 1,
 ) -> tuple[LinearConditionals, Floats]:
-    """Fit P(y_j | x) for every label, and score each row by a fit that has not seen it.
+    """Fit P(y_j | x) for every label, and score each row by a fit to the other folds.
 
     Parameters
     ----------
@@ -138,15 +138,15 @@ def fit_cross_fitted(
     C, sample_weight, seed, n_threads
         As in `fit_conditionals`.
     n_folds : int
-        Into how many parts the rows are dealt; 1 scores them by the fit to all of them. Equal rows
-        share a fold, so where all rows are equal there is but one.
+        Number of folds; 1 scores all rows by the fit to all of them. Equal rows share a fold, so
+        if all rows are equal there is only one.
 
     Returns
     -------
     conditionals : LinearConditionals
         Fitted to all rows.
     scores : (n, L) array
-        Log-odds of every label for every row, out of fold.
+        Out-of-fold log-odds of every label for every row.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def fit_cross_fitted(
     fold: Positions = np.zeros(len(total), dtype=np.intp)
     if n_folds > 1:
         fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
-    # A single fold would leave out all rows.
+    # Leaving out a single fold would leave no rows.
     left_out = np.arange(n_folds) if n_folds > 1 else np.empty(0, dtype=np.intp)
     solutions = _fit_folds(problems, fold, left_out, total, chosen.C, n_threads)
     n_labels = problems.n_problems
@@ -193,8 +193,8 @@ def _fit_folds(
     C: float,
     n_threads: int,
 ) -> Solutions:
-    """Solve the problems with each fold left out in turn, and last with all rows."""
-    # A row left out has no weight, so the problems of all folds share X.
+    """Solve the problems with each fold left out in turn, and finally with all rows."""
+    # Rows that are left out have weight zero, so the problems of all folds share X.
     inside = fold[:, None] != left_out
     n_fits = len(left_out) + 1
     solutions = solve_problems(

@@ -1,4 +1,10 @@
-"""Estimators with scikit-learn's interface that learn P(y|x)."""
+"""Estimators with scikit-learn's interface that learn the joint distribution P(y|x).
+
+`base` and `label_classifier` hold what all estimators share, `label_encoding` and `batch_labels`
+the label matrices of users; chains, trees and mixtures have a folder each, and `ensemble` averages
+chains or trees. `base_classifier` makes any scikit-learn classifier the conditional of a label, and
+`additive_classifiers` finds those whose log-odds are linear. Users import from here.
+"""
 
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.binary_relevance import BinaryRelevance

@@ -1,9 +1,9 @@
-"""Classifiers whose log-odds are a sum over features, as linear conditionals.
+"""Classifiers with additive log-odds, as linear conditionals.
 
-Logistic regression (maximum entropy) and naive Bayes for sets and counts give log-odds ``w·x + b``;
-Gaussian naive Bayes adds a square of each feature, and is linear in the features and their squares.
-A label of 0/1 is its own square, so labels enter all of them linearly: a chain of such classifiers
-is a linear chain, and takes the compiled path.
+Logistic regression and naive Bayes for binary features and counts have log-odds ``w·x + b``; those
+of Gaussian naive Bayes are linear in the features and their squares. A label of 0/1 equals its
+square, so labels enter all of them linearly: a chain of such classifiers is a linear chain, which
+the compiled kernels search.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from labelweave.models.base_classifier import ConstantConditional
 
 
 def additive_log_odds(estimator: Any, centre: Floats | None = None) -> tuple[Floats, float] | None:
-    """Weights and intercept of a fitted binary classifier's log-odds; None if they are not linear.
+    """Return weights and intercept of a fitted classifier's log-odds; None if they are not linear.
 
-    The weights are those of the features as `as_seen_by` gives them, and of the labels after them.
-    `centre` is what it subtracts from features before they are squared.
+    The weights belong to the features as `as_seen_by` transforms them, followed by the labels.
+    `centre` is what it subtracts from the features before they are squared.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def additive_log_odds(estimator: Any, centre: Floats | None = None) -> tuple[Flo
     >>> bool(np.allclose(X @ weights + intercept, -np.diff(model.predict_log_proba(X)[:, ::-1]).T))
     True
     """
-    # Subclasses may do anything in predict_proba: only the classes themselves are known.
+    # A subclass may override predict_proba: only these very classes are known to be additive.
     kind = type(estimator)
     if kind is ConstantConditional:
         return np.zeros(0), estimator.log_odds
@@ -56,9 +56,9 @@ def additive_log_odds(estimator: Any, centre: Floats | None = None) -> tuple[Flo
 
 
 def _gaussian_log_odds(estimator: GaussianNB, centre: Floats) -> tuple[Floats, float]:
-    """Return f(x) = log N(x; μ₁, v₁) - log N(x; μ₀, v₀), summed over columns, as a polynomial.
+    """Return Σ_d log N(x_d; μ₁, v₁) - log N(x_d; μ₀, v₀) as a polynomial.
 
-    Of features around their centre, of labels by their two values.
+    Features are expanded around their centre, labels by their two values.
     """
     origin = np.zeros(estimator.theta_.shape[1])
     origin[: len(centre)] = centre
@@ -74,7 +74,7 @@ def _gaussian_log_odds(estimator: GaussianNB, centre: Floats) -> tuple[Floats, f
 
 
 def _centre(estimators: list[Any], n_features: int) -> Floats | None:
-    """Return the mean of the classes' means: near the data, squares lose no digits."""
+    """Return the mean of the class means: squares of features centred there lose no digits."""
     means = [e.theta_[:, :n_features] for e in estimators if type(e) is GaussianNB]
     return np.concatenate(means).mean(axis=0) if means else None
 
@@ -86,14 +86,14 @@ def _prior_log_odds(estimator: Any) -> float:
 def additive_conditionals(
     estimators: list[Any], graph: LabelGraph, n_features: int
 ) -> LinearConditionals | None:
-    """Conditionals of a chain of fitted classifiers; None unless all have additive log-odds."""
+    """Return the conditionals of fitted classifiers; None unless all have additive log-odds."""
     n_labels = len(estimators)
     centre = _centre(estimators, n_features)
     n_seen = n_features if centre is None else 2 * n_features
     weights, intercept = np.zeros((n_labels, n_seen)), np.zeros(n_labels)
     coupling = np.zeros((n_labels, n_labels))
     for label, estimator in enumerate(estimators):
-        with np.errstate(divide="ignore", invalid="ignore"):  # no variance: not finite
+        with np.errstate(divide="ignore", invalid="ignore"):  # zero variance: not finite
             terms = additive_log_odds(estimator, centre)
         if terms is None or not np.isfinite([*terms[0], terms[1]]).all():
             return None
@@ -105,10 +105,10 @@ def additive_conditionals(
 
 
 def as_seen_by(estimators: list[Any], X: Any) -> Any:
-    """X as classifiers see it.
+    """Return X as the classifiers see it.
 
-    Naive Bayes for sets looks only at which features are positive, Gaussian naive Bayes at the
-    features and their squares.
+    Bernoulli naive Bayes sees which features are positive, Gaussian naive Bayes the features and
+    their squares.
     """
     centre = _centre(estimators, X.shape[1])
     if centre is not None:

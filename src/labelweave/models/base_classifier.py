@@ -16,12 +16,12 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.label_graph import LabelGraph
 from labelweave.joint.enumeration import row_blocks
 
-# What one row can cost a parent at most when edges are weighed: a probability of about 1e-6.
+# Largest loss of a single row when edges are weighed: a probability of about 1e-6.
 _LARGEST_LOSS = 14.0
 
 
 class ConstantConditional:
-    """The conditional of a label with one class in training: its smoothed frequency.
+    """The conditional of a label with a single class in training: its smoothed frequency.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def check_base_classifier(estimator: Any, sample_weight: Floats | None) -> None:
 
 
 def with_class_weight(estimator: Any, class_weight: Any) -> Any:
-    """Return a base classifier that has the class weights as its own."""
+    """Return the base classifier with `class_weight` set as its own parameter."""
     if class_weight is None:
         return estimator
     if "class_weight" not in estimator.get_params(deep=False):
@@ -95,7 +95,7 @@ def _fit_one(estimator: Any, X: Any, target: Labels, weight: Floats | None, seed
 
 
 def seeded_clone(estimator: Any, seed: int) -> Any:
-    """Return a clone of `estimator` with all seeds that are still open set to `seed`."""
+    """Return a clone of `estimator` with every unset `random_state` set to `seed`."""
     cloned = clone(estimator)
     seeded = {k: int(seed) for k, v in cloned.get_params().items() if _is_open_seed(k, v)}
     return cloned.set_params(**seeded)
@@ -115,9 +115,9 @@ def classifier_edge_weights(
     random_state: Any,
     n_jobs: int | None,
 ) -> tuple[Floats, Floats]:
-    """Held-out log-likelihood of each label given each candidate parent, and given none.
+    """Return the held-out log-likelihood of each label given each candidate parent, and given none.
 
-    The weights are those of `labelweave.logistic.edge_weights`, by plain fits of `estimator`:
+    The weights are defined as in `labelweave.logistic.edge_weights`, but by fits of `estimator`:
     ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
     """
     check_base_classifier(estimator, sample_weight)
@@ -161,7 +161,7 @@ def _edge_weight(
         fitted = _fit_one(estimator, extended[~outside], labels[~outside, target], weight, seed)
         log_odds = classifier_log_odds(fitted, extended[outside])
         sign = 2.0 * labels[outside, target] - 1.0
-        # A classifier that is certain and wrong loses much, not everything.
+        # A classifier that is certain and wrong has a large loss, but not an infinite one.
         loss = np.minimum(np.logaddexp(0.0, -sign * log_odds), _LARGEST_LOSS)
         total -= float(loss.sum() if sample_weight is None else loss @ sample_weight[outside])
     return total
@@ -174,9 +174,9 @@ def chain_log_odds(
     prefix: Labels,
     parents: Indices,
 ) -> Floats:
-    """Log-odds after the labels of `prefix`, one for each of `rows`.
+    """Return the log-odds of the next label after `prefix`, one for each of `rows`.
 
-    An enumeration asks about every row very often: the repeated features are made block by block.
+    An enumeration repeats every row many times, so the repeated features are built block by block.
     """
     out = np.empty(len(rows))
     for block in row_blocks(len(rows), X.shape[1] + len(parents)):
@@ -186,7 +186,7 @@ def chain_log_odds(
 
 
 def classifier_log_odds(estimator: Any, X: Any) -> Floats:
-    """Log-odds of the positive class; infinite where the classifier is certain."""
+    """Return the log-odds of the positive class; infinite if the classifier is certain."""
     if isinstance(estimator, ConstantConditional):
         return np.full(X.shape[0], estimator.log_odds)
     probability = estimator.predict_proba(X)
@@ -195,7 +195,7 @@ def classifier_log_odds(estimator: Any, X: Any) -> Floats:
 
 
 def with_labels(X: Any, labels: NDArray[Any], columns: Indices) -> Any:
-    """X with the given label columns appended."""
+    """Append the given label columns to X."""
     if len(columns) == 0:
         return X
     chosen = labels[:, columns].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Binary relevance: every label on its own."""
+"""Binary relevance: an independent classifier per label."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class BinaryRelevance(MultiLabelClassifier):
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        Fitted once per label; it needs ``predict_proba``. By default a logistic regression, fitted
-        for all labels at once by the library's own engine.
+        A classifier with ``predict_proba``, cloned and fitted once per label. By default a logistic
+        regression, fitted for all labels at once by the library's own engine.
     C : float or "cv", default="cv"
-        Inverse penalty of the logistic regression, common to all labels; "cv" chooses it by
+        Inverse strength of the L2 penalty, shared by all labels; "cv" chooses it by
         cross-validated log-likelihood. Ignored if `estimator` is given.
     class_weight : dict {0: float, 1: float} or "balanced", optional
         Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
@@ -48,11 +48,11 @@ class BinaryRelevance(MultiLabelClassifier):
     Attributes
     ----------
     conditionals_ : LinearConditionals
-        Weights and intercepts; without `estimator`.
+        Weights and intercepts; only without `estimator`.
     estimators_ : list
-        The fitted classifiers; with `estimator`.
+        The fitted classifiers, one per label; only with `estimator`.
     C_ : float
-        The penalty used.
+        The penalty used; only without `estimator`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Label matrices as users hand them over, and back."""
+"""Between the targets of users and (n, L) label matrices of 0/1."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from labelweave._common.arrays import Floats, Labels, Mask
 
 @dataclass(frozen=True)
 class LabelEncoding:
-    """How label vectors of 0/1 stand for what the user gave.
+    """How label vectors of 0/1 encode the target y.
 
     Attributes
     ----------
     classes : array
         The two values of a one-dimensional target, or the values 0 and 1 of each label, (L, 2).
     names : tuple of str or None
-        Label names, if y had any.
+        Label names, if y has any.
     """
 
     classes: NDArray[Any]
@@ -35,14 +35,14 @@ class LabelEncoding:
         return self.classes.ndim == 1
 
     def decode(self, labels: Labels) -> NDArray[Any]:
-        """Labels in the user's terms: int64 of 0/1, or the classes of a one-dimensional target."""
+        """Return labels as `predict` does: int64 of 0/1, or classes of a one-dimensional target."""
         if self.single:
-            # A target of one class only can say nothing else.
+            # A target with a single class is always predicted.
             return np.asarray(self.classes[np.minimum(labels[:, 0], len(self.classes) - 1)])
         return labels.astype(np.int64)
 
     def probabilities(self, marginals: Floats) -> Floats:
-        """Marginals in the form of scikit-learn's predict_proba."""
+        """Return marginals in the form of scikit-learn's predict_proba."""
         if not self.single:
             return marginals
         if len(self.classes) == 1:
@@ -51,7 +51,7 @@ class LabelEncoding:
 
 
 def read_labels(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
-    """Labels as an (n, L) int8 array of 0/1, and how to translate them back."""
+    """Return labels as an (n, L) int8 array of 0/1, and their encoding."""
     if y is None:
         raise ValueError(
             "the estimator requires y to be passed, but the target y is None: "
@@ -61,7 +61,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
     y = _as_array(y)
     if y.ndim != 2:
         return _read_single(y, n_rows)
-    # Entries of any kind are judged one by one below: some, like pandas.NA, cannot be compared.
+    # Entries of other types are checked one by one below: some, like pandas.NA, cannot be compared.
     numeric = y.dtype.kind in "biuf"
     values = check_array(
         y, dtype=None, input_name="y", ensure_min_features=0, ensure_all_finite=numeric
@@ -121,7 +121,7 @@ def _as_array(y: Any) -> NDArray[Any]:
 
 
 def _is_binary(values: NDArray[Any]) -> Mask:
-    """Which entries of an object array (say, of nullable columns) are the numbers 0 and 1."""
+    """Return which entries of an object array (say, of nullable columns) are 0 or 1."""
     kinds = (bool, np.bool_, Real)
 
     def is_binary(value: Any) -> bool:

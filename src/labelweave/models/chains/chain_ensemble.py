@@ -1,4 +1,4 @@
-"""Ensembles of classifier chains: many orders, averaged."""
+"""Ensembles of classifier chains with different orders."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from labelweave.models.ensemble import UniformEnsemble
 
 
 class ChainEnsemble(UniformEnsemble):
-    """Probabilistic classifier chains with random orders on resampled rows.
+    """Probabilistic classifier chains with random orders on bootstrap samples.
 
     The joint distribution is the uniform mixture of the chains'. ``decision="hamming"`` averages
-    their marginals (EPCC); ``decision=Vote()`` lets each chain predict on its own and counts votes
+    their marginals (EPCC); ``decision=Vote()`` takes a majority vote of the chains' own predictions
     (ECC).
 
     Parameters
@@ -27,16 +27,16 @@ class ChainEnsemble(UniformEnsemble):
     n_estimators : int, default=10
         Number of chains.
     estimator : scikit-learn classifier, optional
-        As in `ClassifierChain`; by default logistic regression, for all chains at once.
+        As in `ClassifierChain`; by default a logistic regression, fitted for all chains at once.
     C, label_penalty : float or "cv", default="cv"
-        As in `ClassifierChain`; chosen once, for the first chain's order and all rows.
+        As in `ClassifierChain`; chosen once, for the order of the first chain, on all rows.
     bootstrap : bool, default=True
-        Whether each chain learns from rows drawn with replacement (bagging), or from all alike.
+        Whether each chain is fitted to a bootstrap sample of the rows (bagging) or to all rows.
     decision : {"hamming", "subset"} or callable, default="hamming"
         The loss that `predict` minimises.
     inference : "auto" or strategy, default="auto"
-        How ``decision="subset"`` looks for the most probable label vector of the mixture: exact up
-        to 20 labels, the best of the chains' greedy vectors beyond.
+        How ``decision="subset"`` searches for the most probable label vector of the mixture:
+        "auto" is exact up to 20 labels and takes the best of the chains' greedy vectors beyond.
     n_jobs : int, optional
         Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results do not
         depend on it.
@@ -50,9 +50,9 @@ class ChainEnsemble(UniformEnsemble):
     orders_ : list of (L,) arrays
         The labels from first to last, for each chain.
     conditionals_ : list of LinearConditionals
-        Without `estimator`.
+        Only without `estimator`.
     chains_ : list of ClassifierChain
-        With `estimator`.
+        Only with `estimator`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class ChainEnsemble(UniformEnsemble):
         X: Any,
         labels: Labels,
         sample_weight: Floats | None,
-        bags: Floats | None,
+        bootstrap_counts: Floats | None,
     ) -> tuple[list[Indices], PenaltyChoice]:
         random = np.random.default_rng(self._seed())
         orders = [random.permutation(self.n_labels_) for _ in range(self.n_estimators)]

@@ -1,4 +1,4 @@
-"""Classifier chains: every label given the features and the labels before it."""
+"""Classifier chains: each label given the features and the labels before it."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from labelweave.models.chains.order import best_order, resolve_order
 class ClassifierChain(MultiLabelClassifier):
     """A probabilistic classifier chain: P(y|x) = Π_j P(y_j | x, labels before j).
 
-    With ``inference=Greedy()`` it predicts as the classifier chain (CC), with exact inference as
-    the probabilistic classifier chain (PCC).
+    With ``inference=Greedy()`` this is the classifier chain (CC), with exact inference the
+    probabilistic classifier chain (PCC).
 
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        Fitted once per label on the features and the earlier labels; it needs ``predict_proba``.
-        By default a logistic regression, fitted for all labels at once by the library's own engine.
-        ``LogisticRegression`` and naive Bayes (``BernoulliNB``, ``MultinomialNB``, ``GaussianNB``)
-        have additive log-odds and are as fast to predict with; other classifiers are asked again
-        for every vector looked at.
+        A classifier with ``predict_proba``, cloned and fitted once per label on the features and
+        the earlier labels. By default a logistic regression, fitted for all labels at once by the
+        library's own engine. ``LogisticRegression`` and naive Bayes (``BernoulliNB``,
+        ``MultinomialNB``, ``GaussianNB``) have additive log-odds and predict as fast; other
+        classifiers are evaluated for every prefix that the search visits.
     C : float or "cv", default="cv"
-        Inverse penalty of the features in the logistic regressions, common to all labels; "cv"
-        chooses it by cross-validated log-likelihood. Ignored if `estimator` is given.
+        Inverse strength of the features' L2 penalty, shared by all labels; "cv" chooses it by
+        cross-validated log-likelihood. Ignored if `estimator` is given.
     label_penalty : float or "cv", default="cv"
         Penalty of the earlier labels' coefficients relative to the features'. A few 0/1 columns
-        need far less than hundreds of features; 1 treats them alike.
+        need a much weaker penalty than hundreds of features; 1 penalises both alike.
     order : None, "random", "auto", or sequence of int or str, default=None
         The labels from first to last, by position or name; None is the order of y's columns.
-        "auto" takes, of ten candidates, the one with the best cross-validated likelihood of linear
-        conditionals.
+        "auto" takes, of ten candidates, the one with the best cross-validated log-likelihood
+        under linear conditionals.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
     class_weight : dict {0: float, 1: float} or "balanced", optional
@@ -69,11 +69,11 @@ class ClassifierChain(MultiLabelClassifier):
     order_ : (L,) array of int
         The labels from first to last.
     conditionals_ : LinearConditionals or None
-        Weights, intercepts and couplings between labels; None with an `estimator` that has none.
+        Weights, intercepts and couplings between labels; None if `estimator` is not linear.
     estimators_ : list
-        The fitted classifiers, by label; with `estimator`.
+        The fitted classifiers, one per label; only with `estimator`.
     C_, label_penalty_ : float
-        The penalties used.
+        The penalties used; only without `estimator`.
 
     Examples
     --------

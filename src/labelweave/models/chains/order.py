@@ -11,12 +11,12 @@ from labelweave._common.checks import check_label
 from labelweave._common.label_graph import LabelGraph
 from labelweave.logistic import fit_conditionals, structure_losses
 
-#: Orders that ``order="auto"`` compares.
+#: Number of orders that ``order="auto"`` compares.
 N_CANDIDATES = 10
 
 
 def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed: int) -> Indices:
-    """Return the labels from first to last as positions.
+    """Return the order as label positions, from first to last.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed
 
 
 def candidate_orders(labels: Labels, seed: int, n_orders: int = N_CANDIDATES) -> list[Indices]:
-    """Orders worth trying: as given, by frequency both ways, and random ones."""
+    """Return candidate orders: of y's columns, by falling and rising frequency, and random ones."""
     n_labels = labels.shape[1]
     frequency = labels.sum(axis=0, dtype=np.int64)
     random = np.random.default_rng(seed)
@@ -61,9 +61,9 @@ def best_order(
     penalties: dict[str, Any],
     shared: dict[str, Any],
 ) -> tuple[Indices, dict[str, Any]]:
-    """Return the candidate with the best held-out likelihood, and the penalties it was tried with.
+    """Return the order of best cross-validated log-likelihood, and the penalties used.
 
-    Penalties are chosen once, for the order as given: they hardly depend on the order.
+    Penalties are chosen once, for the order of y's columns: they hardly depend on the order.
     """
     orders = candidate_orders(labels, shared["seed"])
     graphs = [LabelGraph.chain(order) for order in orders]

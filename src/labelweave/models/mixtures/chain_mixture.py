@@ -31,7 +31,7 @@ from labelweave.models.mixtures.structured_mixture import (
 
 @dataclass(frozen=True, eq=False)
 class ChainOrder:
-    """The labels of a chain from first to last.
+    """The order of a chain, from first to last label.
 
     Attributes
     ----------
@@ -46,13 +46,13 @@ class ChainOrder:
     order: Indices
 
     def graph(self) -> LabelGraph:
-        """Return which labels come before each."""
+        """Return which labels come before each label."""
         return LabelGraph.chain(self.order)
 
 
 @dataclass(frozen=True)
 class ChainLearner:
-    """Finds the orders of a mixture's chains.
+    """Chooses the orders of a mixture's chains.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class ChainLearner:
     def component(
         self, penalties: PenaltyChoice, row_weight: Floats | None, index: int
     ) -> ChainOrder:
-        """Return the order of chain `index` for rows that count differently."""
+        """Return the order of chain `index` for rows weighted by `row_weight`."""
         if not isinstance(self.order, str):
             return ChainOrder(self.order)
         n_labels = self.labels.shape[1]
@@ -97,7 +97,7 @@ class ChainLearner:
         return ChainOrder(orders[int(losses.argmin())])
 
     def restricted(self, rows: Positions) -> ChainLearner:
-        """Return the learner for some of the rows."""
+        """Return the learner for a subset of the rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
 
@@ -105,37 +105,38 @@ class ChainLearner:
 class ChainMixture(StructuredMixture):
     """A mixture of probabilistic classifier chains: P(y|x) = Σ_k λ_k(x) P(y|x, chain k).
 
-    Learned as `TreeMixture` is, with chains for components: each label depends on all labels before
+    Learned like `TreeMixture`, with chains as components: each label depends on all labels before
     it in the chain's order.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Number of chains; "auto" goes on as long as held-out rows are explained better.
+        Number of chains; "auto" chooses it by held-out log-likelihood.
     max_components : int, default=12
-        Chains that "auto" goes up to.
+        Largest number of chains that "auto" tries.
     gate : {"linear", "constant"}, default="linear"
-        Whether the mixing weights depend on x, by a linear model, or not.
+        Whether the mixing weights depend on x, through linear log-odds, or are constant.
     weighting : {"share", "equal"}, default="share"
-        How much rows count when a chain is refitted: by its share of them, γ, so that a chain with
-        few rows is held by its penalty the more; or "equal", γ divided by the sum of all γ of the
-        chain, so that every chain is penalised alike.
+        Weight of a row in the M-step of a chain: "share" is its responsibility γ, so that a chain
+        with few rows is shrunk more by its penalty; "equal" is γ divided by the sum of all γ of the
+        chain, so that all chains are penalised alike.
     prior_weight : float, default=0.01
-        How much every row counts in every chain beside its share: chains with few rows lean on all.
+        Additional weight of every row in every chain, which shrinks chains with few rows towards a
+        fit to all rows.
     n_splits : int, default=3
-        "auto" judges sizes by at most so many fifths of the rows, each held out once. 1 keeps the
-        chains learned without the held-out fifth and relearns only their parameters from all rows.
+        "auto" compares sizes on at most this many fifths of the rows, each held out once. 1 keeps
+        the chains learned without the held-out fifth and refits only their parameters to all rows.
     patience : int, default=2
-        "auto" ends with so many sizes in a row that are worse than the best.
+        "auto" stops after this many consecutive sizes that are worse than the best.
     C : float or "cv", default="cv"
-        Inverse penalty of the features, in the chains and in the gate; "cv" chooses it by
-        cross-validated log-likelihood of a single chain.
+        Inverse strength of the features' L2 penalty, in the chains and in the gate; "cv" chooses it
+        by cross-validated log-likelihood of a single chain.
     label_penalty : float or "cv", default="cv"
         Penalty of the earlier labels' coefficients relative to the features'.
     order : None, "random", "auto", or sequence of int or str, default=None
         The labels from first to last, in every chain; None is the order of y's columns. "random"
-        draws another order for each chain, "auto" takes the best of ten candidates for the rows
-        each chain starts from.
+        draws an order per chain, "auto" takes the best of ten candidates for the rows that each
+        chain starts from.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
     decision : {"subset", "hamming"} or callable, default="subset"
@@ -217,7 +218,7 @@ class ChainMixture(StructuredMixture):
         )
 
     def _penalties(self, learner: ChainLearner) -> PenaltyChoice:
-        # Penalties hardly depend on the order: they are chosen for the labels as they come.
+        # Penalties hardly depend on the order: they are chosen for the order of y's columns.
         order = np.arange(self.n_labels_) if isinstance(learner.order, str) else learner.order
         return structure_penalties(
             learner.X,

@@ -1,24 +1,24 @@
 """Expectation maximisation for mixtures of structured components.
 
-A component is a set of linear conditionals, one per label, each given the features and the labels
-its structure names: a tree, a chain or nothing at all. All components' conditionals are refitted in
-one call of the logistic engine, from where they were.
+A component is a set of linear conditionals, one per label, each given the features and the label's
+parents in the component's structure: a tree, a chain or the empty graph. The M-step refits the
+conditionals of all components in one call of the logistic engine, starting from their last values.
 
-How much a row counts in the refit of component k:
+The weight of a row in the M-step of component k:
 
-- by "share", its responsibility γ_k. A component with few rows is then shrunk the more by its
-  penalty, and the largest takes over what it cannot hold.
-- "equal" is the published γ_k / Γ_k, with Γ_k = Σ_n γ_k(n), scaled so that every component sees as
-  much weight as there is: all are penalised alike, whatever their share.
+- "share": its responsibility γ_k. A component with few rows is then shrunk more by its penalty, and
+  the largest component takes over what it cannot hold.
+- "equal": the published γ_k / Γ_k, with Γ_k = Σ_n γ_k(n), scaled so that every component has the
+  total weight of the data: all are penalised alike, whatever their share.
 
-Every row may also count a little, ε, in every component, whoever explains it. It is a prior made of
-the data: a component with few rows leans on all of them, so that a label it has hardly seen does
-not become impossible, and large mixtures do not overfit.
+Every row may also have a small weight ε in every component, whatever its responsibilities. This is
+an empirical prior: a component with few rows is shrunk towards a fit to all rows, so that a label
+it has hardly seen does not become impossible and large mixtures do not overfit.
 
 The penalised log-likelihood ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] -
-Σ_k c_k penalty_k`` has c_k = 1 by "share" and c_k = Γ_k / Σ_n w_n if "equal". By "share" it never
-falls: prior and penalties are the same in every iteration, and a refit starts where the last one
-ended. If "equal", the penalties move with the shares and it may fall a little.
+Σ_k c_k penalty_k`` has c_k = 1 for "share" and c_k = Γ_k / Σ_n w_n for "equal". For "share" it
+never decreases: prior and penalties are the same in every iteration, and each M-step starts where
+the last one ended. For "equal" the penalties move with the shares and it may decrease a little.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave.logistic import LinearConditionals, LogisticProblems, PenaltyChoice, solve_problems
 from labelweave.models.mixtures.gate import Gate, GateProblem
 
-#: Refits that are this exact go the same way whatever form the data came in: rows repeated or
+#: With M-steps this accurate, EM does not depend on the form of the data: rows repeated or
 #: weighted, in any order.
 EXACT = 1e-14
-#: Enough to compare mixtures.
+#: Accurate enough to compare mixtures.
 ROUGH = 1e-7
-# A component that explains less than this share of a row, or a label that has less than this of one
-# class left in a component, keeps its parameters: nothing more can be learned about it.
+# A component, or a class of a label within a component, of less than this weight keeps its
+# parameters: nothing more can be learned about it.
 _LEAST_WEIGHT = 1e-8
 
 
@@ -85,7 +85,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class EM:
-    """What mixtures are fitted to, and how.
+    """The data that mixtures are fitted to, and the settings of EM.
 
     Attributes
     ----------
@@ -97,11 +97,11 @@ class EM:
     gate : GateProblem
     n_threads : int
     equal : bool
-        Whether every component sees as much weight as there is, or its share.
+        Whether every component has the total weight of the data, or its share.
     prior_weight : float
-        How much every row counts in every component beside that, ε.
+        Additional weight ε of every row in every component.
     tol : float
-        Tolerance of the refits.
+        Tolerance of the M-steps.
     """
 
     X: Any
@@ -132,7 +132,7 @@ class EM:
         )
 
     def penalty(self, mixture: Mixture, responsibilities: Floats) -> float:
-        """Return what the parameters cost the penalised log-likelihood."""
+        """Return the penalty of the parameters."""
         coupling = self.penalties.label_penalty * (mixture.coupling**2).sum(axis=(1, 2))
         features = (mixture.weights**2).sum(axis=(1, 2))
         cost = (features + coupling) / (2.0 * self.penalties.C)
@@ -164,7 +164,7 @@ class EM:
         return mixture, objectives
 
     def start(self, parents: Mask, responsibilities: Floats) -> Mixture:
-        """Fit components to rows that are shared out by (n, K) responsibilities."""
+        """Fit components to initial responsibilities, (n, K)."""
         n_components, n_labels = parents.shape[:2]
         negative, positive = self._classes()
         zero = Mixture(
@@ -177,7 +177,7 @@ class EM:
         return self.refit(zero, responsibilities, gate=False)
 
     def refit(self, mixture: Mixture, responsibilities: Floats, *, gate: bool = True) -> Mixture:
-        """Return the M-step: all conditionals, and the gate, refitted to the responsibilities."""
+        """Do the M-step: refit all conditionals, and the gate, to the responsibilities."""
         shares = responsibilities * self.weight[:, None]
         if gate:
             mixture = replace(mixture, gate=self.gate.fit(shares, mixture.gate, self.tol))
@@ -198,7 +198,7 @@ class EM:
             C=np.full(shape, self.penalties.C),
             extra_penalty=np.full(shape, self.penalties.label_penalty),
             extras=sp.csr_array(self.labels, dtype=np.float64) if has_extras else None,
-            uses=mixture.parents[chosen] if has_extras else None,
+            extra_mask=mixture.parents[chosen] if has_extras else None,
             weights=shares,
             weight_of=component.astype(np.int32),
             start=np.hstack([*parts, mixture.coupling[chosen]] if has_extras else parts),
@@ -212,7 +212,7 @@ class EM:
         return replace(mixture, weights=weights, intercept=intercept, coupling=coupling)
 
     def _learnable(self, shares: Floats) -> Mask:
-        """Which labels of which components, (K, L), have rows of both classes to learn from."""
+        """Return which labels of which components have weight in both classes, (K, L)."""
         positive = shares.T @ self.labels
         negative = shares.T @ (1 - self.labels)
         negative_all, positive_all = self._classes()
@@ -221,9 +221,9 @@ class EM:
         return learnable
 
     def _classes(self) -> tuple[Floats, Floats]:
-        """Weight of the negative and of the positive rows of every label."""
+        """Return the weight of the negative and of the positive rows of every label."""
         return self.weight @ (1 - self.labels), self.weight @ self.labels
 
     def _prior(self, n_components: int) -> float:
-        """Return ε; a single component has all rows already."""
+        """Return ε, or zero for a single component, which has all rows already."""
         return self.prior_weight if n_components > 1 else 0.0

@@ -1,8 +1,8 @@
-"""Mixing weights λ_k(x) of a mixture, by breaking a stick.
+"""The gate of a mixture: mixing weights λ_k(x) by logistic stick-breaking.
 
-Component k is taken with probability σ(g_k(x)) where none before it was taken; the last one takes
-what is left. Each break is a logistic regression of its own, so the weights are learned by the same
-engine as everything else. Constant weights are the case without features.
+Component k is chosen with probability σ(g_k(x)) if none before it was; the last one takes the rest
+of the stick. Each break is a logistic regression, so the gate is fitted by the same engine as
+everything else. Constant mixing weights are the case without features.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from labelweave._common.arrays import Floats
 from labelweave._common.features import as_features
 from labelweave.logistic import LinearConditionals, LogisticProblems, solve_problems
 
-# Log-odds of a break beyond which a component is as good as always or never taken.
+# Log-odds of a break beyond which a component is practically always or never chosen.
 _SURE = 700.0
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The breaks of the stick.
+    """Logistic regressions of the breaks of the stick.
 
     Attributes
     ----------
     weights : (K - 1, D) array
     intercept : (K - 1,) array
     C : float or None
-        Inverse penalty of the weights; None where the mixing weights are constant.
+        Inverse penalty of the weights; None if the mixing weights are constant.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Gate:
 
     @property
     def penalty(self) -> float:
-        """What the weights cost the penalised log-likelihood."""
+        """The penalty of the weights."""
         return 0.0 if self.C is None else float((self.weights**2).sum()) / (2.0 * self.C)
 
     def log_weights(self, X: Any, n_threads: int = 1) -> Floats:
@@ -72,7 +72,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class GateProblem:
-    """Rows a gate is learned from: every row twice, as taken and as passed on.
+    """Rows that a gate is fitted to: each row twice, as chosen and as passed on.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class GateProblem:
         return cls(as_features(twice), X.shape[1], C, n_threads)
 
     def fit(self, responsibilities: Floats, start: Gate | None = None, tol: float = 1e-7) -> Gate:
-        """Return the gate that explains the (n, K) responsibilities best."""
+        """Fit the gate to (n, K) responsibilities."""
         n_breaks = responsibilities.shape[1] - 1
         taken = responsibilities[:, :-1]
         left = np.cumsum(responsibilities[:, ::-1], axis=1)[:, ::-1][:, 1:]

@@ -26,42 +26,43 @@ class TreeMixture(StructuredMixture):
     """A mixture of tree networks: P(y|x) = Σ_k λ_k(x) P(y|x, tree k).
 
     Trees and mixing weights are learned by expectation maximisation. By default the mixing weights
-    depend on x, each tree starts from a group of similar label vectors, and the number of trees
-    is the best for rows held out. With ``gate="constant"`` they do not depend on x, and each tree
-    is learned from the rows the others explain badly.
+    depend on x, each tree starts from a cluster of similar label vectors, and the number of trees
+    is chosen by held-out log-likelihood. With ``gate="constant"`` they do not depend on x, and
+    trees are added one at a time, each learned from the rows that the others explain badly.
 
     ``TreeMixture.preset("published")`` is the mixture as its authors learn and decode it: constant
-    weights, rows that count γ/Γ in every tree, growth that one split judges and the first size
-    that is worse ends, trees that are kept, and simulated annealing.
+    mixing weights, rows weighted by γ/Γ in every tree, a size chosen on one split at the first
+    decrease, the trees of that split, and simulated annealing.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Number of trees; "auto" goes on as long as held-out rows are explained better.
+        Number of trees; "auto" chooses it by held-out log-likelihood.
     max_components : int, default=12
-        Trees that "auto" goes up to.
+        Largest number of trees that "auto" tries.
     gate : {"linear", "constant"}, default="linear"
-        Whether the mixing weights depend on x, by a linear model, or not.
+        Whether the mixing weights depend on x, through linear log-odds, or are constant.
     weighting : {"share", "equal"}, default="share"
-        How much rows count when a tree is refitted: by its share of them, γ, so that a tree with
-        few rows is held by its penalty the more; or "equal", γ divided by the sum of all γ of the
-        tree, so that every tree is penalised alike.
+        Weight of a row in the M-step of a tree: "share" is its responsibility γ, so that a tree
+        with few rows is shrunk more by its penalty; "equal" is γ divided by the sum of all γ of the
+        tree, so that all trees are penalised alike.
     prior_weight : float, default=0.01
-        How much every row counts in every tree beside its share: trees with few rows lean on all.
+        Additional weight of every row in every tree, which shrinks trees with few rows towards a
+        fit to all rows.
     n_splits : int, default=3
-        "auto" judges sizes by at most so many fifths of the rows, each held out once. 1 keeps the
-        trees learned without the held-out fifth and relearns only their parameters from all rows.
+        "auto" compares sizes on at most this many fifths of the rows, each held out once. 1 keeps
+        the trees learned without the held-out fifth and refits only their parameters to all rows.
     patience : int, default=2
-        "auto" ends with so many sizes in a row that are worse than the best.
+        "auto" stops after this many consecutive sizes that are worse than the best.
     C : float or "cv", default="cv"
-        Inverse penalty of the features, in the trees and in the gate; "cv" chooses it by
-        cross-validated log-likelihood of a single tree.
+        Inverse strength of the features' L2 penalty, in the trees and in the gate; "cv" chooses it
+        by cross-validated log-likelihood of a single tree.
     label_penalty : float or "cv", default="cv"
         Penalty of the parents' coefficients relative to the features'.
     screen : int, "auto" or None, default="auto"
-        How many parents of each label are tried; as in `TreeNetwork`.
+        Number of candidate parents per label; as in `TreeNetwork`.
     n_folds : int, default=3
-        By how many folds edges are weighed; as in `TreeNetwork`.
+        Number of folds by which edges are weighed; as in `TreeNetwork`.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
     decision : {"subset", "hamming"} or callable, default="subset"
@@ -78,15 +79,15 @@ class TreeMixture(StructuredMixture):
     Attributes
     ----------
     n_components_ : int
-        Number of trees; fewer than asked for where there are fewer distinct label vectors.
+        Number of trees; smaller than `n_components` if there are fewer distinct label vectors.
     components_ : list of Structure
         The trees.
     conditionals_ : list of LinearConditionals
-        Their weights, intercepts and couplings.
+        Weights, intercepts and couplings of each tree.
     gate_ : Gate
         The mixing weights.
-    history_ : list of GrowthStep
-        What each number of trees achieved, where it was found by "auto".
+    history_ : list of SelectionStep
+        The log-likelihoods of each number of trees that "auto" tried.
     objectives_ : list of float
         Penalised log-likelihood of all rows before each iteration of EM and at the end.
     C_, label_penalty_ : float

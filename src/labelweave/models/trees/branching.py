@@ -1,4 +1,4 @@
-"""The best forest over labels: a maximum branching (Edmonds 1967, Tarjan 1977)."""
+"""The maximum-weight forest over labels: a maximum branching (Edmonds 1967, Tarjan 1977)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from labelweave._common.arrays import Floats, Indices, Positions
 
 
 def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> Indices:
-    """Give every label the parent that makes the forest's total weight largest.
+    """Return the parents in the forest of maximum total weight.
 
-    Takes O(L²) time and memory. Of several best forests always the same one is returned; a label
-    that gains nothing from a parent has none.
+    Takes O(L²) time and memory. Ties are broken deterministically; a label that gains nothing from
+    a parent has none.
 
     Parameters
     ----------
     pair : (L, L) array
         ``pair[j, i]`` is the weight of label i having parent j; ``-inf`` forbids it. The diagonal
-        is not looked at.
+        is ignored.
     alone : (L,) array
-        The weight of a label without a parent; ``-inf`` if it must have one.
+        The weight of each label as a root; ``-inf`` if it must have a parent.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> Indices:
 
     Examples
     --------
-    Each of the two labels would gladly follow the other, but one of them has to come first:
+    Each of the two labels gains from the other as its parent, but one has to be the root:
 
     >>> import numpy as np
     >>> from labelweave.models.trees.branching import maximum_branching
@@ -44,7 +44,7 @@ def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> Indices:
 
 
 def _with_root(pair: ArrayLike, alone: ArrayLike) -> Floats:
-    """Weights of all edges, the root's first; nothing enters the root or leads to its own start."""
+    """Return the weights of all edges, with a virtual root first; no edge enters the root."""
     between, single = np.asarray(pair, dtype=np.float64), np.asarray(alone, dtype=np.float64)
     if single.ndim != 1 or between.shape != (len(single), len(single)):
         raise ValueError(
@@ -59,26 +59,26 @@ def _with_root(pair: ArrayLike, alone: ArrayLike) -> Floats:
 
 
 class _Contraction:
-    """A dense graph in which cycles of best edges are contracted to single nodes as they appear.
+    """A dense graph in which cycles of best incoming edges are contracted as they appear.
 
     Place 0 of the matrix is the virtual root, place i + 1 is label i. A contracted cycle becomes a
-    new node at the place of one of its members, whose other places fall empty. That costs O(L) for
-    each member and leaves one node of them, so all contractions together cost O(L²).
+    new node at the place of one of its members, and the members' other places fall empty. A
+    contraction costs O(L) per member and removes all but one of them: O(L²) in total.
     """
 
     def __init__(self, weights: Floats) -> None:
         self.n_places = len(weights)
         self.weights = weights
-        # The edge of the graph as given that stands behind each edge of the contracted one.
+        # The original edge behind each edge of the contracted graph.
         self.edge = np.arange(weights.size).reshape(weights.shape)
         self.node_at = list(range(self.n_places))
-        self.owner = [-1] * self.n_places  # of each node: the contracted node it became part of
-        self.entry = [-1] * self.n_places  # of each node: the edge by which it is entered
+        self.owner = [-1] * self.n_places  # the contracted node that each node is part of
+        self.entry = [-1] * self.n_places  # the chosen incoming edge of each node
         self.connected = np.zeros(self.n_places, dtype=bool)
         self.connected[0] = True
 
     def connect(self, place: int) -> None:
-        """Follow best edges backwards until one comes from what hangs on the root already."""
+        """Follow best incoming edges until one starts at a node that is connected to the root."""
         path: list[int] = []
         while not self.connected[place]:
             if place in path:
@@ -90,7 +90,7 @@ class _Contraction:
         self.connected[path] = True
 
     def _enter(self, place: int) -> int:
-        source = int(self.weights[:, place].argmax())  # of equals the first: the root wins ties
+        source = int(self.weights[:, place].argmax())  # the first of equals: the root wins ties
         if self.weights[source, place] == -np.inf:
             raise ValueError(
                 "every forest has a forbidden edge: alone must be finite for at least one label of "
@@ -100,7 +100,7 @@ class _Contraction:
         return source
 
     def _contract(self, members: Positions) -> None:
-        """Make one node of a cycle; an edge into it replaces the cycle's edge at its end."""
+        """Contract a cycle to one node; an edge into it replaces the cycle's edge at its head."""
         entering = self.weights[:, members] - self.weights[:, members].max(axis=0)
         leaving = self.weights[members]
         met, best = members[entering.argmax(axis=1)], members[leaving.argmax(axis=0)]
@@ -110,7 +110,7 @@ class _Contraction:
         self.weights[:, place], self.weights[place] = entering.max(axis=1), leaving.max(axis=0)
         self.weights[members[1:]] = self.weights[:, members[1:]] = -np.inf
         self.weights[place, place] = -np.inf
-        self.connected[members[1:]] = True  # empty from now on: the node stands at `place`
+        self.connected[members[1:]] = True  # empty from now on: the node is at `place`
         for member in members:
             self.owner[self.node_at[member]] = len(self.owner)
         self.node_at[place] = len(self.owner)
@@ -118,7 +118,7 @@ class _Contraction:
         self.entry.append(-1)
 
     def parents(self) -> Indices:
-        """Open the contracted nodes, the last one first: each loses one edge of its cycle."""
+        """Expand the contracted nodes, last first: each loses the cycle edge at its entry."""
         for node in reversed(range(self.n_places, len(self.owner))):
             member = self.entry[node] % self.n_places
             while self.owner[member] != node:

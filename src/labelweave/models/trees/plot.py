@@ -1,8 +1,7 @@
-"""Draw forests of labels from left to right, so that names lie beside each other and stay legible.
+"""Plot forests of labels from left to right, so that names do not overlap.
 
-Every leaf has a line of its own; a parent stands in the middle of its children; a column is as wide
-as its longest name. Labels without parent and children, of which a forest may have many, share
-lines at the bottom.
+Every leaf has a line of its own; a parent is centred on its children; a column is as wide as its
+longest name. Isolated labels, of which a forest may have many, share lines at the bottom.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _INK, _BOX, _ROOT, _EDGE = "#1f2933", "#eef2f6", "#d6e4f0", "#7b8794"
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the labels stand: left edges and box widths in characters, heights in lines.
+    """Positions of the labels: left edges and box widths in characters, heights in lines.
 
     Attributes
     ----------
@@ -43,7 +42,7 @@ class Layout:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height in inches at which every name can be read."""
+        """Width and height in inches at which every name is legible."""
         right = float((self.x + self.width).max()) + 2.0
         return max(3.0, right * _CHARACTER), max(1.0, (float(self.y.max()) + 1.6) * _LINE)
 
@@ -70,7 +69,7 @@ def layout_of(structure: Structure) -> Layout:
         if alone[label]:
             continue
         if level == 0 and order:
-            line += 0.5  # a little air between trees
+            line += 0.5  # a gap between trees
         depth[label] = level
         order.append(label)
         if not has_child[label]:
@@ -90,7 +89,7 @@ def layout_of(structure: Structure) -> Layout:
 
 
 def _text_width(name: str) -> float:
-    """Return about how wide a name is, in characters of middling width."""
+    """Estimate the width of a name, in characters of average width."""
     return sum(
         1.7 if c in _WIDE else 0.6 if c in _NARROW else 1.15 if c.isupper() else 1.0 for c in name
     )
@@ -99,7 +98,7 @@ def _text_width(name: str) -> float:
 def _place_alone(
     labels: Indices, line: float, right: float, x: Floats, y: Floats, width: Floats
 ) -> None:
-    """Fill lines from left to right with labels that have neither parent nor children."""
+    """Fill lines from left to right with isolated labels."""
     room = max(right, 60.0)
     at = 0.0
     for label in labels:
@@ -110,7 +109,7 @@ def _place_alone(
 
 
 def plot_structure(structure: Structure, ax: Any = None) -> Any:
-    """Draw a forest into `ax`, or into a new figure of fitting size."""
+    """Plot a forest into `ax`, or into a new figure of suitable size."""
     layout = layout_of(structure)
     if ax is None:
         try:
@@ -120,7 +119,7 @@ def plot_structure(structure: Structure, ax: Any = None) -> Any:
         _, ax = plt.subplots(figsize=layout.size, layout="constrained")
     for parent, child in structure.edges:
         style: dict[str, Any] = {"linewidth": _line_width(structure.gains, child)}
-        # A parent that makes its child less likely is joined to it by a dashed line.
+        # A dashed line means that the parent makes its child less likely.
         style["linestyle"] = "--" if structure.couplings[child] < 0 else "-"
         _draw_edge(ax, layout, parent, child, style)
     for label in range(structure.n_labels):
@@ -132,13 +131,13 @@ def plot_structure(structure: Structure, ax: Any = None) -> Any:
 
 
 def needs_matplotlib(what: str) -> str:
-    """Say how to get what a drawing needs."""
+    """Return the error message for a missing matplotlib."""
     return f"{what} needs matplotlib: install it (pip install matplotlib), or use to_dot()"
 
 
 def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, style: dict[str, Any]) -> None:
     left, right = layout.x[parent] + layout.width[parent], layout.x[child]
-    bend = right - 0.75 * _GAP  # all edges into a column turn at the same place
+    bend = right - 0.75 * _GAP  # all edges into a column bend at the same place
     across = np.linspace(0.0, 1.0, 25)
     smooth = across**2 * (3.0 - 2.0 * across)
     x = np.concatenate([[left], bend + (right - bend) * across])

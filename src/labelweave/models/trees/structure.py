@@ -1,4 +1,4 @@
-"""The structure of a tree network as a value to look at: text, drawing, exports."""
+"""The structure of a tree network: a forest over labels, with text, plot and exports."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Structure:
     parents : (L,) int array
         The parent of each label; -1 for a root.
     gains : (L,) array
-        What the parent adds to the held-out log-likelihood of the label, summed over the rows (each
-        held out once); 0 for a root, NaN where the structure was given or drawn, not learned.
+        How much the parent increases the held-out log-likelihood of the label, summed over the rows
+        (each held out once); 0 for a root, NaN if the structure was given or random, not learned.
     label_names : tuple of str or None
     pair_gains : (L, L) array or None
-        The gains of all edges that were looked at, ``pair_gains[parent, child]``, where learned;
-        NaN on the diagonal and for pairs left out by screening.
+        The gains of all candidate edges, ``pair_gains[parent, child]``, if the structure was
+        learned; NaN on the diagonal and for pairs left out by screening.
     couplings : (L,) array
-        What a positive parent adds to the log-odds of the label, negative where it makes the label
-        less likely; 0 for a root, NaN where no single number says it.
+        How much a positive parent adds to the log-odds of the label, negative if it makes the label
+        less likely; 0 for a root, NaN if the effect is not a constant.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Structure:
         return np.flatnonzero(self.parents == label)
 
     def name(self, label: int) -> str:
-        """Return the label's name, or its number where labels have no names."""
+        """Return the label's name, or its position if labels have no names."""
         return str(label) if self.label_names is None else self.label_names[label]
 
     def graph(self) -> LabelGraph:
@@ -100,7 +100,7 @@ class Structure:
         return LabelGraph.forest(self.parents)
 
     def walk(self) -> Iterator[tuple[int, int]]:
-        """Go through the labels, parents before children: pairs of label and depth."""
+        """Yield (label, depth) for all labels, parents before children."""
         open_labels = [(int(root), 0) for root in self.roots[::-1]]
         while open_labels:
             label, depth = open_labels.pop()
@@ -108,11 +108,11 @@ class Structure:
             open_labels += [(int(child), depth + 1) for child in self.children(label)[::-1]]
 
     def __repr__(self) -> str:
-        """Draw the forest with lines of text, coupling and gain beside the children."""
+        """Draw the forest as text, with coupling and gain beside the children."""
         known = np.isfinite(self.gains).all() and len(self.edges) > 0
         total = f", gain {self.gains.sum():.1f}" if known else ""
         lines = [f"Structure({self.n_labels} labels, {len(self.edges)} edges{total})"]
-        stems: list[str] = []  # what stands left of the children of each open ancestor
+        stems: list[str] = []  # the text left of the children of each open ancestor
         for label, depth in self.walk():
             stems = stems[:depth]
             if depth == 0:
@@ -126,20 +126,20 @@ class Structure:
         return "\n".join(lines)
 
     def _strength(self, label: int) -> list[str]:
-        """Say how a label depends on its parent, in which direction and how much that helps."""
+        """Format the coupling of a label to its parent and the gain of that edge."""
         coupling, gain = self.couplings[label], self.gains[label]
         shown = [f"{coupling:+.2f}"] if np.isfinite(coupling) else []
         return shown + ([f"(gain {gain:.1f})"] if np.isfinite(gain) else [])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the forest from left to right; the more an edge gains, the thicker its line.
+        """Plot the forest from left to right; lines are thicker for edges of larger gain.
 
-        A dashed line leads to a label that its parent makes less likely.
+        A dashed line means that the parent makes the label less likely.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure, large enough to read every name.
+            Axes to draw into; by default those of a new figure, large enough for all names.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class Structure:
     def to_networkx(self) -> Any:
         """Return a ``networkx.DiGraph``: nodes are label positions with their name as `label`.
 
-        Edges carry their `gain` and `coupling` where they are known. Needs networkx.
+        Edges carry their `gain` and `coupling` if known. Needs networkx.
         """
         try:
             import networkx
@@ -170,12 +170,12 @@ class Structure:
         return graph
 
     def to_dot(self, title: str | None = None) -> str:
-        """Return the forest in the language of Graphviz.
+        """Return the forest in Graphviz's DOT language.
 
         Parameters
         ----------
         title : str, optional
-            Shown above the drawing.
+            Shown above the graph.
         """
         lines = ["digraph labels {"]
         if title is not None:
@@ -192,6 +192,6 @@ class Structure:
 
 
 def _quoted(text: str) -> str:
-    """Quote a text for DOT, where a backslash would start an escape and a line must not end."""
+    """Quote a text for DOT: escape backslashes and quotes, and join lines."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + " ".join(escaped.splitlines()) + '"'

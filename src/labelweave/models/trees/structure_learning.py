@@ -1,4 +1,4 @@
-"""Learn a forest over labels from held-out likelihood, and the penalties that go with it."""
+"""Structure learning: the forest of best held-out log-likelihood, and its penalties."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from labelweave.models.base_classifier import classifier_edge_weights
 from labelweave.models.trees.branching import maximum_branching
 from labelweave.models.trees.structure import Structure
 
-#: Folds by which edges are weighed: every row is held out once.
+#: Number of folds by which edges are weighed: every row is held out once.
 N_FOLDS = 3
-# One part in so many is held out where a single split weighs the edges.
+# A single split holds out one part in this many.
 _N_PARTS = 3
-#: The label penalty the first tree is learned with, before it has been chosen.
+#: The label penalty of the first tree, before it has been chosen.
 FIRST_LABEL_PENALTY = 0.03
-# With any other base classifier: parents of each label that are tried, the best by linear weights.
+# With a base classifier: number of candidate parents per label, the best by linear edge weights.
 _BASE_CANDIDATES = 8
-# An edge has to gain more than what solving to a tolerance leaves open, relative to its weight.
+# The gain of an edge must exceed the solver's error, relative to its weight.
 _LEAST_GAIN = 1e-6
 
 
@@ -42,7 +42,7 @@ class TreeLearner:
         As in `edge_weights`.
     label_names : tuple of str or None
     n_folds : int
-        By how many folds edges are weighed; 1 is a single split.
+        Number of folds by which edges are weighed; 1 is a single split.
     seed, n_threads : int
     """
 
@@ -56,7 +56,7 @@ class TreeLearner:
     n_folds: int = N_FOLDS
 
     def held_out(self) -> Mask:
-        """Return which rows each fold leaves out, (F, n); equal rows stay together."""
+        """Return which rows each fold holds out, (F, n); equal rows share a fold."""
         weight = np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
         n_parts = _N_PARTS if self.n_folds == 1 else self.n_folds
         fold, n_parts = assign_folds(self.X, weight, n_parts, self.seed)
@@ -66,10 +66,10 @@ class TreeLearner:
     def with_penalties(
         self, C: float | str, label_penalty: float | str
     ) -> tuple[Structure, PenaltyChoice]:
-        """Learn a forest and choose the penalties that are "cv".
+        """Learn a forest and choose the penalties given as "cv".
 
-        C is chosen for labels without parents, a first forest learned with it, both penalties
-        chosen for that forest, and the forest learned again where they changed.
+        C is chosen for labels without parents and a first forest is learned with it; then both
+        penalties are chosen for that forest, which is learned again if they have changed.
         """
         first = self.penalties(LabelGraph.empty(self.labels.shape[1]), C, label_penalty)
         if label_penalty == "cv":
@@ -85,7 +85,7 @@ class TreeLearner:
     def penalties(
         self, graph: LabelGraph, C: float | str, label_penalty: float | str
     ) -> PenaltyChoice:
-        """Choose the penalties that are "cv" for the conditionals of a structure."""
+        """Choose the penalties given as "cv" for the conditionals of a structure."""
         return structure_penalties(
             self.X,
             self.labels,
@@ -98,7 +98,7 @@ class TreeLearner:
         )
 
     def learn(self, penalties: PenaltyChoice, row_weight: Floats | None = None) -> Structure:
-        """Learn the best forest at given penalties, from rows that may count differently."""
+        """Learn the best forest at given penalties, from rows weighted by `row_weight`."""
         held_out = self.held_out()
         if not self._can_weigh(held_out):
             return self._without_edges()
@@ -120,19 +120,19 @@ class TreeLearner:
     def component(
         self, penalties: PenaltyChoice, row_weight: Floats | None, index: int
     ) -> Structure:
-        """Return the best forest for rows that count differently."""
+        """Return the best forest for rows weighted by `row_weight`."""
         return self.learn(penalties, row_weight)
 
     def restricted(self, rows: Positions) -> TreeLearner:
-        """Return the learner for some of the rows."""
+        """Return the learner for a subset of the rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
 
     def learn_with(self, estimator: Any, n_jobs: int | None) -> Structure:
-        """Learn the best forest of any classifiers.
+        """Learn the best forest for a base classifier.
 
-        Every pair is a fit for each fold: where labels are many, only the parents are tried that
-        logistic regressions hold most of.
+        Every pair costs a fit per fold: with many labels, only the parents of largest gain under
+        logistic regression are tried.
         """
         n_labels = self.labels.shape[1]
         held_out = self.held_out()
@@ -159,7 +159,7 @@ class TreeLearner:
         return best_forest(EdgeWeights(pair, alone, candidates), self.label_names)
 
     def _can_weigh(self, held_out: Mask) -> bool:
-        """Whether there are edges, and rows that differ: else nothing speaks for an edge."""
+        """Whether there are pairs of labels, and rows to fit and to hold out."""
         return not held_out.all() and self.labels.shape[1] > 1
 
     def _without_edges(self) -> Structure:
@@ -168,7 +168,7 @@ class TreeLearner:
 
 
 def best_forest(weights: EdgeWeights, label_names: tuple[str, ...] | None) -> Structure:
-    """Return the forest of largest weight, with what each edge gains.
+    """Return the forest of maximum weight, with the gain of each edge.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def best_forest(weights: EdgeWeights, label_names: tuple[str, ...] | None) -> St
 
 
 def resolve_parents(structure: Any, n_labels: int, names: tuple[str, ...] | None) -> Indices:
-    """Return the parents a user named: by position or name, None or -1 for a root.
+    """Return parents given by position or name, None or -1 for a root, as positions.
 
     Examples
     --------
@@ -206,17 +206,17 @@ def resolve_parents(structure: Any, n_labels: int, names: tuple[str, ...] | None
         )
     parents = np.array([_position(parent, n_labels, names) for parent in given], dtype=np.int64)
     reached = parents < 0
-    for _ in range(n_labels):  # whoever hangs on a root is no part of a circle
+    for _ in range(n_labels):  # labels below a root are on no cycle
         reached = reached | ((parents >= 0) & reached[parents])
     if not reached.all():
         label = int(np.flatnonzero(~reached)[0])
         shown = label if names is None else repr(names[label])
-        raise ValueError(f"structure has a circle: label {shown} is among its own ancestors")
+        raise ValueError(f"structure has a cycle: label {shown} is among its own ancestors")
     return parents
 
 
 def random_parents(n_labels: int, random: np.random.Generator) -> Indices:
-    """Draw a tree: in a random order, every label but the first hangs on one before it.
+    """Draw a random tree: in a random order, the parent of each label is an earlier one.
 
     Examples
     --------

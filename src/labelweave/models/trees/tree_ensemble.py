@@ -1,4 +1,4 @@
-"""Ensembles of tree networks: many trees, averaged."""
+"""Ensembles of tree networks with different trees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from labelweave.models.trees.tree_network import TreeNetwork, check_screen, tree
 
 
 class TreeEnsemble(UniformEnsemble):
-    """Tree networks with random or learned trees on resampled rows.
+    """Tree networks with random or learned trees on bootstrap samples.
 
     The joint distribution is the uniform mixture of the trees'.
 
@@ -29,19 +29,19 @@ class TreeEnsemble(UniformEnsemble):
     n_estimators : int, default=10
         Number of trees.
     structure : {"random", "learned"}, default="random"
-        Whether trees are drawn, or each is learned from the rows that were drawn for it.
+        Whether trees are random, or each is learned from its own bootstrap sample.
     estimator : scikit-learn classifier, optional
-        As in `TreeNetwork`; by default logistic regression, for all trees at once.
+        As in `TreeNetwork`; by default a logistic regression, fitted for all trees at once.
     C, label_penalty : float or "cv", default="cv"
-        As in `TreeNetwork`; chosen once, for the first tree and all rows.
+        As in `TreeNetwork`; chosen once, for the first tree, on all rows.
     bootstrap : bool, default=True
-        Whether each tree learns from rows drawn with replacement (bagging), or from all alike.
+        Whether each tree is fitted to a bootstrap sample of the rows (bagging) or to all rows.
     screen : int, "auto" or None, default="auto"
-        How many parents of each label are tried where trees are learned; as in `TreeNetwork`.
+        Number of candidate parents per label if trees are learned; as in `TreeNetwork`.
     decision : {"hamming", "subset"} or callable, default="hamming"
         The loss that `predict` minimises.
     inference : "auto" or strategy, default="auto"
-        How ``decision="subset"`` looks for the most probable label vector of the mixture.
+        How ``decision="subset"`` searches for the most probable label vector of the mixture.
     n_jobs : int, optional
         Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results do not
         depend on it.
@@ -55,11 +55,11 @@ class TreeEnsemble(UniformEnsemble):
     structures_ : list of Structure
         The trees.
     conditionals_ : list of LinearConditionals
-        Without `estimator`.
+        Only without `estimator`.
     networks_ : list of TreeNetwork
-        With `estimator`.
+        Only with `estimator`.
     C_, label_penalty_ : float
-        The penalties used.
+        The penalties used; only without `estimator`.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class TreeEnsemble(UniformEnsemble):
             ]
 
     def _structures(
-        self, X: Any, labels: Labels, sample_weight: Floats | None, bags: Floats | None
+        self, X: Any, labels: Labels, sample_weight: Floats | None, bootstrap_counts: Floats | None
     ) -> tuple[list[Structure], PenaltyChoice]:
         check_choice(self.structure, "structure", ("random", "learned"))
         learner = TreeLearner(
@@ -138,9 +138,9 @@ class TreeEnsemble(UniformEnsemble):
         if self.structure == "random":
             return drawn, learner.penalties(drawn[0].graph(), C, label_penalty)
         first, penalties = learner.with_penalties(C, label_penalty)
-        if bags is None:  # all trees see the same rows
+        if bootstrap_counts is None:  # all trees see the same rows
             return [first] * self.n_estimators, penalties
-        return [learner.learn(penalties, bag) for bag in bags.T], penalties
+        return [learner.learn(penalties, counts) for counts in bootstrap_counts.T], penalties
 
     def _graph(self, structure: Structure) -> LabelGraph:
         return structure.graph()

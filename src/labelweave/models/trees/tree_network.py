@@ -1,4 +1,4 @@
-"""Tree networks: every label given the features and at most one other label."""
+"""Tree networks: each label given the features and at most one other label."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ from labelweave.models.trees.structure_learning import (
 class TreeNetwork(MultiLabelClassifier):
     """A conditional tree-structured Bayesian network: P(y|x) = Π_i P(y_i | x, y_parent(i)).
 
-    The parents are learned: those whose labels say most about rows that were held out (the best
-    forest over all pairs of labels). Most probable vectors, marginals and everything else that can
-    be asked about P(y|x) are exact and take time linear in the number of labels.
+    The structure is learned: the forest over the labels of best held-out log-likelihood, a maximum
+    branching. Modes, marginals and all other queries of P(y|x) are exact and take time linear in
+    the number of labels.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        Fitted once per label on the features and the parent, and for many pairs of labels to learn
-        the structure; it needs ``predict_proba``. By default a logistic regression, fitted for all
-        labels and pairs at once by the library's own engine.
+        A classifier with ``predict_proba``, cloned and fitted once per label on the features and
+        the parent, and for many pairs of labels to learn the structure. By default a logistic
+        regression, fitted for all labels and pairs at once by the library's own engine.
     C : float or "cv", default="cv"
-        Inverse penalty of the features in the logistic regressions, common to all labels; "cv"
-        chooses it by cross-validated log-likelihood. Ignored if `estimator` is given.
+        Inverse strength of the features' L2 penalty, shared by all labels; "cv" chooses it by
+        cross-validated log-likelihood. Ignored if `estimator` is given.
     label_penalty : float or "cv", default="cv"
         Penalty of the parent's coefficient relative to the features'.
     structure : "learned", "random", or sequence, default="learned"
-        The parents of the labels. "random" draws a tree; a sequence names each label's parent, by
-        position or name, with None (or -1) for a root.
+        The parents of the labels. "random" draws a tree; a sequence gives the parent of each label
+        by position or name, and None (or -1) for a root.
     screen : int, "auto" or None, default="auto"
-        How many parents of each label are tried, the most promising by a quick test; None tries
-        all. "auto" tries all where labels are few (64; 8 with `estimator`).
+        Number of candidate parents per label, the best by a score test; None tries all. "auto"
+        tries all up to 64 labels and 20 per label beyond (8 per label with `estimator`).
     n_folds : int, default=3
-        By how many folds edges are weighed, so that every row is held out once; 1 holds out a third
-        of the rows, as in ``TreeNetwork.preset("published")``.
+        Number of folds by which edges are weighed, each held out once; 1 holds out a third of the
+        rows, as in ``TreeNetwork.preset("published")``.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; "auto" finds it in closed form.
     decision : {"subset", "hamming"} or callable, default="subset"
@@ -77,14 +77,14 @@ class TreeNetwork(MultiLabelClassifier):
     Attributes
     ----------
     structure_ : Structure
-        The parents, with what each edge gains and its coupling; shown as text, ``plot()`` draws
-        it.
+        The parents, with the gain and the coupling of each edge; printed as text, drawn by
+        ``plot()``.
     conditionals_ : LinearConditionals or None
-        Weights, intercepts and couplings between labels; None with an `estimator` that has none.
+        Weights, intercepts and couplings between labels; None if `estimator` is not linear.
     estimators_ : list
-        The fitted classifiers, by label; with `estimator`.
+        The fitted classifiers, one per label; only with `estimator`.
     C_, label_penalty_ : float
-        The penalties used.
+        The penalties used; only without `estimator`.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class TreeNetwork(MultiLabelClassifier):
         )
 
     def _known_structure(self) -> Structure | None:
-        """Return the structure that was given or drawn; None if it has to be learned."""
+        """Return the given or random structure, or None if it has to be learned."""
         if isinstance(self.structure, str) and self.structure == "learned":
             return None
         if isinstance(self.structure, str) and self.structure == "random":
@@ -204,7 +204,7 @@ class TreeNetwork(MultiLabelClassifier):
         )
 
     def _classifier_logits(self, X: Any) -> Floats:
-        """Ask the classifiers for every label's log-odds with its parent absent and present."""
+        """Return every label's log-odds with its parent absent and present, by its classifier."""
         logits = np.empty((X.shape[0], self.n_labels_, 2))
         for label, parent in enumerate(self.structure_.parents):
             columns = np.zeros(int(parent >= 0), dtype=np.int64)
@@ -218,7 +218,7 @@ class TreeNetwork(MultiLabelClassifier):
 def tree_logits(conditionals: LinearConditionals, X: Any, n_threads: int) -> Floats:
     """Return every label's log-odds with its parent absent and present, (n, L, 2)."""
     scores = conditionals.scores(X, n_threads=n_threads)
-    # A label is coupled to its parent alone, so the sum is that one coefficient.
+    # A label is coupled to its parent only, so the sum is that one coefficient.
     return np.stack([scores, scores + conditionals.coupling.sum(axis=1)], axis=2)
 
 
