@@ -42,7 +42,7 @@ from labelweave.baselines import (
     MLkNN,
     PairwiseCRF,
     PassiveAggressive,
-    StackedRelevance,
+    StackedBinaryRelevance,
     ThresholdedSVM,
 )
 
@@ -125,12 +125,12 @@ SYSTEMS: Mapping[str, System] = {
         **_NG,
     ),
     "chf(n_folds=1)": System(
-        partial(StackedRelevance, n_folds=1, **_PENALTIES),
+        partial(StackedBinaryRelevance, n_folds=1, **_PENALTIES),
         lambda _: _multilearn("Stacked", _logistic()),
         **_NG,
     ),
     "chf": System(
-        partial(StackedRelevance, **_PENALTIES),
+        partial(StackedBinaryRelevance, **_PENALTIES),
         lambda n_jobs: CrossFittedStack(_logistic(), n_jobs=n_jobs),
         "scikit-learn by hand",
         ways=((1, 1), (1, 2), (2, 1)),

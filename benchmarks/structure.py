@@ -30,7 +30,7 @@ from benchmarks.structure_peers import (
 from benchmarks.table import README, markdown, write_level
 from labelweave.datasets import load
 from labelweave.logistic import EdgeWeights, edge_weights
-from labelweave.models.structure import maximum_branching
+from labelweave.models.trees.branching import maximum_branching
 
 SETS = ("scene", "yeast", "enron")
 GROWING = ("emotions", "yeast", "slashdot", "enron", "rcv1subset1", "corel5k")

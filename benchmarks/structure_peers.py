@@ -62,9 +62,9 @@ class Setting:
 def converged(problem: Problem, pairs: Pairs) -> Floats:
     """Weights of fits made to a relative decrease of the objective of 1e-12, by the engine."""
     n_labels = problem.Y.shape[1]
-    uses = np.zeros((len(pairs), n_labels), dtype=bool)
+    mask = np.zeros((len(pairs), n_labels), dtype=bool)
     with_parent = pairs[:, 0] >= 0
-    uses[np.flatnonzero(with_parent), pairs[with_parent, 0]] = True
+    mask[np.flatnonzero(with_parent), pairs[with_parent, 0]] = True
     shape = (len(pairs), 1)
     problems = LogisticProblems(
         X=problem.X,
@@ -72,7 +72,7 @@ def converged(problem: Problem, pairs: Pairs) -> Floats:
         target_of=pairs[:, 1].astype(np.int32),
         C=np.full(shape, problem.C),
         extras=sp.csr_array(problem.Y, dtype=np.float64),
-        uses=uses,
+        extra_mask=mask,
         extra_penalty=np.full(shape, problem.label_penalty),
         weights=np.where(problem.held_out, 0.0, 1.0)[:, None],
     )

@@ -110,9 +110,9 @@ COMMON = {
         X,
     ),
     "forest": (RandomForestClassifier(3, random_state=0), X),
-    "chain of forests": (ClassifierChain(base=RandomForestClassifier(3), random_state=0), X),
-    "boosting": (BinaryRelevance(base=GradientBoostingClassifier(n_estimators=3)), X),
-    "calibrated": (BinaryRelevance(base=CalibratedClassifierCV(LinearSVC())), X),
+    "chain of forests": (ClassifierChain(estimator=RandomForestClassifier(3), random_state=0), X),
+    "boosting": (BinaryRelevance(estimator=GradientBoostingClassifier(n_estimators=3)), X),
+    "calibrated": (BinaryRelevance(estimator=CalibratedClassifierCV(LinearSVC())), X),
     "bins": (make_pipeline(KBinsDiscretizer(3, strategy="uniform"), TreeNetwork(C=1.0)), X),
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         PairwiseCRF,
         PassiveAggressive,
         RAkEL,
-        StackedRelevance,
+        StackedBinaryRelevance,
         ThresholdedSVM,
     )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
@@ -97,7 +97,7 @@ __all__ = [
     "PairwiseCRF",
     "PassiveAggressive",
     "RAkEL",
-    "StackedRelevance",
+    "StackedBinaryRelevance",
     "Structure",
     "SubsetLoss",
     "TableJoint",
@@ -126,7 +126,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "PairwiseCRF",
         "PassiveAggressive",
         "RAkEL",
-        "StackedRelevance",
+        "StackedBinaryRelevance",
         "ThresholdedSVM",
     ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),

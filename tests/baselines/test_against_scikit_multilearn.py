@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.baselines import InstanceBasedLogistic, MLkNN, StackedRelevance
+from labelweave.baselines import InstanceBasedLogistic, MLkNN, StackedBinaryRelevance
 from labelweave.datasets import load_emotions, load_yeast
 
 pytest.importorskip("skmultilearn", reason="scikit-multilearn-ng is not installed")
@@ -55,9 +55,9 @@ def test_instance_based_logistic_with_features(split):
     np.testing.assert_allclose(model.predict_proba(rows), expected, atol=1e-5)
 
 
-def test_stacked_relevance(split):
+def test_stacked_binary_relevance(split):
     """The peer lets its second layer learn from rows that the first has seen."""
     X, Y, rows, _ = split
     _, expected = probabilities(Stacked(LOGISTIC), X, Y, rows)
-    model = StackedRelevance(n_folds=1, C=1.0, label_penalty=1.0).fit(X, Y)
+    model = StackedBinaryRelevance(n_folds=1, C=1.0, label_penalty=1.0).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(rows), expected, atol=1e-5)

@@ -23,7 +23,7 @@ BASE = LogisticRegression(C=0.3, tol=1e-8, max_iter=10_000)
 def test_probabilities_agree_with_plain_code():
     for model, base in (
         (LabelPowerset(C=0.3), BASE),
-        (LabelPowerset(base=GaussianNB(var_smoothing=0.1)), GaussianNB(var_smoothing=0.1)),
+        (LabelPowerset(estimator=GaussianNB(var_smoothing=0.1)), GaussianNB(var_smoothing=0.1)),
     ):
         joint = model.fit(X, Y).predict_joint(X_NEW)
         for labels in (Y_NEW, np.zeros_like(Y_NEW), np.ones_like(Y_NEW)):
@@ -78,7 +78,7 @@ def test_averages_agree_with_plain_code():
 
 def labelsets(n_labels, **options):
     labels = np.random.default_rng(1).integers(0, 2, (40, n_labels))
-    model = RAkEL(base=GaussianNB(), **options).fit(X[:40], labels)
+    model = RAkEL(estimator=GaussianNB(), **options).fit(X[:40], labels)
     return [tuple(labelset) for labelset in model.labelsets_]
 
 

@@ -11,9 +11,9 @@ from sklearn.preprocessing import scale
 
 from labelweave.baselines import MaxMarginOutputCoding
 from labelweave.baselines._box_qp import solve_boxes
-from labelweave.baselines._code_choice import Codes, Unseen, choose_margin_weight, decode
-from labelweave.baselines._label_search import descend, flip_costs
+from labelweave.baselines._local_search import descend, flip_costs
 from labelweave.baselines._max_margin_metric import MarginRisk, learn_metrics, nearest_metric
+from labelweave.baselines._output_codes import Codes, OutOfFold, choose_margin_weight, decode
 from labelweave.datasets import load_emotions
 from tests.contract.samples import sample
 
@@ -155,18 +155,18 @@ def test_the_metric_is_as_good_as_one_found_without_planes(path):
     assert best <= min(objective(other) for other in others) * 1.01
 
 
-def unseen_rows(n=300, L=4, seed=0):
+def out_of_fold_rows(n=300, L=4, seed=0):
     """Rows where the sum of the first two labels is certain, though neither of them is."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, (n, L)).astype(float)
     errors = rng.normal(scale=0.4, size=labels.shape)
     errors[:, 1] = -errors[:, 0]
     predicted = labels + errors
-    return Unseen(labels, predicted, 4 * (predicted - 0.5), np.ones(n), np.arange(n) % 3)
+    return OutOfFold(labels, predicted, 4 * (predicted - 0.5), np.ones(n), np.arange(n) % 3)
 
 
 def test_distances_are_in_units_of_the_errors():
-    rows = unseen_rows()
+    rows = out_of_fold_rows()
     metric = np.diag([4.0, 0.0, 1.0, 2.0])
     codes = Codes.of(metric, rows, None)
     np.testing.assert_allclose(np.abs(codes.projections), np.sqrt(metric)[:, [0, 3, 2]])
@@ -179,13 +179,13 @@ def test_distances_are_in_units_of_the_errors():
 
 
 def test_a_code_that_is_never_wrong_is_not_trusted_without_bounds():
-    rows = unseen_rows()
-    perfect = Unseen(rows.labels, rows.labels, rows.log_odds, rows.weight, rows.fold)
+    rows = out_of_fold_rows()
+    perfect = OutOfFold(rows.labels, rows.labels, rows.log_odds, rows.weight, rows.fold)
     assert np.isfinite(Codes.of(np.eye(4), perfect, None).metric()).all()
 
 
 def test_the_weight_of_the_margin_is_chosen_by_rows_not_learned_from():
-    rows = unseen_rows()
+    rows = out_of_fold_rows()
     # With next to no weight there are no codes, and only codes know the sum of two labels.
     assert choose_margin_weight(rows, (1e-6, 30.0), None, 1.0) == 30.0
     assert choose_margin_weight(rows, (30.0, 1e-6), None, 1.0) == 30.0

@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC
 
 from labelweave._common.row_keys import assign_folds
 from labelweave.baselines import ThresholdedSVM, _merged_rows
-from labelweave.baselines._held_out import FBR_GRID, HeldOut
-from labelweave.baselines._merged_rows import merge_equal_rows
+from labelweave.baselines._duplicate_rows import merge_equal_rows
+from labelweave.baselines._out_of_fold import FBR_GRID, HeldOut
 from labelweave.decision import ExpectedF, TunedThresholds
 from labelweave.evaluation import make_methods
 from tests.contract.samples import sample

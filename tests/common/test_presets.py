@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import labelweave
 from labelweave._common.presets import HasPresets
-from labelweave.baselines import PairwiseCRF, RAkEL, StackedRelevance
+from labelweave.baselines import PairwiseCRF, RAkEL, StackedBinaryRelevance
 from labelweave.decision import CardinalityMatching
 from labelweave.evaluation import make_method
 from labelweave.inference import Annealing
@@ -31,7 +31,7 @@ def test_who_has_one():
         CardinalityMatching,
         PairwiseCRF,
         RAkEL,
-        StackedRelevance,
+        StackedBinaryRelevance,
         TreeMixture,
         TreeNetwork,
     }
@@ -80,7 +80,7 @@ def test_unknown_names():
         ("mc(preset='published')", TreeMixture.preset("published", random_state=0)),
         ("mc(preset='published', C=1)", TreeMixture.preset("published", C=1, random_state=0)),
         ("sc(preset='published')", TreeNetwork.preset("published", random_state=0)),
-        ("chf(preset='published')", StackedRelevance.preset("published", random_state=0)),
+        ("chf(preset='published')", StackedBinaryRelevance.preset("published", random_state=0)),
         ("mlcrf(preset='published')", PairwiseCRF.preset("published", random_state=0)),
         (
             "mc(inference=Annealing(preset='published'))",

@@ -22,7 +22,7 @@ from labelweave.baselines import (
     PairwiseCRF,
     PassiveAggressive,
     RAkEL,
-    StackedRelevance,
+    StackedBinaryRelevance,
     ThresholdedSVM,
 )
 from labelweave.models import (
@@ -77,9 +77,9 @@ DEFAULTS = {
     "ensemble": Case(ChainEnsemble(n_estimators=3, C=1.0, label_penalty=0.1), unsuited=RESAMPLED),
     "powerset": Case(LabelPowerset(), bitwise=False, unsuited=LISTED),
     "rakel": Case(RAkEL(n_labelsets=3), bitwise=False, unsuited=LISTED),
-    "stacked": Case(StackedRelevance()),
-    "mlknn": Case(MLkNN(k=3), weighted=False, unsuited=NEIGHBOURS),
-    "iblr": Case(InstanceBasedLogistic(k=3), weighted=False, unsuited=NEIGHBOURS),
+    "stacked": Case(StackedBinaryRelevance()),
+    "mlknn": Case(MLkNN(n_neighbors=3), weighted=False, unsuited=NEIGHBOURS),
+    "iblr": Case(InstanceBasedLogistic(n_neighbors=3), weighted=False, unsuited=NEIGHBOURS),
     "crf": Case(PairwiseCRF()),
     "mmoc": Case(MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0)),
     "svm": Case(ThresholdedSVM(C=1.0, n_folds=3)),
@@ -104,7 +104,7 @@ SKLEARN_CHECKED = [
     ChainEnsemble(n_estimators=3, bootstrap=False),
     LabelPowerset(),
     RAkEL(),
-    StackedRelevance(),
+    StackedBinaryRelevance(),
     MLkNN(),
     InstanceBasedLogistic(),
     PairwiseCRF(),
@@ -120,14 +120,14 @@ SKLEARN_CHECKED = [
 ]
 # Configurations that matter to them. With "hamming" they also ask `predict` to agree with
 # `predict_proba`, which the mode need not. (They want no probability to be 0 or 1, which is the
-# base's affair: a decision tree may be that certain.)
+# estimator's affair: a decision tree may be that certain.)
 SKLEARN_CHECKED_VARIANTS = [
     BinaryRelevance(decision="hamming"),
     ClassifierChain(random_state=0),
     ClassifierChain(decision="hamming"),
-    ClassifierChain(base=LogisticRegression()),
+    ClassifierChain(estimator=LogisticRegression()),
     TreeNetwork(decision="hamming"),
-    TreeNetwork(base=LogisticRegression()),
+    TreeNetwork(estimator=LogisticRegression()),
     TreeMixture(),
     TreeMixture(decision="hamming"),
     ChainMixture(),

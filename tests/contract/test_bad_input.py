@@ -91,7 +91,15 @@ BAD_PARAMETERS = {
         name: [
             (value, f"{name} must be a whole number of at least [12]; got") for value in NOT_A_COUNT
         ]
-        for name in ("k", "n_estimators", "n_folds", "passes", "max_iter", "max_steps", "window")
+        for name in (
+            "n_neighbors",
+            "n_estimators",
+            "n_folds",
+            "passes",
+            "max_iter",
+            "max_steps",
+            "window",
+        )
     },
     "smoothing": [
         (value, "smoothing must be a finite number above 0; got") for value in NOT_A_PENALTY
@@ -127,10 +135,16 @@ BAD_PARAMETERS = {
         (["a", "b", "c", "d"], "order names the unknown label 'a': labels are 0 to 3, without"),
         (2, "order must name each of the 4 labels once"),
     ],
-    "base": [
-        (LogisticRegression, r"base must be a classifier, not a class: write LogisticRegression\("),
+    "estimator": [
+        (
+            LogisticRegression,
+            r"estimator must be a classifier, not a class: write LogisticRegression\(",
+        ),
         *[
-            (value, "base must be a scikit-learn classifier with predict_proba; got .*Calibrated")
+            (
+                value,
+                "estimator must be a scikit-learn classifier with predict_proba; got .*Calibrated",
+            )
             for value in ("logistic", 3, object(), LinearSVC(), LinearRegression())
         ],
     ],
@@ -181,8 +195,8 @@ def test_parameters(estimator):
     known = estimator.get_params(deep=False)
     for name in [name for name in BAD_PARAMETERS if name in known]:
         changed = clone(estimator)
-        if name in ("C", "label_penalty", "random_state") and known.get("base") is not None:
-            changed.set_params(base=None)
+        if name in ("C", "label_penalty", "random_state") and known.get("estimator") is not None:
+            changed.set_params(estimator=None)
         if name == "random_state" and known.get("C", "cv") != "cv":
             changed.set_params(C="cv")
         for value, message in BAD_PARAMETERS[name]:
@@ -201,11 +215,13 @@ def test_unknown_label_in_order(estimator):
 
 
 def test_base_that_cannot_take_weights(estimator):
-    if "base" not in estimator.get_params():
-        pytest.skip("has no base")
-    estimator.set_params(base=KNeighborsClassifier(3))
+    if "estimator" not in estimator.get_params():
+        pytest.skip("has no estimator")
+    estimator.set_params(estimator=KNeighborsClassifier(3))
     assert estimator.fit(X, Y).predict_proba(X).shape == Y.shape
-    with pytest.raises(ValueError, match=r"sample_weight was given, but base KNeighborsClassifier"):
+    with pytest.raises(
+        ValueError, match=r"sample_weight was given, but estimator KNeighborsClassifier"
+    ):
         estimator.fit(X, Y, sample_weight=np.ones(30))
 
 

@@ -101,11 +101,11 @@ def test_refitting_forgets_the_first_data(estimator):
 
 
 def test_parameters_changed_after_fit_do_not_break_prediction(estimator):
-    if "base" not in estimator.get_params():
-        pytest.skip("has no base")
+    if "estimator" not in estimator.get_params():
+        pytest.skip("has no estimator")
     expected = values_of(estimator.fit(X, Y), X)
-    other = None if estimator.base is not None else clone(estimator)
-    estimator.set_params(base=other)
+    other = None if estimator.estimator is not None else clone(estimator)
+    estimator.set_params(estimator=other)
     np.testing.assert_array_equal(values_of(estimator, X), expected)
 
 
@@ -161,7 +161,7 @@ def test_cross_val_predict(estimator):
 def test_grid_search(estimator):
     known = estimator.get_params()
     grid = {"decision": ["subset", "hamming"]} if "decision" in known else {}
-    if known.get("base", 0) is None or ("C" in known and not is_probabilistic(estimator)):
+    if known.get("estimator", 0) is None or ("C" in known and not is_probabilistic(estimator)):
         grid["C"] = [0.1, 10.0]
     if "inference" in known:
         grid["inference"] = ["auto", Greedy()]

@@ -29,7 +29,7 @@ from labelweave.baselines import (
     PairwiseCRF,
     PassiveAggressive,
     RAkEL,
-    StackedRelevance,
+    StackedBinaryRelevance,
     ThresholdedSVM,
 )
 from labelweave.decision import Vote
@@ -97,19 +97,20 @@ _VOTES = LISTED | {
 _RELEVANCE = {
     "br-C1": touches("edge_cases weights", BinaryRelevance(C=1.0)),
     "br-logistic": touches(
-        "inputs weights parameters persistence", BinaryRelevance(base=_LOGISTIC), bitwise=False
+        "inputs weights parameters persistence", BinaryRelevance(estimator=_LOGISTIC), bitwise=False
     ),
-    "br-tree": touches("answers determinism persistence", BinaryRelevance(base=_TREE)),
+    "br-tree": touches("answers determinism persistence", BinaryRelevance(estimator=_TREE)),
     "br-bayes": touches(
-        "inputs edge_cases", BinaryRelevance(base=GaussianNB()), unsuited=_NO_VARIANCE
+        "inputs edge_cases", BinaryRelevance(estimator=GaussianNB()), unsuited=_NO_VARIANCE
     ),
     "stacked-labels": touches(
-        "determinism edge_cases weights", StackedRelevance(outputs="label", n_folds=3, **_FIXED)
+        "determinism edge_cases weights",
+        StackedBinaryRelevance(outputs="label", n_folds=3, **_FIXED),
     ),
-    "stacked-seen": touches("determinism weights", StackedRelevance(n_folds=1, **_FIXED)),
+    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(n_folds=1, **_FIXED)),
     "iblr-features": touches(
         "determinism edge_cases inputs",
-        InstanceBasedLogistic(k=3, features=True),
+        InstanceBasedLogistic(n_neighbors=3, features=True),
         weighted=False,
         unsuited=NEIGHBOURS,
     ),
@@ -127,12 +128,12 @@ _CHAINS = {
         "determinism edge_cases persistence weights", ClassifierChain(order="auto", **_FIXED)
     ),
     "chain-logistic": touches(
-        "inputs weights parameters persistence", ClassifierChain(base=_LOGISTIC), bitwise=False
+        "inputs weights parameters persistence", ClassifierChain(estimator=_LOGISTIC), bitwise=False
     ),
-    "chain-tree": touches("answers determinism persistence", ClassifierChain(base=_TREE)),
+    "chain-tree": touches("answers determinism persistence", ClassifierChain(estimator=_TREE)),
     "chain-bayes": touches(
         "inputs edge_cases",
-        ClassifierChain(base=GaussianNB(), inference=Greedy()),
+        ClassifierChain(estimator=GaussianNB(), inference=Greedy()),
         unsuited=_NO_VARIANCE,
     ),
     # Without a resample its members know the counts of rows.
@@ -142,7 +143,7 @@ _CHAINS = {
     ),
     "ensemble-bayes": touches(
         "determinism weights persistence",
-        ChainEnsemble(n_estimators=2, base=BernoulliNB()),
+        ChainEnsemble(n_estimators=2, estimator=BernoulliNB()),
         unsuited=_RESAMPLED_BAYES,
     ),
     "chains-grown": touches(
@@ -164,13 +165,13 @@ _TREES = {
     ),
     "tree-logistic": touches(
         "inputs parameters persistence weights",
-        TreeNetwork(base=_LOGISTIC, structure="random"),
+        TreeNetwork(estimator=_LOGISTIC, structure="random"),
         bitwise=False,
     ),
     "tree-bayes": touches(
-        "determinism weights", TreeNetwork(base=BernoulliNB(), screen=2), unsuited=_SMOOTHED
+        "determinism weights", TreeNetwork(estimator=BernoulliNB(), screen=2), unsuited=_SMOOTHED
     ),
-    "tree-tree": touches("answers persistence", TreeNetwork(base=_TREE, screen=2)),
+    "tree-tree": touches("answers persistence", TreeNetwork(estimator=_TREE, screen=2)),
     "trees-cv": touches("determinism weights", TreeMixture(n_components=2)),
     "trees-grown": touches(
         "determinism edge_cases weights", TreeMixture(max_components=3, **_FIXED)
@@ -191,7 +192,7 @@ _TREES = {
     ),
     "tree-ensemble-bayes": touches(
         "determinism weights persistence",
-        TreeEnsemble(n_estimators=2, base=BernoulliNB()),
+        TreeEnsemble(n_estimators=2, estimator=BernoulliNB()),
         unsuited=_RESAMPLED_BAYES,
     ),
 }
@@ -199,7 +200,7 @@ _TREES = {
 _POWERSETS = {
     "powerset-tree": touches(
         "answers determinism persistence",
-        LabelPowerset(base=_TREE, decision="hamming"),
+        LabelPowerset(estimator=_TREE, decision="hamming"),
         unsuited=LISTED,
     ),
     "rakel-disjoint": touches(
@@ -207,7 +208,7 @@ _POWERSETS = {
     ),
     "rakel-published": touches(
         "answers determinism persistence",
-        RAkEL.preset("published", base=_TREE),
+        RAkEL.preset("published", estimator=_TREE),
         unsuited=_VOTES,
     ),
 }

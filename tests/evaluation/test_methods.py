@@ -44,7 +44,9 @@ def test_lists_are_split_at_the_outer_commas(several):
 def test_forms_of_names():
     assert parse_call(" bomc-cmn ( ) ") == Call("bomc-cmn")
     assert parse_call("a.b.C(x=-1)") == Call("a.b.C", {"x": -1})
-    assert parse_call("pcc(base=a.B(c=1))") == Call("pcc", {"base": Call("a.B", {"c": 1})})
+    assert parse_call("pcc(estimator=a.B(c=1))") == Call(
+        "pcc", {"estimator": Call("a.B", {"c": 1})}
+    )
     assert split_calls(" br ,, cc,") == ["br", "cc"]
 
 

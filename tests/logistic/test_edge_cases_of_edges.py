@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelweave.logistic import edge_weights, solve
-from labelweave.models.structure import maximum_branching
+from labelweave.models.trees.branching import maximum_branching
 from tests.logistic.test_edges import FORMS, make_edges, one_by_one
 
 PENALTIES = {"C": 1.0, "label_penalty": 0.1}
@@ -153,8 +153,8 @@ def test_automatic_screening_begins_with_many_labels():
     ("changed", "message"),
     [
         ({"C": 0.0}, "C must be finite and positive"),
-        ({"C": [1.0, 2.0]}, "C must be a number or one for each of the 3 labels"),
-        ({"label_penalty": -1.0}, "label_penalty must be finite and not negative"),
+        ({"C": [1.0, 2.0]}, "C must be a number or one number per label"),
+        ({"label_penalty": -1.0}, "label_penalty must be finite and non-negative"),
         ({"label_penalty": np.nan}, "label_penalty must be finite"),
         ({"held_out": np.zeros(40)}, "held_out must be boolean"),
         ({"held_out": np.zeros(39, bool)}, "held_out must be boolean"),
@@ -167,7 +167,7 @@ def test_automatic_screening_begins_with_many_labels():
         ({"screen": 0}, "screen must be"),
         ({"screen": "all"}, "screen must be"),
         ({"screen": True}, "screen must be"),
-        ({"X": np.zeros((39, 2))}, "X must have a row for each of the 40 rows"),
+        ({"X": np.zeros((39, 2))}, "X must have 40 rows, like Y"),
         ({"Y": np.full((40, 3), 2)}, "0 and 1"),
     ],
 )

@@ -109,15 +109,15 @@ def engine_weights(X, Y, C, label_penalty, held_out):
     """Every pair by the engine, solved far better than edge weights need."""
     n_labels = Y.shape[1]
     parent, target = np.nonzero(~np.eye(n_labels, dtype=bool))
-    uses = np.zeros((len(target), n_labels), dtype=bool)
-    uses[np.arange(len(target)), parent] = True
+    mask = np.zeros((len(target), n_labels), dtype=bool)
+    mask[np.arange(len(target)), parent] = True
     problems = LogisticProblems(
         X=X,
         targets=Y,
         target_of=target.astype(np.int32),
         C=np.full((len(target), 1), C),
         extras=sp.csr_array(Y, dtype=np.float64),
-        uses=uses,
+        extra_mask=mask,
         extra_penalty=np.full((len(target), 1), label_penalty),
         weights=np.where(held_out, 0.0, 1.0)[:, None],
     )

@@ -29,7 +29,7 @@ def make_problems(form, n, d, p, seed):
         target_of=rng.integers(0, p, size=p).astype(np.int32),
         C=10.0 ** rng.uniform(-3, 3, size=(p, 2)),
         extras=sp.csr_array(T.astype(float)),
-        uses=rng.random((p, p)) < 0.3,
+        extra_mask=rng.random((p, p)) < 0.3,
         extra_penalty=10.0 ** rng.uniform(-2, 1, size=(p, 2)),
         weights=rng.integers(0, 3, size=(n, n_groups)).astype(float),
         weight_of=rng.integers(0, n_groups, size=p).astype(np.int32),
@@ -42,7 +42,7 @@ def pick(problems, rows):
         problems,
         target_of=problems.target_of[rows],
         C=problems.C[rows],
-        uses=problems.uses[rows],
+        extra_mask=problems.extra_mask[rows],
         extra_penalty=problems.extra_penalty[rows],
         weight_of=problems.weight_of[rows],
     )
@@ -86,7 +86,13 @@ def test_losses_do_not_depend_on_keeping_the_coefficients(form):
 @FORMS
 def test_inputs_are_not_changed(form):
     problems = make_problems(form, 40, 6, 5, 0)
-    arrays = [problems.targets, problems.C, problems.uses, problems.weights, problems.total_weight]
+    arrays = [
+        problems.targets,
+        problems.C,
+        problems.extra_mask,
+        problems.weights,
+        problems.total_weight,
+    ]
     arrays.append(problems.X.data if sp.issparse(problems.X) else problems.X)
     copies = [array.copy() for array in arrays]
     for array in arrays:

@@ -125,16 +125,16 @@ def test_integer_weights_repeat_rows_and_zero_weights_remove_them(form):
 @pytest.mark.parametrize("kappa", [0.0, 0.03, 1.0, 20.0])
 def test_extras_are_appended_columns_with_their_own_penalty(form, kappa):
     X, T = make_problem(80, 4, 5)
-    uses = np.random.default_rng(2).random((5, 5)) < 0.5
-    np.fill_diagonal(uses, False)
-    solutions = solve(form(X), T, C=0.5, extras=T, uses=uses, extra_penalty=kappa, tol=TIGHT)
+    mask = np.random.default_rng(2).random((5, 5)) < 0.5
+    np.fill_diagonal(mask, False)
+    solutions = solve(form(X), T, C=0.5, extras=T, extra_mask=mask, extra_penalty=kappa, tol=TIGHT)
     assert solutions.converged.all()
-    assert np.all(solutions.extra_coef[~uses] == 0)
+    assert np.all(solutions.extra_coef[~mask] == 0)
     for k in range(5):
-        columns = T[:, uses[k]]
+        columns = T[:, mask[k]]
         problem = reference(X, T[:, k], 0.5, extras=columns, extra_penalty=kappa)
         coef, intercept = problem.solve()
-        ours = np.append(solutions.coef[k], solutions.extra_coef[k, uses[k]])
+        ours = np.append(solutions.coef[k], solutions.extra_coef[k, mask[k]])
         np.testing.assert_allclose(ours, coef, atol=1e-5)
         np.testing.assert_allclose(solutions.intercept[k], intercept, atol=1e-5)
 
@@ -178,18 +178,18 @@ def test_every_stage_of_a_path_is_its_own_optimum(form):
 def test_paths_over_the_extra_penalty():
     X, T = make_problem(60, 4, 3)
     kappas = np.array([10.0, 1.0, 0.01])
-    uses = np.tril(np.ones((3, 3), bool), -1)
+    mask = np.tril(np.ones((3, 3), bool), -1)
     problems = problems_of(
         X,
         T,
         np.ones((1, 3)),
         extras=sp.csr_array(T.astype(float)),
-        uses=uses,
+        extra_mask=mask,
         extra_penalty=np.tile(kappas, (3, 1)),
     )
     whole = solve_problems(problems, tol=1e-13)
     for stage, kappa in enumerate(kappas):
-        cold = solve(X, T, extras=T, uses=uses, extra_penalty=kappa, tol=1e-13)
+        cold = solve(X, T, extras=T, extra_mask=mask, extra_penalty=kappa, tol=1e-13)
         np.testing.assert_allclose(whole.objective[:, stage], cold.objective[:, 0], rtol=1e-11)
 
 
@@ -236,14 +236,14 @@ def test_patience_leaves_a_path_whose_held_out_loss_rises():
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_warm_start(form):
     X, T = make_problem(100, 12, 4)
-    extras, uses = sp.csr_array(T.astype(float)), np.tril(np.ones((4, 4), bool), -1)
-    problems = problems_of(form(X), T, extras=extras, uses=uses)
+    extras, mask = sp.csr_array(T.astype(float)), np.tril(np.ones((4, 4), bool), -1)
+    problems = problems_of(form(X), T, extras=extras, extra_mask=mask)
     cold = solve_problems(problems, tol=1e-12)
     start = np.hstack([cold.coef, cold.intercept[:, None], cold.extra_coef])
-    start[:, 13:][~uses] = 5.0  # of columns that do not take part
+    start[:, 13:][~mask] = 5.0  # of columns that do not take part
     warm = solve_problems(replace(problems, start=start), tol=1e-12)
     assert np.all(warm.n_passes < cold.n_passes)
-    assert np.all(warm.extra_coef[~uses] == 0)
+    assert np.all(warm.extra_coef[~mask] == 0)
     np.testing.assert_allclose(warm.objective, cold.objective, rtol=1e-11)
     elsewhere = solve_problems(replace(problems, start=np.where(start == 5, 0, -start)), tol=1e-12)
     np.testing.assert_allclose(elsewhere.objective, cold.objective, rtol=1e-11)

@@ -16,10 +16,10 @@ from labelweave.logistic import (
     PenaltyChoice,
     choose_penalties,
     fit_conditionals,
-    path,
+    penalty_selection,
     solve,
 )
-from labelweave.logistic.path import C_GRID, C_STEPS, LABEL_PENALTY_GRID
+from labelweave.logistic.penalty_selection import C_GRID, C_STEPS, LABEL_PENALTY_GRID
 from tests.logistic.make import make_problem
 
 PARENTS = np.tril(np.ones((3, 3), bool), -1)
@@ -28,7 +28,7 @@ PARENTS = np.tril(np.ones((3, 3), bool), -1)
 @pytest.fixture
 def precise_paths(monkeypatch):
     """Solve the paths well, so that equal problems have equal losses and not only similar ones."""
-    monkeypatch.setattr(path, "_PATH_TOLERANCE", 1e-10)
+    monkeypatch.setattr(penalty_selection, "_PATH_TOLERANCE", 1e-10)
 
 
 def assert_same_choice(left, right):
@@ -51,45 +51,51 @@ def make_data(seed, n=120, d=6):
     return X, np.column_stack([first, second, third]).astype(np.int8)
 
 
-def make_problems(X, T, uses=None, weights=None):
+def make_problems(X, T, mask=None, weights=None):
     p = T.shape[1]
     return LogisticProblems(
         X=X,
         targets=np.ascontiguousarray(T, np.int8),
         target_of=np.arange(p, dtype=np.int32),
         C=np.ones((p, 1)),
-        extras=None if uses is None else sp.csr_array(T.astype(float)),
-        uses=uses,
+        extras=None if mask is None else sp.csr_array(T.astype(float)),
+        extra_mask=mask,
         weights=None if weights is None else weights[:, None],
     )
 
 
-def explicit_losses(X, T, uses, candidates):
-    """Held-out losses of all folds of five deals (rows) for every (C, kappa)."""
-    seeds = path.seeds_of_deals(X, np.ones(len(X)), 0)
+def explicit_losses(X, T, mask, candidates):
+    """Held-out losses of all folds of five repeats (rows) for every (C, kappa)."""
+    seeds = penalty_selection.repeat_seeds(X, np.ones(len(X)), 0)
     assert len(seeds) == 5
-    return np.vstack([losses_of_deal(X, T, uses, candidates, seed) for seed in seeds])
+    return np.vstack([losses_of_repeat(X, T, mask, candidates, seed) for seed in seeds])
 
 
-def losses_of_deal(X, T, uses, candidates, seed, n_folds=3):
+def losses_of_repeat(X, T, mask, candidates, seed, n_folds=3):
     """Held-out loss of every fold (rows) for every (C, kappa), each fitted from scratch."""
     fold, n_folds = assign_folds(X, np.ones(len(X)), n_folds, seed)
     losses = np.zeros((n_folds, len(candidates)))
     for f in range(n_folds):
         inside, outside = fold != f, fold == f
         for c, (C, kappa) in enumerate(candidates):
-            extras = None if uses is None else T[inside]
+            extras = None if mask is None else T[inside]
             fit = solve(
-                X[inside], T[inside], C=C, extras=extras, uses=uses, extra_penalty=kappa, tol=1e-12
+                X[inside],
+                T[inside],
+                C=C,
+                extras=extras,
+                extra_mask=mask,
+                extra_penalty=kappa,
+                tol=1e-12,
             )
             z = X[outside] @ fit.coef.T + fit.intercept
-            if uses is not None:
+            if mask is not None:
                 z = z + T[outside] @ fit.extra_coef.T
             losses[f, c] = (np.logaddexp(0, z) - T[outside] * z).sum()
     return losses
 
 
-def explicit_choice(X, T, uses):
+def explicit_choice(X, T, mask):
     """Choose as `choose_penalties` promises to: wide grid, label penalty, narrow grid."""
 
     def cautious(losses):
@@ -97,39 +103,39 @@ def explicit_choice(X, T, uses):
         error = difference.std(axis=0, ddof=1) / np.sqrt(3)
         return int(np.argmax(difference.mean(axis=0) <= error))
 
-    wide = explicit_losses(X, T, uses, [(C, 0.03) for C in C_GRID])
+    wide = explicit_losses(X, T, mask, [(C, 0.03) for C in C_GRID])
     C, kappa = C_GRID[wide.sum(0).argmin()], 0.03
-    if uses is not None:
-        kappas = explicit_losses(X, T, uses, [(C, k) for k in LABEL_PENALTY_GRID])
+    if mask is not None:
+        kappas = explicit_losses(X, T, mask, [(C, k) for k in LABEL_PENALTY_GRID])
         kappa = LABEL_PENALTY_GRID[cautious(kappas)]
     narrow = C * C_STEPS
-    last = explicit_losses(X, T, uses, [(c, kappa) for c in narrow])
+    last = explicit_losses(X, T, mask, [(c, kappa) for c in narrow])
     best = cautious(last)
     return narrow[best], kappa, last[:, best].sum() / (5 * len(X))
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("uses", [None, PARENTS], ids=["alone", "with parents"])
-def test_chooses_as_explicit_cross_validation_does(seed, uses, monkeypatch):
+@pytest.mark.parametrize("mask", [None, PARENTS], ids=["alone", "with parents"])
+def test_chooses_as_explicit_cross_validation_does(seed, mask, monkeypatch):
     X, T = make_data(seed)
-    explicit = PenaltyChoice(*explicit_choice(X, T, uses))
+    explicit = PenaltyChoice(*explicit_choice(X, T, mask))
     # By default paths are solved roughly and left early: a step of a grid may differ.
-    assert_one_step_apart(choose_penalties(make_problems(X, T, uses)), explicit)
-    monkeypatch.setattr(path, "_PATH_TOLERANCE", 1e-10)
-    monkeypatch.setattr(path, "_PATIENCE", 0)
-    assert_same_choice(choose_penalties(make_problems(X, T, uses)), explicit)
+    assert_one_step_apart(choose_penalties(make_problems(X, T, mask)), explicit)
+    monkeypatch.setattr(penalty_selection, "_PATH_TOLERANCE", 1e-10)
+    monkeypatch.setattr(penalty_selection, "_PATIENCE", 0)
+    assert_same_choice(choose_penalties(make_problems(X, T, mask)), explicit)
 
 
-def test_seeds_agree_with_several_deals(monkeypatch):
+def test_seeds_agree_with_several_repeats(monkeypatch):
     data = load_yeast()
     spread = {1: 0.0, 5: 0.0}
     for part in range(3):
         rows = np.random.default_rng(part).permutation(len(data.X))[:400]
         problems = make_problems(StandardScaler().fit_transform(data.X[rows]), data.Y[rows])
-        for deals in spread:
-            monkeypatch.setattr(path, "_MOST_DEALS", deals)
+        for repeats in spread:
+            monkeypatch.setattr(penalty_selection, "_MAX_REPEATS", repeats)
             chosen = [choose_penalties(problems, seed=seed, n_threads=2).C for seed in range(8)]
-            spread[deals] += np.std(np.log10(chosen))
+            spread[repeats] += np.std(np.log10(chosen))
     assert spread[5] < 0.75 * spread[1]
 
 
@@ -174,7 +180,7 @@ def test_numbers_are_taken_as_they_are():
     assert choose_penalties(problems, label_penalty=0.2).label_penalty == 0.2
     fitted = fit_conditionals(X, T, PARENTS, C=0.7, label_penalty=0.2)
     assert (fitted.C, fitted.label_penalty) == (0.7, 0.2)
-    direct = solve(X, T, C=0.7, extras=T, uses=PARENTS, extra_penalty=0.2, tol=1e-14)
+    direct = solve(X, T, C=0.7, extras=T, extra_mask=PARENTS, extra_penalty=0.2, tol=1e-14)
     np.testing.assert_allclose(fitted.weights, direct.coef, atol=1e-6)
     np.testing.assert_allclose(fitted.coupling, direct.extra_coef, atol=1e-6)
 

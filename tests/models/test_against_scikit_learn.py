@@ -115,7 +115,7 @@ def test_sparse_features_give_the_same_model(emotions):
 def test_the_fast_path_equals_the_general_path(emotions, order):
     X, Y, rows, truth = emotions
     fast = ClassifierChain(C=1.0, label_penalty=1.0, order=order).fit(X, Y).predict_joint(rows)
-    slow = ClassifierChain(base=EXACT, order=order).fit(X, Y).predict_joint(rows)
+    slow = ClassifierChain(estimator=EXACT, order=order).fit(X, Y).predict_joint(rows)
     assert type(fast) is not type(slow)
     np.testing.assert_allclose(slow.log_prob(truth), fast.log_prob(truth), atol=1e-4)
     np.testing.assert_array_equal(slow.mode().labels, fast.mode().labels)
@@ -131,7 +131,7 @@ def test_the_fast_path_equals_the_general_path(emotions, order):
 def test_binary_relevance_with_a_base_equals_the_fast_path(emotions):
     X, Y, rows, _ = emotions
     fast = BinaryRelevance(C=1.0).fit(X, Y)
-    slow = BinaryRelevance(base=EXACT).fit(X, Y)
+    slow = BinaryRelevance(estimator=EXACT).fit(X, Y)
     np.testing.assert_allclose(slow.predict_proba(rows), fast.predict_proba(rows), atol=1e-5)
     np.testing.assert_array_equal(slow.predict(rows), fast.predict(rows))
 

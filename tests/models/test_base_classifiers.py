@@ -20,8 +20,8 @@ from labelweave.joint import enumeration as enumeration_of_joints
 from labelweave.models import BinaryRelevance, ClassifierChain
 from labelweave.models.base_classifier import (
     ConstantConditional,
-    base_log_odds,
     chain_log_odds,
+    classifier_log_odds,
     with_labels,
 )
 from tests.contract.samples import all_vectors, sample
@@ -38,24 +38,24 @@ FOREST = RandomForestClassifier(5, max_depth=3)
 
 @pytest.mark.parametrize("model", [BinaryRelevance, ClassifierChain])
 def test_open_seeds_are_filled_and_differ_by_label(model):
-    fitted = model(base=FOREST).fit(X, Y)
+    fitted = model(estimator=FOREST).fit(X, Y)
     seeds = [estimator.random_state for estimator in fitted.estimators_]
     assert len(set(seeds)) == 4
-    assert fitted.base.random_state is None
-    again = model(base=FOREST).fit(X, Y)
+    assert fitted.estimator.random_state is None
+    again = model(estimator=FOREST).fit(X, Y)
     assert [estimator.random_state for estimator in again.estimators_] == seeds
-    other = model(base=FOREST, random_state=1).fit(X, Y)
+    other = model(estimator=FOREST, random_state=1).fit(X, Y)
     assert [estimator.random_state for estimator in other.estimators_] != seeds
 
 
 def test_a_seed_that_was_given_is_kept():
     base = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=12))
-    fitted = BinaryRelevance(base=base).fit(X, Y)
+    fitted = BinaryRelevance(estimator=base).fit(X, Y)
     assert {estimator[-1].random_state for estimator in fitted.estimators_} == {12}
 
 
 def test_seeds_inside_a_pipeline_are_filled():
-    fitted = BinaryRelevance(base=make_pipeline(StandardScaler(), FOREST)).fit(X, Y)
+    fitted = BinaryRelevance(estimator=make_pipeline(StandardScaler(), FOREST)).fit(X, Y)
     assert all(estimator[-1].random_state is not None for estimator in fitted.estimators_)
 
 
@@ -70,7 +70,7 @@ def test_seeds_inside_a_pipeline_are_filled():
 )
 def test_each_label_sees_the_features_and_the_labels_before(base):
     order = [2, 0, 3, 1]
-    model = ClassifierChain(base=base, order=order).fit(X, Y)
+    model = ClassifierChain(estimator=base, order=order).fit(X, Y)
     widths = [estimator.n_features_in_ for estimator in model.estimators_]
     assert [widths[label] for label in order] == [5, 6, 7, 8]
     joint = model.predict_joint(X[:6])
@@ -86,7 +86,7 @@ def test_each_label_sees_the_features_and_the_labels_before(base):
 
 def test_certain_classifiers_make_certain_joints():
     """A deep tree answers 0 or 1: probabilities stay exact and the mode is still found."""
-    model = ClassifierChain(base=DecisionTreeClassifier()).fit(X, Y)
+    model = ClassifierChain(estimator=DecisionTreeClassifier()).fit(X, Y)
     joint = model.predict_joint(X)
     np.testing.assert_array_equal(joint.log_prob(Y), 0.0)
     np.testing.assert_array_equal(model.predict(X), Y)
@@ -101,16 +101,16 @@ def test_certain_classifiers_make_certain_joints():
 def test_constant_labels_are_smoothed_after_laplace(model, base, value):
     labels = Y.copy()
     labels[:, 1] = value
-    fitted = model(base=base).fit(X, labels)
+    fitted = model(estimator=base).fit(X, labels)
     expected = (80 * value + 1) / (80 + 2)
     np.testing.assert_allclose(fitted.predict_proba(X)[:, 1], expected, rtol=1e-12)
-    weighted = model(base=base).fit(X, labels, sample_weight=np.full(80, 0.5))
+    weighted = model(estimator=base).fit(X, labels, sample_weight=np.full(80, 0.5))
     expected = (40 * value + 1) / (40 + 2)
     np.testing.assert_allclose(weighted.predict_proba(X)[:, 1], expected, rtol=1e-12)
 
 
 def test_log_odds_of_a_constant_label():
-    np.testing.assert_array_equal(base_log_odds(ConstantConditional(1.5), X[:3]), [1.5] * 3)
+    np.testing.assert_array_equal(classifier_log_odds(ConstantConditional(1.5), X[:3]), [1.5] * 3)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix])
@@ -125,7 +125,7 @@ def test_features_are_repeated_block_by_block(monkeypatch):
     base = LogisticRegression().fit(np.hstack([X, Y[:, :2]]), Y[:, 2])
     rows = np.random.default_rng(0).integers(0, len(X), 500)
     prefix = Y[rows].astype(np.int8)
-    expected = base_log_odds(base, np.hstack([X[rows], Y[rows][:, :2]]))
+    expected = classifier_log_odds(base, np.hstack([X[rows], Y[rows][:, :2]]))
     seen = []
     probabilities = LogisticRegression.predict_proba
 
@@ -142,23 +142,23 @@ def test_features_are_repeated_block_by_block(monkeypatch):
 
 
 def test_many_labels_are_searched_not_enumerated():
-    """With a base, the default finds the mode of 14 labels without looking at 2^14 vectors."""
+    """The default finds the mode of 14 labels of any classifiers without all 2^14 vectors."""
     rows, labels = sample(n=40, n_features=3, n_labels=14, seed=3)
-    model = ClassifierChain(base=Opaque()).fit(rows, labels)
+    model = ClassifierChain(estimator=Opaque()).fit(rows, labels)
     joint = model.predict_joint(rows[:3])
     found = joint.log_prob(model.predict(rows[:3]))
     np.testing.assert_allclose(found, joint.mode(Exhaustive()).log_prob)
     assert (found > Greedy()(joint).log_prob + 1e-9).any()
     assert (BestFirst()(joint).nodes < 1000).all()
-    few = ClassifierChain(base=Opaque()).fit(rows, labels[:, :8])
+    few = ClassifierChain(estimator=Opaque()).fit(rows, labels[:, :8])
     best = few.predict_joint(rows).mode(Exhaustive()).log_prob
     np.testing.assert_allclose(few.predict_joint(rows).log_prob(few.predict(rows)), best)
 
 
 def test_binary_relevance_and_a_chain_agree_on_the_first_label():
     order = [1, 0, 2, 3]
-    alone = BinaryRelevance(base=BernoulliNB()).fit(X, Y).predict_proba(X)[:, 1]
-    chained = ClassifierChain(base=BernoulliNB(), order=order).fit(X, Y).predict_joint(X)
+    alone = BinaryRelevance(estimator=BernoulliNB()).fit(X, Y).predict_proba(X)[:, 1]
+    chained = ClassifierChain(estimator=BernoulliNB(), order=order).fit(X, Y).predict_joint(X)
     vectors = all_vectors(4)
     total = sum(
         np.exp(chained.log_prob(np.tile(vector, (80, 1)))) for vector in vectors[vectors[:, 1] == 1]

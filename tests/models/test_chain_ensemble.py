@@ -40,7 +40,7 @@ def test_without_resampling_members_are_plain_chains(data):
 def test_resampling_is_a_chain_on_repeated_rows(data):
     X, Y, X_new = data
     model = fitted(data, n_estimators=1)
-    counts = model._bags(X, model._seed())[:, 0].astype(int)
+    counts = model._bootstrap_counts(X, model._seed())[:, 0].astype(int)
     rows = np.repeat(np.arange(len(X)), counts)
     chain = ClassifierChain(C=0.03, label_penalty=0.1, order=model.orders_[0]).fit(X[rows], Y[rows])
     np.testing.assert_allclose(
@@ -49,10 +49,10 @@ def test_resampling_is_a_chain_on_repeated_rows(data):
 
 
 def test_rows_are_drawn_as_poisson_says(data):
-    bags = ChainEnsemble(n_estimators=200)._bags(data[0], 0)
+    counts = ChainEnsemble(n_estimators=200)._bootstrap_counts(data[0], 0)
     for times, share in enumerate([0.368, 0.368, 0.184, 0.061, 0.015]):
-        assert (bags == times).mean() == pytest.approx(share, abs=0.01)
-    assert np.corrcoef(bags[:, 0], bags[:, 1])[0, 1] == pytest.approx(0.0, abs=0.15)
+        assert (counts == times).mean() == pytest.approx(share, abs=0.01)
+    assert np.corrcoef(counts[:, 0], counts[:, 1])[0, 1] == pytest.approx(0.0, abs=0.15)
 
 
 def test_epcc_averages_marginals_and_ecc_counts_votes(data):
@@ -69,7 +69,7 @@ def test_epcc_averages_marginals_and_ecc_counts_votes(data):
 
 def test_any_base_classifier(data):
     X, Y, X_new = data
-    model = ChainEnsemble(n_estimators=3, base=BernoulliNB()).fit(X, Y)
+    model = ChainEnsemble(n_estimators=3, estimator=BernoulliNB()).fit(X, Y)
     members = model.predict_joint(X_new).components
     assert len(members) == 3
     averaged = np.mean([m.marginals() for m in members], axis=0)

@@ -58,5 +58,5 @@ def test_wrong_weights_are_named(wrong):
     for model in (BinaryRelevance, ClassifierChain):
         with pytest.raises(ValueError, match="class_weight must be None, 'balanced' or a dict"):
             model(class_weight=wrong).fit(X, Y)
-        with pytest.raises(ValueError, match="give it to base"):
-            model(base=GaussianNB(), class_weight="balanced").fit(X, Y)
+        with pytest.raises(ValueError, match="in the way that estimator offers"):
+            model(estimator=GaussianNB(), class_weight="balanced").fit(X, Y)

@@ -1,4 +1,4 @@
-"""Expectation maximisation, growth and the gate of mixtures of trees and chains."""
+"""Expectation maximisation, component selection and the gate of mixtures of trees and chains."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from labelweave.datasets.synthetic import make_mixture
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.logistic import PenaltyChoice
 from labelweave.models import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
-from labelweave.models.em import EM
-from labelweave.models.gate import Gate, GateProblem
-from labelweave.models.partition import partition_labels, start_responsibilities
+from labelweave.models.mixtures.em import EM
+from labelweave.models.mixtures.gate import Gate, GateProblem
+from labelweave.models.mixtures.label_clustering import (
+    cluster_label_vectors,
+    initial_responsibilities,
+)
 from tests.contract.samples import all_vectors, sample
 
 X, Y = sample(n=90, n_labels=4, seed=2)
@@ -24,10 +27,10 @@ PRIOR_WEIGHT = 0.01
 TREES = np.array([[-1, 0, 1, 2], [3, 3, 3, -1], [-1, -1, -1, -1]])
 
 
-def uses_of(parents):
-    uses = np.zeros((4, 4), dtype=bool)
-    uses[parents >= 0, parents[parents >= 0]] = True
-    return uses
+def parent_mask(parents):
+    mask = np.zeros((4, 4), dtype=bool)
+    mask[parents >= 0, parents[parents >= 0]] = True
+    return mask
 
 
 def em_of(gate_C=0.5, weight=None, n_threads=1, equal=False):
@@ -38,7 +41,7 @@ def em_of(gate_C=0.5, weight=None, n_threads=1, equal=False):
 
 def started(em, n_components=3, seed=0):
     shares = np.random.default_rng(seed).dirichlet(np.ones(n_components), size=len(X))
-    return em.start(np.stack([uses_of(p) for p in TREES[:n_components]]), shares)
+    return em.start(np.stack([parent_mask(p) for p in TREES[:n_components]]), shares)
 
 
 def by_hand(em, mixture):
@@ -134,7 +137,7 @@ def test_weight_is_repetition(equal):
     weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
     rows = np.repeat(np.arange(len(X)), weight.astype(int))
     shares = np.random.default_rng(1).dirichlet(np.ones(2), size=len(X))
-    uses = np.stack([uses_of(p) for p in TREES[:2]])
+    mask = np.stack([parent_mask(p) for p in TREES[:2]])
     weighted = em_of(weight=weight, equal=equal)
     repeated = replace(
         weighted,
@@ -143,8 +146,8 @@ def test_weight_is_repetition(equal):
         weight=np.ones(len(rows)),
         gate=GateProblem.of(X[rows], 0.5, 1),
     )
-    one, _ = weighted.run(weighted.start(uses, shares), 5)
-    two, _ = repeated.run(repeated.start(uses, shares[rows]), 5)
+    one, _ = weighted.run(weighted.start(mask, shares), 5)
+    two, _ = repeated.run(repeated.start(mask, shares[rows]), 5)
     np.testing.assert_allclose(one.weights, two.weights, atol=1e-6)
     np.testing.assert_allclose(one.gate.intercept, two.gate.intercept, atol=1e-6)
 
@@ -204,29 +207,29 @@ def test_a_linear_gate_is_a_stationary_point():
 # ---------------------------------------------------------------------- the start
 
 
-def test_partition_separates_what_is_apart():
+def test_clusters_separate_what_is_apart():
     labels = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], [7, 4], axis=0).astype(np.int8)
     labels[0] = [1, 0, 0, 0]
-    group, n_groups = partition_labels(labels, np.ones(11), 2)
-    assert n_groups == 2
-    np.testing.assert_array_equal(group, [0] * 7 + [1] * 4)
+    cluster, n_clusters = cluster_label_vectors(labels, np.ones(11), 2)
+    assert n_clusters == 2
+    np.testing.assert_array_equal(cluster, [0] * 7 + [1] * 4)
 
 
-@pytest.mark.parametrize("n_groups", [1, 2, 5, 16, 40])
-def test_partition_depends_on_what_the_rows_are_only(n_groups):
+@pytest.mark.parametrize("n_clusters", [1, 2, 5, 16, 40])
+def test_clusters_depend_on_what_the_rows_are_only(n_clusters):
     order = np.random.default_rng(3).permutation(len(X))
-    group, found = partition_labels(LABELS, np.ones(len(X)), n_groups)
-    shuffled, _ = partition_labels(LABELS[order], np.ones(len(X)), n_groups)
-    np.testing.assert_array_equal(group[order], shuffled)
-    twice, _ = partition_labels(np.repeat(LABELS, 2, axis=0), np.ones(2 * len(X)), n_groups)
-    np.testing.assert_array_equal(twice[::2], group)
-    assert found <= min(n_groups, len(np.unique(LABELS, axis=0)))
-    sizes = np.bincount(group, minlength=found)
+    cluster, found = cluster_label_vectors(LABELS, np.ones(len(X)), n_clusters)
+    shuffled, _ = cluster_label_vectors(LABELS[order], np.ones(len(X)), n_clusters)
+    np.testing.assert_array_equal(cluster[order], shuffled)
+    twice, _ = cluster_label_vectors(np.repeat(LABELS, 2, axis=0), np.ones(2 * len(X)), n_clusters)
+    np.testing.assert_array_equal(twice[::2], cluster)
+    assert found <= min(n_clusters, len(np.unique(LABELS, axis=0)))
+    sizes = np.bincount(cluster, minlength=found)
     assert (sizes > 0).all()
     assert (np.diff(sizes) <= 0).all()
-    shares = start_responsibilities(group, found)
+    shares = initial_responsibilities(cluster, found)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(shares.argmax(axis=1), group)
+    np.testing.assert_array_equal(shares.argmax(axis=1), cluster)
 
 
 # ---------------------------------------------------------------------- the estimators
@@ -354,14 +357,14 @@ def test_an_ensemble_averages_its_trees():
         TreeEnsemble(structure="drawn").fit(X, Y)
 
 
-def test_bagged_trees_are_learned_from_their_bags():
+def test_bagged_trees_are_learned_from_their_bootstrap_counts():
     options = {"C": 0.5, "label_penalty": 0.1}
     model = TreeEnsemble(n_estimators=2, structure="learned", **options).fit(X, Y)
-    bags = model._bags(X, 0)
-    for structure, bag in zip(model.structures_, bags.T, strict=True):
-        alone = TreeNetwork(**options).fit(X, Y, sample_weight=bag)
+    counts = model._bootstrap_counts(X, 0)
+    for structure, count in zip(model.structures_, counts.T, strict=True):
+        alone = TreeNetwork(**options).fit(X, Y, sample_weight=count)
         assert np.isfinite(structure.gains).all()
-        # Rows that were not drawn are dealt to folds too, so gains need not be equal to the last.
+        # Rows that were not drawn have folds too, so gains need not be equal to the last digit.
         assert structure.gains.sum() == pytest.approx(alone.structure_.gains.sum(), rel=0.5)
 
 

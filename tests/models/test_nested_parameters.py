@@ -35,10 +35,10 @@ def test_strategy_and_setting_together():
 
 
 def test_rules_and_bases_too():
-    rule = BinaryRelevance(decision=CardinalityMatching(), base=LogisticRegression())
-    rule.set_params(decision__fallback=None, base__C=3.0)
+    rule = BinaryRelevance(decision=CardinalityMatching(), estimator=LogisticRegression())
+    rule.set_params(decision__fallback=None, estimator__C=3.0)
     assert rule.decision.fallback is None
-    assert rule.base.C == 3.0
+    assert rule.estimator.C == 3.0
 
 
 def test_settings_a_strategy_does_not_have():

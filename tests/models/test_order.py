@@ -8,9 +8,9 @@ from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.datasets import make_chain
 from labelweave.logistic import fit_conditionals, structure_losses
-from labelweave.logistic.path import seeds_of_deals
+from labelweave.logistic.penalty_selection import repeat_seeds
 from labelweave.models import ClassifierChain
-from labelweave.models.order import candidate_orders, resolve_order
+from labelweave.models.chains.order import candidate_orders, resolve_order
 
 
 def test_earlier_labels_follow_the_order():
@@ -49,7 +49,7 @@ def test_auto_takes_the_candidate_with_the_best_held_out_likelihood():
 def test_structure_losses_are_those_of_explicit_folds():
     data = make_chain(60, 3, 3, random_state=1)
     structure = LabelGraph.chain(np.arange(3))
-    seeds = seeds_of_deals(data.X, np.ones(60), 0)
+    seeds = repeat_seeds(data.X, np.ones(60), 0)
     expected = 0.0
     for seed in seeds:
         fold, n_folds = assign_folds(data.X, np.ones(60), 3, seed)

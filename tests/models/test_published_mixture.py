@@ -11,7 +11,8 @@ from labelweave.datasets import load_emotions
 from labelweave.datasets.synthetic import make_mixture
 from labelweave.inference import Annealing
 from labelweave.models import TreeMixture
-from labelweave.models.growth import Growth, _splits
+from labelweave.models.mixtures.component_selection import selection_splits
+from labelweave.models.mixtures.mixture_learner import MixtureLearner
 from tests.reference.tree_mixture import PlainMixture, learn
 
 PENALTIES = {"C": 0.3, "label_penalty": 0.1}
@@ -27,10 +28,10 @@ def published(**parameters):
 
 
 def splits_of(model, X, Y):
-    """Return the rows growth sees, and which of them weigh edges, as the estimator takes them."""
-    learner = model._learner(X, Y.astype(np.int8), None)
-    growth = Growth(learner, model._penalties(learner), model._plan())
-    [(part, outside)] = _splits(growth)
+    """Return the rows of the split, and which of them weigh edges, as the estimator takes them."""
+    components = model._learner(X, Y.astype(np.int8), None)
+    learner = MixtureLearner(components, model._penalties(components), model._settings())
+    [(part, outside)] = selection_splits(learner)
     inside = np.ones(len(X), dtype=bool)
     inside[outside] = False
     return inside, part.learner.held_out()[0]
@@ -53,7 +54,7 @@ def one_thread():
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
-def test_growth_stops_where_the_plain_algorithm_does(seed):
+def test_selection_stops_where_the_plain_algorithm_does(seed):
     X, Y = mixed(200, seed)
     model = published(max_components=3).fit(X, Y)
     *found, validation = learn(X, Y, 0.3, 0.1, *splits_of(model, X, Y), 3)

@@ -15,7 +15,7 @@ from labelweave.datasets.synthetic import make_tree
 from labelweave.joint import TreeJoint
 from labelweave.logistic import fit_conditionals
 from labelweave.models import BinaryRelevance, TreeNetwork
-from labelweave.models.tree_learning import N_FOLDS
+from labelweave.models.trees.structure_learning import N_FOLDS
 from tests.contract.samples import all_vectors, sample
 
 X, Y = sample(n=80)
@@ -28,7 +28,7 @@ def undirected(parents):
 def test_conditionals_are_those_of_the_structure():
     parents = [2, 0, -1, 0]
     model = TreeNetwork(C=0.7, label_penalty=0.2, structure=parents).fit(X, Y)
-    expected = fit_conditionals(X, Y, model.structure_.uses(), C=0.7, label_penalty=0.2)
+    expected = fit_conditionals(X, Y, model.structure_.graph(), C=0.7, label_penalty=0.2)
     np.testing.assert_allclose(model.conditionals_.weights, expected.weights, atol=1e-9)
     np.testing.assert_allclose(model.conditionals_.coupling, expected.coupling, atol=1e-9)
     assert np.isnan(model.structure_.gains).all()
@@ -80,7 +80,7 @@ def test_edge_gains_are_held_out_likelihoods_of_plain_fits():
 
 @pytest.mark.parametrize("base", [LogisticRegression(), GaussianNB()])
 def test_any_base_classifier_is_asked_for_both_values_of_the_parent(base):
-    model = TreeNetwork(base=base, structure=[1, -1, 1, 2]).fit(X, Y)
+    model = TreeNetwork(estimator=base, structure=[1, -1, 1, 2]).fit(X, Y)
     expected = np.ones(len(X))
     for label, parent in enumerate([1, -1, 1, 2]):
         given = X if parent < 0 else np.column_stack([X, Y[:, parent]])
@@ -91,7 +91,7 @@ def test_any_base_classifier_is_asked_for_both_values_of_the_parent(base):
 
 def test_the_general_path_finds_what_the_engine_finds():
     engine = TreeNetwork(C=1.0, label_penalty=1.0).fit(X, Y)
-    plain = TreeNetwork(base=LogisticRegression(solver="newton-cholesky")).fit(X, Y)
+    plain = TreeNetwork(estimator=LogisticRegression(solver="newton-cholesky")).fit(X, Y)
     np.testing.assert_array_equal(plain.structure_.parents, engine.structure_.parents)
     np.testing.assert_allclose(plain.structure_.gains, engine.structure_.gains, atol=5e-3)
     np.testing.assert_allclose(plain.predict_proba(X), engine.predict_proba(X), atol=1e-4)
@@ -99,7 +99,7 @@ def test_the_general_path_finds_what_the_engine_finds():
 
 def test_many_labels_with_a_base_try_the_promising_parents_only():
     rows, labels = sample(n=60, n_labels=12, seed=3)
-    model = TreeNetwork(base=GaussianNB(), screen=2).fit(rows, labels)
+    model = TreeNetwork(estimator=GaussianNB(), screen=2).fit(rows, labels)
     tried = np.isfinite(model.structure_.pair_gains)
     np.testing.assert_array_equal(tried.sum(axis=0), 2)
 

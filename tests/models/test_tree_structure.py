@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from labelweave.models import Structure
-from labelweave.models.tree_learning import random_parents, resolve_parents
-from labelweave.models.tree_plot import layout_of
+from labelweave.models.trees.plot import layout_of
+from labelweave.models.trees.structure_learning import random_parents, resolve_parents
 
 mpl.use("Agg")
 NAMES = ("sea", "sand", "boat", "palm", "ice")
@@ -77,8 +77,8 @@ def test_what_it_says_about_itself(forest):
     np.testing.assert_array_equal(forest.roots, [0, 4])
     assert [label for label, _ in forest.walk()] == [0, 1, 3, 2, 4]
     assert [depth for _, depth in forest.walk()] == [0, 1, 2, 1, 0]
-    uses = forest.uses()
-    assert sorted(map(tuple, np.argwhere(uses))) == [(1, 0), (2, 0), (3, 1)]
+    graph = forest.graph()
+    assert sorted(map(tuple, np.argwhere(graph))) == [(1, 0), (2, 0), (3, 1)]
     assert Structure(forest.parents).name(3) == "3"
 
 
@@ -160,8 +160,8 @@ def test_parents_by_name_and_position():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ([1, 0, -1, -1, -1], "has a circle: label 'sea'"),
-        ([0, -1, -1, -1, -1], "has a circle"),
+        ([1, 0, -1, -1, -1], "has a cycle: label 'sea'"),
+        ([0, -1, -1, -1, -1], "has a cycle"),
         ([-1, 5, -1, -1, -1], "unknown label .*: labels are 0 to 4"),
         ([-1, 0.5, -1, -1, -1], "unknown label .*: labels are 0 to 4"),
         ([-1, True, -1, -1, -1], "unknown label .*: labels are 0 to 4"),

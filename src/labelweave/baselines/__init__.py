@@ -1,4 +1,4 @@
-"""The other systems that multi-label papers compare with, under the same promises as `models`."""
+"""The other methods that multi-label papers compare with, with the same interface as `models`."""
 
 from labelweave.baselines.instance_based_logistic import InstanceBasedLogistic
 from labelweave.baselines.label_powerset import LabelPowerset
@@ -8,7 +8,7 @@ from labelweave.baselines.output_coding import MaxMarginOutputCoding
 from labelweave.baselines.pairwise_crf import PairwiseCRF
 from labelweave.baselines.passive_aggressive import PassiveAggressive
 from labelweave.baselines.rakel import RAkEL
-from labelweave.baselines.stacked_relevance import StackedRelevance
+from labelweave.baselines.stacked_binary_relevance import StackedBinaryRelevance
 from labelweave.baselines.thresholded_svm import ThresholdedSVM
 
 __all__ = [
@@ -20,6 +20,6 @@ __all__ = [
     "PairwiseCRF",
     "PassiveAggressive",
     "RAkEL",
-    "StackedRelevance",
+    "StackedBinaryRelevance",
     "ThresholdedSVM",
 ]

@@ -1,8 +1,8 @@
-"""Many small quadratic programmes over the box [0, 1]^L that share their matrix.
+"""Many small quadratic programs over the box [0, 1]^L that share their matrix.
 
-Decoding and the search for violated constraints solve one for every row: the same matrix, another
-linear term. Libraries solve one programme at a time; coordinate descent solves all rows in the same
-few hundred vector operations, and each row as if it were alone.
+Decoding solves one per row, with the same matrix and a different linear term. Libraries solve one
+program at a time; coordinate descent solves all rows in the same few hundred vector operations, and
+the result of a row does not depend on the others.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def solve_boxes(
     Parameters
     ----------
     Q : (L, L) array
-        Symmetric, without negative eigenvalues.
+        Symmetric and positive semidefinite.
     linear : (n, L) array
     start : (n, L) array, optional
-        Where to begin; by default in the middle of the box.
+        Initial point; by default the centre of the box.
     tolerance : float
-        A row is done when a whole sweep moves none of its coordinates by more than this.
+        A row has converged when a sweep moves none of its coordinates by more than this.
     max_sweeps : int
-        When to stop in any case.
+        Maximum number of sweeps.
     """
     solution = np.full(linear.shape, 0.5) if start is None else start.copy()
     rows = np.arange(len(linear))
@@ -45,7 +45,7 @@ def solve_boxes(
         for j, curvature in enumerate(np.diag(Q)):
             if curvature > 0:
                 best = np.clip(y[:, j] - slope[:, j] / curvature, 0.0, 1.0)
-            else:  # a zero on the diagonal is a row of zeros: the programme is linear in y_j
+            else:  # a zero on the diagonal is a row of zeros: the program is linear in y_j
                 best = np.where(slope[:, j] > 0, 0.0, np.where(slope[:, j] < 0, 1.0, y[:, j]))
             change = best - y[:, j]
             y[:, j] = best

@@ -1,4 +1,4 @@
-"""Linear regressions of all labels, and what they say of rows they have not seen."""
+"""Ridge regressions of all labels, and their out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from labelweave._common.arrays import Floats, Positions
 
-#: Penalties to choose from.
+#: Candidate penalties.
 RIDGE_GRID = tuple(10.0 ** np.arange(-1, 5.1, 0.5))
 
 
@@ -18,19 +18,19 @@ def fit_ridge(X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
     return Ridge(alpha=penalty, tol=1e-10).fit(X, Y, sample_weight=weight)
 
 
-def unseen_answers(
+def out_of_fold_predictions(
     X: Any, Y: Floats, weight: Floats, penalty: float | str, fold: Positions
 ) -> tuple[Floats, float]:
-    """Return each row's predicted labels, learned without its fold, and the penalty used.
+    """Return the predicted labels of each row, fitted without its fold, and the penalty used.
 
     Parameters
     ----------
     X, Y, weight
-        Rows to learn from.
+        Training rows.
     penalty : float or "cv"
-        "cv" takes the penalty whose answers have the smallest squared error.
+        "cv" takes the penalty of smallest out-of-fold squared error.
     fold : (n,) array of int
-        If there is one fold only, there is nothing to leave out, and nothing is.
+        If there is only one fold, nothing is left out.
     """
     candidates = RIDGE_GRID if penalty == "cv" else (float(penalty),)
     if not fold.any():
@@ -38,14 +38,14 @@ def unseen_answers(
         return _predict(fit_ridge(X, Y, weight, middle), X, Y), middle
     best, best_error, chosen = Y, np.inf, candidates[0]
     for candidate in candidates:
-        answers = np.empty_like(Y)
+        predictions = np.empty_like(Y)
         for k in np.unique(fold):
             rest, here = fold != k, fold == k
             model = fit_ridge(X[rest], Y[rest], weight[rest], candidate)
-            answers[here] = _predict(model, X[here], Y)
-        error = float((weight[:, None] * (answers - Y) ** 2).sum())
+            predictions[here] = _predict(model, X[here], Y)
+        error = float((weight[:, None] * (predictions - Y) ** 2).sum())
         if error < best_error:
-            best, best_error, chosen = answers, error, candidate
+            best, best_error, chosen = predictions, error, candidate
     return best, chosen
 
 

@@ -1,4 +1,4 @@
-"""Learn the parameters of a pairwise field, and which labels to couple."""
+"""Fit the parameters of a pairwise field, and choose which labels to couple."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def fit_field(
     *,
     exact: bool,
 ) -> LinearConditionals:
-    """Move from conditionals that do not share their couplings to the best field.
+    """Fit a field, starting from conditionals whose couplings are not tied.
 
     Parameters
     ----------
     X : (n, D) array or CSR
     labels : (n, L) int8 array
     edges : (L, L) bool array
-        Symmetric: the labels that may be coupled.
+        Symmetric mask of the pairs that may be coupled.
     start : LinearConditionals
-        Fitted with the same penalties, each label given those it may be coupled with.
+        Fitted with the same penalties, each label given those that it may be coupled with.
     sample_weight : (n,) array, optional
     exact : bool
         Whether to maximise the likelihood rather than the pseudo-likelihood.
     """
-    # A label that never varies has no finite optimum: it keeps the smoothed constant of the start.
+    # A constant label has no finite optimum: it keeps the smoothed intercept of the start.
     varies = np.flatnonzero(labels.min(axis=0) != labels.max(axis=0))
     inner = edges[np.ix_(varies, varies)]
     data = FieldData(
@@ -64,17 +64,17 @@ def fit_field(
 def strongest_pairs(
     scores: Floats, labels: Labels, sample_weight: Floats | None, allowed: Mask, k: int
 ) -> Mask:
-    """Return the ``k`` allowed pairs that most ask for a coupling, (L, L) bool.
+    """Return the ``k`` allowed pairs of largest score test, (L, L) bool.
 
-    Rao's score test at independent labels: how steeply the pseudo-likelihood rises with the
-    coupling of a pair, against the spread of that slope. It needs no fit of any pair.
+    Rao's score test at independent labels: the squared slope of the pseudo-likelihood in the
+    coupling of a pair over the variance of that slope. It needs no fit of any pair.
 
     Parameters
     ----------
     scores : (n, L) array
-        Log-odds of labels fitted without each other.
+        Log-odds of independently fitted labels.
     labels, sample_weight
-        The rows they were fitted to.
+        The rows that they were fitted to.
     allowed : (L, L) bool array
     k : int
     """

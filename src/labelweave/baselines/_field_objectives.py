@@ -1,8 +1,8 @@
-"""What the parameters of a pairwise field minimise: a pseudo-likelihood or the likelihood itself.
+"""Objectives of a pairwise field: negative pseudo-likelihood and exact likelihood.
 
-Both are functions of weights W (L, D), intercepts b (L,) and couplings v (E,), laid out in this
-order in one vector, and see the data through the scores S = X Wᵀ + b. An objective says its value
-and gradient, and the product of its Hessian with a vector.
+Both are functions of weights W (L, D), intercepts b (L,) and couplings v (E,), concatenated in this
+order to one vector, and depend on the data through the scores S = X Wᵀ + b. An objective has a
+value, a gradient, and products of its Hessian with vectors.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from labelweave._common.arrays import Floats, Indices
 from labelweave.baselines._field_preconditioner import BlockInverse
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
-# Up to so many edges, the preconditioner knows how they go together.
+# Up to this many edges, the preconditioner has their full block of the Hessian.
 _MOST_EDGES = 512
-# Probabilities of label vectors that are kept between products with a Hessian; 64 MB.
+# Probabilities of label vectors that are kept between Hessian products; 64 MB.
 _KEPT_CELLS = 2**23
 
 
 @dataclass(frozen=True)
 class FieldData:
-    """Rows to learn a field from, and its penalties.
+    """Training rows of a field, and its penalties.
 
     Attributes
     ----------
@@ -35,10 +35,10 @@ class FieldData:
     Y : (n, L) float array of 0/1
     weight : (n,) array
     edges : (E, 2) int array
-        The pairs i < j of labels that are coupled.
+        The coupled pairs of labels, i < j.
     C, label_penalty : float
-        As in the logistic engine: the penalty is (|W|² + κ |v|²) / 2C for each time that the
-        couplings are seen, twice in a pseudo-likelihood.
+        As in the logistic engine: the penalty is (|W|² + κ |v|²) / 2C, with the couplings' part
+        doubled in a pseudo-likelihood, where each coupling occurs twice.
     """
 
     X: Any
@@ -60,11 +60,11 @@ class FieldData:
         return W.reshape(n_labels, n_features), b, v
 
     def pack(self, W: Floats, b: Floats, v: Floats) -> Floats:
-        """Return one vector of all parameters."""
+        """Return all parameters in one vector."""
         return np.concatenate([W.ravel(), b, v])
 
     def matrix(self, v: Floats) -> Floats:
-        """(L, L) symmetric coupling of the values of the edges."""
+        """Return the symmetric (L, L) coupling matrix of the edges' values."""
         i, j = self.edges.T
         coupling = np.zeros((self.shape[0],) * 2)
         coupling[i, j] = coupling[j, i] = v
@@ -79,26 +79,26 @@ class FieldObjective(ABC):
         self.coupling_penalty = coupling_penalty
 
     def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
-        """Return both at the parameters, where `hessian_product` will be asked."""
+        """Return both at `parameters`, where `hessian_product` is then evaluated."""
         W, b, v = self.data.unpack(parameters)
         loss, by_score, by_edge = self._at(np.asarray(self.data.X @ W.T) + b, v)
         penalty = (W**2).sum() / self.data.C + self.coupling_penalty * (v**2).sum()
-        return loss + penalty / 2, self._pulled_back(by_score, by_edge, W, v)
+        return loss + penalty / 2, self._chain_rule(by_score, by_edge, W, v)
 
     def hessian_product(self, direction: Floats) -> Floats:
-        """Return the Hessian times a direction."""
+        """Return the product of the Hessian with a direction."""
         W, b, v = self.data.unpack(direction)
         by_score, by_edge = self._along(np.asarray(self.data.X @ W.T) + b, v)
-        return self._pulled_back(by_score, by_edge, W, v)
+        return self._chain_rule(by_score, by_edge, W, v)
 
-    def _pulled_back(self, by_score: Floats, by_edge: Floats, W: Floats, v: Floats) -> Floats:
-        """From derivatives by scores and edges to those by all parameters, with the penalty."""
+    def _chain_rule(self, by_score: Floats, by_edge: Floats, W: Floats, v: Floats) -> Floats:
+        """Turn derivatives by scores and edges into those by all parameters, with the penalty."""
         by_weight = np.asarray(self.data.X.T @ by_score).T + W / self.data.C
         by_edge = by_edge + self.coupling_penalty * v
         return self.data.pack(by_weight, by_score.sum(axis=0), by_edge)
 
     def preconditioner(self) -> BlockInverse:
-        """About the inverse of the Hessian where `value_and_gradient` was asked last."""
+        """Return an approximate inverse Hessian at the last point of `value_and_gradient`."""
         by_edge = self._edge_curvature()
         if by_edge.ndim == 2:
             by_edge = by_edge + self.coupling_penalty * np.eye(len(by_edge))
@@ -108,19 +108,19 @@ class FieldObjective(ABC):
 
     @abstractmethod
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
-        """Loss, and its derivatives by scores (n, L) and by edges (E,)."""
+        """Return the loss and its derivatives by scores (n, L) and by edges (E,)."""
 
     @abstractmethod
     def _along(self, scores: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Change of these derivatives along a direction of scores and edges."""
+        """Return the directional derivatives of these gradients."""
 
     @abstractmethod
     def _score_curvature(self) -> Floats:
-        """Second derivatives by each score, (n, L)."""
+        """Return the second derivatives by each score, (n, L)."""
 
     @abstractmethod
     def _edge_curvature(self) -> Floats:
-        """Second derivatives by pairs of edges, (E, E), or only by each edge, (E,)."""
+        """Return the second derivatives by pairs of edges, (E, E), or their diagonal, (E,)."""
 
 
 class PseudoLikelihood(FieldObjective):
@@ -151,27 +151,27 @@ class PseudoLikelihood(FieldObjective):
             return self._of_edges(self._variance)
         curvature = np.zeros((len(edges), len(edges)))
         for label, variance in enumerate(self._variance.T):
-            # The score of a label moves by y_k with the coupling of its edge to label k.
+            # The derivative of a label's score by its coupling to label k is y_k.
             touching = np.flatnonzero((edges == label).any(axis=1))
             others = Y[:, edges[touching].sum(axis=1) - label]
             curvature[np.ix_(touching, touching)] += (variance[:, None] * others).T @ others
         return curvature
 
     def _of_edges(self, by_score: Floats) -> Floats:
-        """Σ_n (y_j r_i + y_i r_j) of every edge (i, j)."""
+        """Return Σ_n (y_j r_i + y_i r_j) for every edge (i, j)."""
         product = by_score.T @ self.data.Y
         i, j = self.data.edges.T
         return np.asarray(product[i, j] + product[j, i])
 
 
 class ExactLikelihood(FieldObjective):
-    """Σ_n −log P(y_n | x_n), its normaliser and moments by enumeration of all label vectors."""
+    """Σ_n −log P(y_n | x_n), with partition function and moments by enumeration."""
 
     def __init__(self, data: FieldData) -> None:
         super().__init__(data, data.label_penalty / data.C)
         vectors = label_vectors(data.shape[0]).astype(np.float64)
         i, j = data.edges.T
-        # Every vector as the statistics whose weighted sum is its energy: labels, then edges.
+        # Sufficient statistics of every vector: labels, then products over edges.
         self.statistics = np.concatenate([vectors, vectors[:, i] * vectors[:, j]], axis=1)
         self.seen = np.concatenate([data.Y, data.Y[:, i] * data.Y[:, j]], axis=1)
         self._blocks = row_blocks(len(data.Y), len(vectors))
@@ -203,7 +203,7 @@ class ExactLikelihood(FieldObjective):
         return loss, *self._split(weight[:, None] * (self._moments - self.seen))
 
     def _probabilities(self) -> Iterator[tuple[slice, Floats]]:
-        """Yield the probabilities of all label vectors, block by block of the rows."""
+        """Yield the probabilities of all label vectors for each block of rows."""
         if self._keeps:
             yield from zip(self._blocks, self._kept, strict=True)
             return

@@ -1,9 +1,8 @@
-"""About the inverse of a field's Hessian, to steer conjugate gradients by.
+"""A block-diagonal preconditioner for Newton systems of a field.
 
-Labels curve the objective each on its own first of all, and only through couplings together. So the
-Hessian's blocks on the diagonal, one for the weights and the intercept of each label and one for
-the couplings, are inverted exactly. Where these would be large (wide X) or are not at hand
-(sparse X), their diagonals stand in.
+The Hessian is dominated by its diagonal blocks, one for the weights and the intercept of each label
+and one for the couplings, so these are inverted. If they would be too large (wide X) or too costly
+(sparse X), only their diagonals are.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from labelweave._common.arrays import Floats
 
 # Numbers in the blocks of all labels; 2^24 of them take 128 MB.
 _MOST_CELLS = 2**24
-# Share of a diagonal added to it: a block is then positive definite in spite of rounding, which for
-# sums in single precision is coarse.
+# Relative increase of the diagonal that keeps a block positive definite in spite of rounding, which
+# is coarse for sums in single precision.
 _JITTER = 1e-6
 
 
@@ -31,9 +30,9 @@ class BlockInverse:
     curvature : (n, L) array
         Second derivatives of the loss by each score.
     by_edge : (E, E) or (E,) array
-        Those by the couplings, or only their diagonal, with the penalty.
+        Second derivatives by the couplings, or their diagonal, with the penalty.
     penalty : float
-        That of the weights.
+        Penalty of the weights.
     """
 
     def __init__(self, X: Any, curvature: Floats, by_edge: Floats, penalty: float) -> None:
@@ -62,7 +61,7 @@ class BlockInverse:
 def _inverse_blocks(X: Floats, curvature: Floats, penalty: float) -> Floats:
     """Invert [X, 1]' diag(curvature) [X, 1] + penalty for every label, (L, D + 1, D + 1)."""
     n_rows, n_features = X.shape
-    # Columns of length one, so that single precision holds them: good enough to steer by.
+    # Columns of unit norm in single precision: accurate enough for a preconditioner.
     length = np.sqrt(_positive(np.einsum("nd,nd->d", X, X)))
     columns = np.column_stack([X / length, np.ones(n_rows)]).astype(np.float32)
     scale = np.append(1 / length, 1.0)
@@ -83,8 +82,8 @@ def _diagonals(X: Any, curvature: Floats, penalty: float) -> tuple[Floats, Float
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """Invert a positive semidefinite matrix, or its diagonal where it is singular by rounding."""
-    # Columns of length one: features may differ by many orders of magnitude.
+    """Invert a positive semidefinite matrix, or its diagonal if it is numerically singular."""
+    # Unit diagonal: scales of features may differ by many orders of magnitude.
     scale = 1 / np.sqrt(_positive(matrix.diagonal()))
     scaled = scale[:, None] * matrix * scale
     np.fill_diagonal(scaled, 1 + _JITTER)

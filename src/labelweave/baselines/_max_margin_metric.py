@@ -1,16 +1,16 @@
-"""The metric on label vectors under which the truth is nearest to the prediction, by a margin.
+"""The metric on label vectors that separates the truth from all other vectors by a margin.
 
 With codes z = Vᵀy predicted as Vᵀŷ(x), where ŷ(x) are predictions of the labels, distances between
 codes are distances between label vectors in the metric Q = VVᵀ. Q minimises the convex
 
     ½ tr Q + w · mean_i max_y [Δ(y_i, y) + ‖y_i − ŷ_i‖²_Q − ‖y − ŷ_i‖²_Q],   Q ⪰ 0
 
-(Δ counts the labels that differ): every wrong vector should be farther away than the true one, the
-farther the more of it is wrong. The maximum is over vectors of 0 and 1. (Over the box [0, 1]^L it
-is easier to find, but the vectors near ŷ_i, which are no label vectors, would then violate every
-margin, and the metric would be spent on them.) Each maximum is a plane below the risk; a bundle of
-planes and a proximal term give the next Q (a cutting-plane method that does not swing about as the
-plain one does). The planes do not depend on w: along a path of weights they are kept.
+where Δ is the Hamming distance: every wrong vector should be farther from the prediction than the
+true one, and the farther the more labels are wrong. The maximum is over vectors of 0 and 1. (Over
+the box [0, 1]^L it is easier to find, but points near ŷ_i, which are not label vectors, would then
+violate every margin and dominate the metric.) Each maximum is a cutting plane below the risk; a
+bundle of planes and a proximal term give the next Q (a bundle method, which does not oscillate as
+plain cutting planes do). The planes do not depend on w, so they are kept along a path of weights.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
 from labelweave._common.arrays import Floats
-from labelweave.baselines._label_search import descend
+from labelweave.baselines._local_search import descend
 
-# Stop when the planes promise less than this share of the objective.
+# Stop when the predicted decrease is less than this share of the objective.
 TOLERANCE = 5e-3
 MAX_PLANES = 60
-# A step is found to this share of the objective.
+# Accuracy of the subproblem, as a share of the objective.
 ROUNDING = 1e-6
-# A step is taken when it brings at least this share of what the planes promised.
+# A step is accepted if it achieves at least this share of the predicted decrease.
 SUFFICIENT = 0.1
 
 
@@ -41,9 +41,9 @@ class MarginRisk:
     ----------
     labels : (n, L) float array of 0/1
     predicted : (n, L) array
-        What the labels' regressions say of the same rows.
+        Predictions of the labels' regressions for the same rows.
     weight : (n,) array
-        Of the rows; sums to one.
+        Weights of the rows, which sum to one.
     """
 
     labels: Floats
@@ -51,13 +51,13 @@ class MarginRisk:
     weight: Floats
 
     def violators(self, Q: Floats) -> Floats:
-        """Return label vectors that violate the margin as no neighbour does, (n, L)."""
-        # Any vector gives a plane below the risk: it need not be the worst of all. From the truth
-        # the search ends at one that violates the margin, or at the truth.
+        """Return label vectors of locally maximal margin violation, (n, L)."""
+        # Any vector gives a plane below the risk, not only the worst one. Started from the truth,
+        # the search ends at a vector that violates the margin or at the truth itself.
         return descend(Q, self.predicted @ Q + (1 - 2 * self.labels) / 2, self.labels)
 
     def plane(self, worst: Floats) -> tuple[float, Floats]:
-        """Return (a, G) with risk(Q) ≥ a + ⟨G, Q⟩ for all Q, an equality where they are worst."""
+        """Return (a, G) with risk(Q) ≥ a + ⟨G, Q⟩ for all Q, tight if `worst` is exact."""
         constant = float(self.weight @ np.abs(self.labels - worst).sum(axis=1))
         true, wrong = self.labels - self.predicted, worst - self.predicted
         weighted = self.weight[:, None]
@@ -65,12 +65,12 @@ class MarginRisk:
 
 
 def learn_metrics(risk: MarginRisk, margin_weights: Sequence[float]) -> Iterator[Floats]:
-    """Give the metric of the smallest objective for one weight after another, (L, L) each."""
+    """Yield the optimal metric for each margin weight in turn, (L, L) each."""
     bundle = _Bundle(np.eye(risk.labels.shape[1]))
     bundle.risk = bundle.add(bundle.centre, *risk.plane(risk.violators(bundle.centre)))
     for margin_weight in margin_weights:
         bundle.margin_weight = margin_weight
-        # At first the metric moves by about one unit.
+        # The first step moves the metric by about one unit.
         slope = bundle.slope(bundle.gradients[-1])
         bundle.stiffness = max(float(np.linalg.norm(slope)), 1e-12)
         _minimise(bundle, risk)
@@ -95,7 +95,7 @@ def _minimise(bundle: _Bundle, risk: MarginRisk) -> None:
 
 @dataclass
 class _Bundle:
-    """Planes below the risk, and the metric that the next one starts from."""
+    """Cutting planes below the risk, and the proximal centre."""
 
     centre: Floats
     risk: float = 0.0
@@ -118,7 +118,7 @@ class _Bundle:
         return np.asarray(np.eye(len(gradient)) / 2 + self.margin_weight * gradient)
 
     def step(self) -> tuple[Floats, float]:
-        """Return the minimum of planes and proximal term, and what the planes alone say there."""
+        """Return the minimiser of the proximal subproblem, and the planes' objective there."""
         gradients = np.array(self.gradients)
         constants = np.array(self.constants)
 
@@ -129,7 +129,7 @@ class _Bundle:
             return -float(np.trace(Q) / 2 + share @ planes + proximal), -planes
 
         n = len(constants)
-        # The planes of the last step as they were shared, the new one beside them.
+        # Start from the last step's dual variables, with a small share for the new plane.
         begin = np.append(0.9 * self.shares, np.full(n - len(self.shares), 0.1))
         found = minimize(
             negative_dual,
@@ -140,7 +140,7 @@ class _Bundle:
             constraints=LinearConstraint(np.ones((1, n)), 1.0, 1.0),
             options={"maxiter": 200, "ftol": ROUNDING * self.objective(self.centre, self.risk)},
         )
-        # Planes without a share do not carry the minimum; without them the next step is cheaper.
+        # Planes with zero dual variables are inactive; dropping them makes the next step cheaper.
         kept = np.flatnonzero(found.x > 1e-8)
         self.constants = [self.constants[k] for k in kept]
         self.gradients = [self.gradients[k] for k in kept]
@@ -155,6 +155,6 @@ class _Bundle:
 
 
 def nearest_metric(matrix: Floats) -> Floats:
-    """Return the nearest matrix without negative eigenvalues."""
+    """Return the nearest positive semidefinite matrix."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

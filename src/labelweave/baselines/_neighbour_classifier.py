@@ -1,4 +1,4 @@
-"""What the classifiers that look at neighbours share."""
+"""What the nearest-neighbour classifiers share."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from labelweave.models import MultiLabelClassifier
 
 
 class NeighbourClassifier(MultiLabelClassifier):
-    """Base of the classifiers that count labels among the k nearest training rows.
+    """Base of the classifiers that count labels among the nearest training rows.
 
-    As scikit-learn's neighbour classifiers, they take no sample weights: how near a row is cannot
-    be weighted.
+    Like scikit-learn's nearest-neighbour classifiers, they do not support sample weights.
 
     Attributes set by `fit`
     -----------------------
-    k_ : int
-        How many neighbours are looked at: k, or all other rows where there are fewer.
+    n_neighbors_ : int
+        Number of neighbours used: `n_neighbors`, or all other rows if there are fewer.
     """
 
-    k: int
+    n_neighbors: int
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Learn from the labels of every row's neighbours.
@@ -30,7 +29,7 @@ class NeighbourClassifier(MultiLabelClassifier):
         ----------
         X : (n, D) array, sparse matrix or data frame
         y : (n, L) array, sparse matrix or data frame of 0/1
-            The label matrix. A one-dimensional array of two classes counts as a single label.
+            The label matrix. A one-dimensional array of two classes is a single label.
 
         Returns
         -------
@@ -39,17 +38,17 @@ class NeighbourClassifier(MultiLabelClassifier):
         return super().fit(X, y)
 
     def _remember(self, X: Any, labels: Labels) -> Counts:
-        """Keep the training rows; return the labels among each one's neighbours, (n, L).
+        """Store the training rows; return how many neighbours of each have each label, (n, L).
 
-        A row is not its own neighbour: new rows will not be either.
+        A row is not its own neighbour, as new rows will not be.
         """
-        self.k_ = min(self._count("k"), len(labels) - 1)
-        # What the caller does to the array later must not move the neighbours.
+        self.n_neighbors_ = min(self._count("n_neighbors"), len(labels) - 1)
+        # A copy: the caller may change the array later.
         self._train, self._train_labels = X.copy(), labels
-        rows = nearest_rows(X, None, self.k_, n_threads=self._n_threads())
+        rows = nearest_rows(X, None, self.n_neighbors_, n_threads=self._n_threads())
         return count_labels(labels, rows)
 
     def _neighbour_counts(self, X: Any) -> Counts:
-        """How many of the k neighbours of each new row carry each label, (n, L)."""
-        rows = nearest_rows(self._train, X, self.k_, n_threads=self._n_threads())
+        """Return how many neighbours of each new row have each label, (n, L)."""
+        rows = nearest_rows(self._train, X, self.n_neighbors_, n_threads=self._n_threads())
         return count_labels(self._train_labels, rows)

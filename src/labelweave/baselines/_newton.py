@@ -1,8 +1,8 @@
-"""Newton's method for the convex objectives of a field.
+"""Newton's method with conjugate gradients for the convex objectives of a field.
 
-The logistic engine solves regressions that do not know of each other. A field's conditionals share
-their couplings, and its likelihood is no sum of regressions at all, so neither can be handed to it;
-it gives the start, from where a few Newton steps remain. Each is found by conjugate gradients.
+The logistic engine solves independent regressions. The conditionals of a field have tied couplings,
+and its likelihood is not a sum of regressions at all, so neither problem fits the engine; but it
+provides a start from which a few Newton steps remain.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from labelweave._common.arrays import Floats
 from labelweave.baselines._field_objectives import FieldObjective
 from labelweave.baselines._field_preconditioner import BlockInverse
 
-# Half the decrement g·H⁻¹g is about how far the value is above its minimum; at this share of the
-# value further steps move no probability in its first eight digits.
+# Half the Newton decrement g·H⁻¹g estimates the distance to the minimum; below this share of the
+# value, further steps change no probability in its first eight digits.
 TOLERANCE = 1e-18
 MAX_STEPS = 60
 MAX_PRODUCTS = 500
-# Far from the minimum a step's squared residual need only shrink by this factor; near it, a step
-# leaves about `_QUADRATIC` times the squared share of the value that it gains, and more accuracy
-# than that would not arrive. The logistic engine goes by the same rule.
+# Forcing terms of inexact Newton, as in the logistic engine: far from the minimum the squared
+# residual need only shrink by this factor; near it, quadratic convergence leaves about `_QUADRATIC`
+# times the squared relative decrease, and a more accurate direction would be wasted.
 _FORCING = 0.09
 _QUADRATIC = 10.0
-# After a step that gains a smaller share of the value, the curvature is much the same.
+# After a step of smaller relative decrease, the preconditioner is still good.
 _STALE = 0.1
 
 
 def minimise(objective: FieldObjective, start: Floats) -> Floats:
     """Return the parameters at which the objective is smallest."""
-    # The products are small, and on several threads their last bits would depend on the number.
+    # The products are small, and with several threads their last bits would depend on the number.
     with threadpool_limits(limits=1, user_api="blas"):
         return _minimise(objective, start)
 
@@ -55,9 +55,8 @@ def _minimise(objective: FieldObjective, start: Floats) -> Floats:
         if decrement <= TOLERANCE * max(value, 1.0) or length == 0:
             return parameters
     warnings.warn(
-        "the field's likelihood is not at its maximum after "
-        f"{MAX_STEPS} Newton steps: scale the features (for example with sklearn's StandardScaler) "
-        "or lower C",
+        f"the likelihood of the field did not converge in {MAX_STEPS} Newton steps: scale the "
+        "features (for example with sklearn's StandardScaler) or lower C",
         ConvergenceWarning,
         stacklevel=3,
     )
@@ -67,7 +66,7 @@ def _minimise(objective: FieldObjective, start: Floats) -> Floats:
 def _newton_direction(
     objective: FieldObjective, precondition: BlockInverse, value: float, gradient: Floats
 ) -> Floats:
-    """Solve Newton's system by preconditioned conjugate gradients, as well as it is worth."""
+    """Solve the Newton system by preconditioned conjugate gradients, to the forcing tolerance."""
     direction, residual = np.zeros_like(gradient), -gradient
     solved = precondition(residual)
     along, rho = solved, float(residual @ solved)
@@ -75,7 +74,7 @@ def _newton_direction(
     arriving = _QUADRATIC * rho / scale
     needed = 0.5 * TOLERANCE * scale / rho if rho > 0 else 1.0
     enough = min(_FORCING, max(arriving, needed)) * rho
-    # An inexact direction is a direction of descent, too: running out of products is no failure.
+    # An inexact solution is a descent direction too: running out of products is not a failure.
     for _ in range(MAX_PRODUCTS):
         product = objective.hessian_product(along)
         curvature = float(along @ product)
@@ -94,7 +93,7 @@ def _newton_direction(
 def _step(
     objective: FieldObjective, start: Floats, value: float, direction: Floats, decrement: float
 ) -> tuple[Floats, float, Floats, float]:
-    """Go as far along the direction as the value falls; length zero if it falls no more."""
+    """Backtrack along the direction until the value decreases; length zero if it never does."""
     rounding = 1e-13 * max(abs(value), 1.0)
     length = 1.0
     while length > 1e-10:

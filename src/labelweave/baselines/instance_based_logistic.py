@@ -15,40 +15,39 @@ from labelweave.logistic import fit_conditionals, fit_on_estimates
 class InstanceBasedLogistic(NeighbourClassifier):
     """Instance-based learning by logistic regression (Cheng and Hüllermeier, 2009).
 
-    How frequent each label is among the k nearest training rows is a feature: every label is
+    The frequencies of the labels among the k nearest training rows are features: every label is
     learned from the frequencies of all labels (IBLR-ML), with ``features=True`` from these and the
-    features themselves (IBLR-ML+). In training no row is its own neighbour. Distances are
-    Euclidean: features should be of comparable size. Equally distant rows are taken in the order of
-    the training data.
+    original features (IBLR-ML+). In training, no row is its own neighbour. Distances are Euclidean,
+    so features should be on comparable scales. Ties are broken by the order of the training rows.
 
     Parameters
     ----------
-    k : int, default=10
-        Number of neighbours; all other rows where there are fewer.
+    n_neighbors : int, default=10
+        Number of neighbours k; all other rows if there are fewer.
     features : bool, default=False
-        Whether the labels are learned from the features too.
+        Whether to learn the labels from the original features too.
     C : float or "cv", default="cv"
-        Inverse penalty of the logistic regressions, common to all labels; "cv" chooses it by
-        cross-validated log-likelihood. It is that of the frequencies, or with `features` that of
-        the features.
+        Inverse strength of the L2 penalty on the frequencies (with `features`, on the original
+        features), shared by all labels; "cv" chooses it by cross-validated log-likelihood.
     label_penalty : float or "cv", default="cv"
-        With `features`: penalty of the frequencies relative to the features'. Unused without.
+        Penalty of the frequencies relative to the original features'. Ignored without `features`.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for; with independent labels both give the same labels.
+        The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
-        Seeds the folds of "cv". None counts as 0: results are reproducible unless asked otherwise.
+        Seeds the folds of "cv". None means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties.
 
     Attributes
     ----------
-    k_ : int
-        The number of neighbours used.
+    n_neighbors_ : int
+        Number of neighbours used.
     conditionals_ : LinearConditionals
-        Without `features`, ``weights[j, k]`` is what the frequency of label k among the neighbours
-        adds to the log-odds of label j; with them, it is ``coupling[j, k]``.
+        ``weights[j, k]`` (with `features`, ``coupling[j, k]``) is the coefficient of the frequency
+        of label k among the neighbours in the log-odds of label j.
     C_, label_penalty_ : float
         The penalties used; `label_penalty_` only with `features`.
 
@@ -66,7 +65,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
     def __init__(
         self,
         *,
-        k: int = 10,
+        n_neighbors: int = 10,
         features: bool = False,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
@@ -75,7 +74,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.features = features
         self.C = C
         self.label_penalty = label_penalty
@@ -102,8 +101,8 @@ class InstanceBasedLogistic(NeighbourClassifier):
         self._tell(f"C = {self.C_:.4g}{also}")
 
     def _frequency(self, counts: Counts) -> Floats:
-        """Turn counts into shares of the neighbours; a row alone has none."""
-        return counts / max(self.k_, 1)
+        """Divide counts by the number of neighbours; a single training row has none."""
+        return counts / max(self.n_neighbors_, 1)
 
     def _joint(self, X: Any) -> JointDistribution:
         frequency = self._frequency(self._neighbour_counts(X))

@@ -1,4 +1,4 @@
-"""Label powerset: every label vector seen in training is a class."""
+"""Label powerset: every label vector of the training data is a class."""
 
 from __future__ import annotations
 
@@ -16,44 +16,45 @@ from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.logistic import fit_conditionals
 from labelweave.models import MultiLabelClassifier
-from labelweave.models.base_classifier import check_base, seeded_clone
+from labelweave.models.base_classifier import check_base_classifier, seeded_clone
 
 
 class LabelPowerset(MultiLabelClassifier):
     """One classifier whose classes are the label vectors of the training rows.
 
-    It learns P(y|x) over these vectors at once, with every dependence among labels, and never says
-    anything else: good where there are few vectors, each with many rows. So that another vector is
-    not impossible, vectors at large, with labels as frequent as in training, get the share
-    1/(n + 2) of all probability that Laplace's rule of succession gives to what did not occur.
+    It models all dependences among labels but predicts only vectors seen in training, which suits
+    data with few distinct vectors and many rows of each. So that no other vector is impossible,
+    independent labels with the training frequencies get the probability 1/(n + 2) that Laplace's
+    rule of succession gives to an event that has not occurred.
 
     Parameters
     ----------
-    base : scikit-learn classifier, optional
-        Learns the vectors as classes; it needs ``predict_proba``. By default scikit-learn's
-        multinomial logistic regression.
+    estimator : scikit-learn classifier, optional
+        A classifier with ``predict_proba``, fitted to the label vectors as classes. By default
+        scikit-learn's multinomial logistic regression.
     C : float or "cv", default="cv"
-        Inverse penalty of the logistic regression; "cv" takes what serves logistic regressions of
-        the single labels best, by cross-validated log-likelihood. Unused with `base`.
+        Inverse strength of the L2 penalty; "cv" takes the best for independent logistic
+        regressions of the labels, by cross-validated log-likelihood. Ignored if `estimator` is
+        given.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for.
+        The loss that `predict` minimises.
     n_jobs : int, optional
-        Threads that choose C; -1 uses all cores. Results do not depend on it.
+        Number of threads for choosing C; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0.
+        Seeds the folds of ``C="cv"`` and every unset `random_state` of `estimator`. None means 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalty and the number of label vectors.
 
     Attributes
     ----------
     vectors_ : (V, L) array
-        The label vectors seen in training.
+        The distinct label vectors of the training data.
     estimator_ : classifier
         Its classes are the rows of `vectors_`; None if there is only one.
     unseen_ : float
-        The probability of a vector at large.
+        The total probability given to independent labels.
     C_ : float
-        The penalty used; without `base`.
+        The penalty used; only without `estimator`.
 
     Examples
     --------
@@ -73,14 +74,14 @@ class LabelPowerset(MultiLabelClassifier):
     def __init__(
         self,
         *,
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         decision: str | Decision = "subset",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.decision = decision
         self.n_jobs = n_jobs
@@ -88,10 +89,10 @@ class LabelPowerset(MultiLabelClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        if self.base is None:
+        if self.estimator is None:
             self.C_ = feature_penalty(self, X, labels, sample_weight)
         else:
-            check_base(self.base, sample_weight)
+            check_base_classifier(self.estimator, sample_weight)
         self.vectors_, target = np.unique(labels, axis=0, return_inverse=True)
         self.estimator_ = None
         if len(self.vectors_) > 1:
@@ -107,11 +108,11 @@ class LabelPowerset(MultiLabelClassifier):
     ) -> ClassifierMixin:
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         with warnings.catch_warnings():
-            # Few rows may well have as many label vectors.
+            # With few rows, nearly every row may have its own label vector.
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            if self.base is None:
+            if self.estimator is None:
                 return fit_multinomial(self.C_, X, target, **weights)
-            classifier: ClassifierMixin = seeded_clone(self.base, self._seed())
+            classifier: ClassifierMixin = seeded_clone(self.estimator, self._seed())
             return classifier.fit(X, target, **weights)
 
     def _joint(self, X: Any) -> JointDistribution:
@@ -136,8 +137,8 @@ class LabelPowerset(MultiLabelClassifier):
 def fit_multinomial(C: float, X: Any, target: Indices, **weights: Any) -> LogisticRegression:
     """Fit the default classifier of label vectors.
 
-    The solver's tolerance is absolute: it means the same for features of any size if they are
-    learned at size one, with a penalty to match.
+    The solver's tolerance is absolute, so features are scaled to size one, and the penalty with
+    them, to make it mean the same for features of any size.
     """
     entries = X if isinstance(X, np.ndarray) else X.data
     size = float(np.linalg.norm(entries)) / math.sqrt(int(np.count_nonzero(entries)) or 1)
@@ -154,7 +155,7 @@ def fit_multinomial(C: float, X: Any, target: Indices, **weights: Any) -> Logist
 def feature_penalty(
     model: MultiLabelClassifier, X: Any, labels: Labels, sample_weight: Floats | None
 ) -> float:
-    """Return the model's C, a "cv" chosen for logistic regressions of the single labels."""
+    """Return the model's C, where "cv" is chosen for independent logistic regressions."""
     C = model._penalty("C")
     if C == "cv":
         C = fit_conditionals(

@@ -13,8 +13,8 @@ from labelweave._common.checks import check_choice, check_number
 from labelweave._common.features import native_matrix
 from labelweave._common.row_keys import presentation_order
 from labelweave._core import native
-from labelweave.baselines._merged_rows import merge_equal_rows
-from labelweave.baselines._scorers import KernelScorer, LinearScorer, Scorer, varying
+from labelweave.baselines._decision_functions import KernelScorer, LinearScorer, Scorer, varying
+from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
 

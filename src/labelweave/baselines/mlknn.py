@@ -1,4 +1,4 @@
-"""ML-kNN: Bayes' rule on the number of neighbours that carry a label."""
+"""ML-kNN: Bayes' rule on the number of neighbours with a label."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from labelweave.joint import IndependentJoint, JointDistribution
 class MLkNN(NeighbourClassifier):
     """Multi-label k nearest neighbours (Zhang and Zhou, 2007).
 
-    For every label, the number c of the k nearest training rows that carry it is the evidence:
-    P(y_j = 1 | c) ∝ P(y_j = 1) P(c | y_j = 1), with both factors counted in the training data,
-    where no row is its own neighbour, and smoothed. Distances are Euclidean: features should be of
-    comparable size. Equally distant rows are taken in the order of the training data.
+    For every label, the evidence is the number c of the k nearest training rows that have it:
+    P(y_j = 1 | c) ∝ P(y_j = 1) P(c | y_j = 1), with both factors estimated by smoothed counts in
+    the training data, where no row is its own neighbour. Distances are Euclidean, so features
+    should be on comparable scales. Ties are broken by the order of the training rows.
 
     Parameters
     ----------
-    k : int, default=10
-        Number of neighbours; all other rows where there are fewer.
+    n_neighbors : int, default=10
+        Number of neighbours k; all other rows if there are fewer.
     smoothing : float, default=1.0
-        What is added to every count, above zero; 1 is Laplace's rule.
+        Added to every count, positive; 1 is Laplace smoothing.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for; with independent labels both give the same labels.
+        The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
-        Unused: nothing is drawn.
+        Not used; present for API consistency.
     verbose : int, default=0
-        Above zero, `fit` tells what it does.
+        If positive, print the number of neighbours.
 
     Attributes
     ----------
-    k_ : int
-        The number of neighbours used.
+    n_neighbors_ : int
+        Number of neighbours used.
     prior_log_odds_ : (L,) array
-        Log-odds of each label before its neighbours are looked at.
-    evidence_ : (L, k_ + 1) array
-        ``log P(c | y_j = 1) - log P(c | y_j = 0)`` for c neighbours that carry label j.
+        Prior log-odds of each label.
+    evidence_ : (L, n_neighbors_ + 1) array
+        ``log P(c | y_j = 1) - log P(c | y_j = 0)`` for c neighbours with label j.
 
     Examples
     --------
@@ -60,14 +61,14 @@ class MLkNN(NeighbourClassifier):
     def __init__(
         self,
         *,
-        k: int = 10,
+        n_neighbors: int = 10,
         smoothing: float = 1.0,
         decision: str | Decision = "subset",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.smoothing = smoothing
         self.decision = decision
         self.n_jobs = n_jobs
@@ -76,14 +77,14 @@ class MLkNN(NeighbourClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         smoothing = check_number(self.smoothing, "smoothing", above=0)
-        self._seed()  # nothing is drawn, but a wrong seed is wrong here too
+        self._seed()  # not used, but an invalid seed is an error here too
         counts = self._remember(X, labels)
-        self._tell(f"{self.k_} neighbours in {len(labels)} rows")
+        self._tell(f"{self.n_neighbors_} neighbours in {len(labels)} rows")
         positive = labels.sum(axis=0, dtype=np.float64)
         negative = len(labels) - positive
         self.prior_log_odds_ = np.log(positive + smoothing) - np.log(negative + smoothing)
-        with_label = _histograms(counts, labels == 1, self.k_)
-        without = _histograms(counts, labels == 0, self.k_)
+        with_label = _histograms(counts, labels == 1, self.n_neighbors_)
+        without = _histograms(counts, labels == 0, self.n_neighbors_)
         self.evidence_ = _smoothed(with_label, smoothing) - _smoothed(without, smoothing)
 
     def _joint(self, X: Any) -> JointDistribution:
@@ -98,7 +99,7 @@ class MLkNN(NeighbourClassifier):
 
 
 def _histograms(counts: Counts, chosen: Mask, largest: int) -> Floats:
-    """How often every label has each count among its chosen rows, (L, largest + 1)."""
+    """Return the histogram of every label's counts over its chosen rows, (L, largest + 1)."""
     n_labels = counts.shape[1]
     cells = counts + np.arange(n_labels) * (largest + 1)
     histogram = np.bincount(cells[chosen], minlength=n_labels * (largest + 1))
@@ -106,7 +107,7 @@ def _histograms(counts: Counts, chosen: Mask, largest: int) -> Floats:
 
 
 def _smoothed(histogram: Floats, smoothing: float) -> Floats:
-    """Logarithms of the smoothed frequencies of each row of a histogram."""
+    """Return the logarithms of the smoothed frequencies in each row of a histogram."""
     shares: Floats = histogram + smoothing
     shares /= shares.sum(axis=1, keepdims=True)
     return np.log(shares)

@@ -1,10 +1,10 @@
-"""The nearest training rows, exactly and the same way every time.
+"""Exact nearest neighbours, the same in every batch.
 
-Candidates come from a fast search, scikit-learn's tree for few features and blocks of a matrix
-product for many; both round, and differently for different batches. So every row that rounding
-might have misplaced stays a candidate, and where there are more than k, distances summed from the
-differences decide between those that are in doubt, equal ones by the order of the training rows.
-With that, products in single precision are good enough, and twice as fast.
+Candidates come from a fast search, scikit-learn's k-d tree for few features and blocked matrix
+products for many; both round, and differently in different batches. So every row that rounding
+might have misplaced stays a candidate, and if there are more than k, distances summed from the
+differences decide among the uncertain ones, with ties broken by the order of the training rows.
+Products in single precision then suffice, and are twice as fast.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Counts, Floats, Labels, Mask, Positions
 
-# Query rows and training rows that may still be neighbours, pair by pair, sorted by query row; and
-# whether each of them is one for sure.
+# Pairs of query rows and candidate neighbours, sorted by query row, and whether each candidate is
+# certainly a neighbour.
 Pairs = tuple[Positions, Positions, Mask]
 Search = Callable[[Positions], Pairs]
 
-# Beyond so many features a tree visits nearly every leaf; scikit-learn draws the line here too.
+# With more features a k-d tree visits nearly every leaf; scikit-learn has the same limit.
 TREE_FEATURES = 15
-# Numbers that a block of work holds at a time: few enough for a core's cache (2 MB), but so many
-# rows that a product of matrices is one.
+# Numbers per block of work: few enough for a core's cache (2 MB), but enough rows for an efficient
+# matrix product.
 _BLOCK = 2**18
 _FEWEST_ROWS = 8
-# Squared lengths that single precision holds with ease, and what it may lose where they are tiny.
+# Largest squared norm that single precision holds safely, and its absolute error for tiny ones.
 _LONGEST = 1e30
 _TINY = 1e-30
 
 
 def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Positions:
-    """Return the k rows of `train` nearest to every row of X, in ascending order of rows, (n, k).
+    """Return the k nearest rows of `train` for every row of X, in ascending order, (n, k).
 
-    Distances are Euclidean; of equally distant rows the earlier ones are taken.
+    Distances are Euclidean; ties go to the earlier rows.
 
     Parameters
     ----------
     train : (m, D) float64 array or CSR
     X : (n, D) float64 array or CSR, or None
-        None asks for the neighbours of the training rows themselves, of which none is its own.
+        None: the neighbours of the training rows themselves, where no row is its own neighbour.
     k : int
-        At most m, or m - 1 where X is None.
+        At most m, or m - 1 if X is None.
     n_threads : int
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Examples
     --------
@@ -80,19 +80,19 @@ def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Positions
 
     if len(blocks) == 1:
         return nearest(blocks[0])
-    # Blocks run side by side, and BLAS within each of them on one core.
+    # Blocks run in parallel, with BLAS on one core within each.
     with _blas().limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
         return np.concatenate(list(pool.map(nearest, blocks)))
 
 
 @cache
 def _blas() -> ThreadpoolController:
-    """Return the BLAS in use; looking for it takes longer than a small search."""
+    """Return the controller of BLAS; cached, as finding it takes longer than a small search."""
     return ThreadpoolController().select(user_api="blas")
 
 
 def count_labels(labels: Labels, neighbours: Positions) -> Counts:
-    """Return how many of its neighbours carry each label, for every row, (n, L)."""
+    """Return how many neighbours of every row have each label, (n, L)."""
     counts = np.zeros((len(neighbours), labels.shape[1]), dtype=np.int64)
     for column in neighbours.T:
         counts += labels[column]
@@ -100,15 +100,15 @@ def count_labels(labels: Labels, neighbours: Positions) -> Counts:
 
 
 def _rounding(n_features: int, kind: type[np.floating[Any]] = np.float64) -> float:
-    """Bound the relative error of a sum of products, of a squared distance, and of their like."""
+    """Bound the relative rounding error of dot products and squared distances."""
     return 4.0 * (n_features + 4) * float(np.finfo(kind).eps)
 
 
 def _product_search(train: Any, X: Any, k: int, alone: bool) -> Search:
-    """Search all training rows by ``|t|² - 2 x·t``, which is the squared distance but for |x|²."""
+    """Search all training rows by ``|t|² - 2 x·t``, the squared distance minus |x|²."""
     lengths = row_norms(train, squared=True)
     own_lengths = lengths if alone else row_norms(X, squared=True)
-    # Cancellation leaves errors of the size of the lengths, in either of two rows compared.
+    # Cancellation leaves errors of the size of the norms, in either of the two rows compared.
     slack = 2.0 * _rounding(train.shape[1]) * (own_lengths + lengths.max())
     if isinstance(train, np.ndarray) and lengths.max() < _LONGEST and own_lengths.max() < _LONGEST:
         train, X, lengths, own_lengths = _single_precision(train, None if alone else X)
@@ -122,11 +122,11 @@ def _product_search(train: Any, X: Any, k: int, alone: bool) -> Search:
         if alone:
             distance[np.arange(len(rows)), rows] = np.inf
         kth = np.partition(distance, k - 1, axis=1)[:, k - 1].astype(np.float64)
-        # Written so that a NaN, left by overflow, stays a candidate.
+        # Negated, so that a NaN from overflow stays a candidate.
         candidate = ~(distance > (kth + slack[rows]).astype(distance.dtype)[:, None])
         if alone:
             candidate[np.arange(len(rows)), rows] = False
-        # Positions in the flattened array are found several times faster than pairs.
+        # Finding flat positions is several times faster than finding index pairs.
         position = np.flatnonzero(candidate)
         query, found = np.divmod(position, len(lengths))
         return rows[query], found, distance.ravel()[position] < (kth - slack[rows])[query]
@@ -135,7 +135,7 @@ def _product_search(train: Any, X: Any, k: int, alone: bool) -> Search:
 
 
 def _single_precision(train: Floats, X: Floats | None) -> tuple[Any, Any, Floats, Floats]:
-    """Return both, centred, and their squared lengths; centred rows lose least by rounding."""
+    """Return both, centred, and their squared norms; centring reduces rounding errors."""
     centre = train.mean(axis=0)
     centred = [(rows - centre).astype(np.float32) for rows in (train, X) if rows is not None]
     lengths = [row_norms(rows.astype(np.float64), squared=True) for rows in centred]
@@ -143,7 +143,7 @@ def _single_precision(train: Floats, X: Floats | None) -> tuple[Any, Any, Floats
 
 
 def _tree_search(train: Floats, X: Floats, k: int, alone: bool) -> Search:
-    """Search by scikit-learn's k-d tree: the distance of the k-th, then all rows within it."""
+    """Search with scikit-learn's k-d tree: all rows within the distance of the k-th neighbour."""
     tree = KDTree(train)
     stretch = 1.0 + _rounding(train.shape[1])
 

@@ -1,4 +1,4 @@
-"""Output codes that are far apart and easy to predict, learned with a margin."""
+"""Maximum-margin output coding: codes that are discriminative and predictable."""
 
 from __future__ import annotations
 
@@ -12,88 +12,90 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.row_keys import assign_folds
-from labelweave.baselines._code_choice import (
+from labelweave.baselines._code_regression import fit_ridge, out_of_fold_predictions
+from labelweave.baselines._local_search import flip_costs
+from labelweave.baselines._max_margin_metric import learn_metrics
+from labelweave.baselines._output_codes import (
     MARGIN_WEIGHTS,
     Codes,
-    Unseen,
+    OutOfFold,
     choose_margin_weight,
     decode,
 )
-from labelweave.baselines._code_regression import fit_ridge, unseen_answers
-from labelweave.baselines._label_search import flip_costs
-from labelweave.baselines._max_margin_metric import learn_metrics
 from labelweave.logistic import LinearConditionals, fit_conditionals
 from labelweave.models.label_classifier import LabelClassifier
-from labelweave.models.labels import LabelEncoding
+from labelweave.models.label_encoding import LabelEncoding
 
-# Parts of the training rows that regressions and classifiers are judged on in turn.
+# Number of folds for out-of-fold predictions of the regressions and classifiers.
 N_FOLDS = 5
 
 
 class MaxMarginOutputCoding(LabelClassifier):
     """Maximum-margin output coding (MMOC): label vectors encoded by learned projections.
 
-    A label vector has the code z = Vᵀy. Linear regressions predict the code from the features, and
-    the label vector is the one whose code is nearest. V is learned so that this works: the code of
-    the truth must be nearer to the prediction than that of any other vector, by a margin that is
-    the number of wrong labels. In Q = VVᵀ that is a convex problem of metric learning with a
-    constraint for every row and label vector; cutting planes find those that matter.
+    The code of a label vector is z = Vᵀy. Linear regressions predict the code from the features,
+    and the prediction is the label vector of the nearest code. V is learned so that the code of the
+    truth is nearer to the predicted code than that of any other vector, by a margin equal to the
+    number of wrong labels. In Q = VVᵀ this is a convex metric-learning problem with one constraint
+    per row and label vector; cutting planes find the active ones.
 
     **A reconstruction.** The method is that of Zhang and Schneider, "Maximum margin output coding"
-    (ICML 2012), but only its abstract and texts by others could be consulted, so figures may differ
-    from those of its authors' program.
+    (ICML 2012), but only its abstract and descriptions by others were available, so figures may
+    differ from those of the authors' program.
 
     - From the abstract: codes that are both discriminative and predictable by a maximum-margin
       formulation, its conversion to metric learning with exponentially many constraints, and their
       relaxation together with cutting planes.
-    - From texts by others: codes are used along with classifiers of the labels themselves; decoding
-      is a quadratic programme over [0, 1]^L and rounding, with decoding weight 1.
-    - Ours: everything else. The margin counts wrong labels and distances are squared; the penalty
-      is the trace of Q; the margin is asked for predictions of rows that the regressions did not
-      learn from (five folds), so that codes that only look predictable get no weight; a proximal
-      term steadies the cutting planes, which stop at a gap of five thousandths or 60 planes.
-    - Ours, too, and where it matters: violated constraints are looked for among label vectors by
-      flips of one and two labels, not in the box; when decoding, the distance along each code is
-      measured in standard deviations of its prediction on held-out rows, so that distances and the
-      log-odds of the (logistic) classifiers are both log-likelihoods; and the rounded solution is
-      improved by such flips. In the box, vectors beside the prediction violate every margin; and
-      rounding alone splits the difference between label vectors.
+    - From descriptions by others: codes are used together with classifiers of the labels; decoding
+      is a quadratic program over [0, 1]^L and rounding, with decoding weight 1.
+    - Ours: everything else. The margin is the Hamming distance and distances are squared; the
+      penalty is the trace of Q; margins are taken on out-of-fold predictions of the regressions
+      (five folds), so that codes that only seem predictable get no weight; a proximal term
+      stabilises the cutting planes, which stop at a gap of 0.005 or after 60 planes.
+    - Ours, too, and important: violated constraints are searched for among label vectors, by flips
+      of one and two labels, not in the box; in decoding, the distance along each code is measured
+      in standard deviations of its out-of-fold prediction, so that distances and the log-odds of
+      the (logistic) classifiers are both log-likelihoods; and the rounded solution is improved by
+      such flips. In the box, points near the prediction violate every margin, and rounding alone
+      compromises between label vectors.
 
     Scores are distances, not probabilities: there is no ``predict_proba`` and no ``predict_joint``.
 
     Parameters
     ----------
     C : float or "cv", default="cv"
-        Inverse penalty of the logistic regressions of the labels; "cv" chooses it by
+        Inverse strength of the L2 penalty of the labels' logistic regressions; "cv" chooses it by
         cross-validated log-likelihood.
     ridge : float or "cv", default="cv"
-        Penalty of the linear regressions of the codes; "cv" takes that of the smallest
-        cross-validated squared error.
+        L2 penalty of the linear regressions of the codes; "cv" chooses it by cross-validated
+        squared error.
     margin_weight : float or "cv", default="cv"
-        Weight of the mean violation of the margin against half the trace of Q. Small weights leave
-        few codes, very small ones none. "cv" takes that of 1, 3, 10, 30 and 100 which gives
-        held-out rows the most exact matches.
+        Weight of the mean margin violation relative to half the trace of Q. Small weights leave few
+        codes, very small ones none. "cv" chooses among 1, 3, 10, 30 and 100 by cross-validated
+        exact matches.
     n_codes : int, optional
-        How many codes to keep at most, those of the largest weight; by default all.
+        Maximum number of codes, the leading ones; by default all.
     decoding_weight : float, default=1.0
-        Weight of the labels' log-odds against the codes; 0 decodes from codes alone.
+        Weight of the labels' log-odds relative to the codes; 0 decodes from the codes alone.
     n_jobs : int, optional
-        Threads of the logistic regressions; -1 uses all cores. Results do not depend on it.
+        Number of threads of the logistic regressions; -1 uses all cores. Results do not depend on
+        it.
     random_state : int, RandomState or None, default=None
-        Seeds the folds. None counts as 0: results are reproducible unless asked otherwise.
+        Seeds the folds. None means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen parameters and the number of codes.
 
     Attributes
     ----------
     codes_ : (L, d) array
-        The projections V, the strongest first.
+        The projections V, leading ones first.
     code_variances_ : (d,) array
-        Mean squares of the codes' errors on held-out rows.
+        Out-of-fold mean squared error of each code.
     regressions_, classifiers_ : LinearConditionals
-        Linear regressions of the labels, whose projections predict the codes, and logistic ones.
+        Linear regressions of the labels, whose projections predict the codes, and logistic
+        regressions of the labels.
     C_, ridge_, margin_weight_ : float
-        What was used.
+        The values used.
 
     Examples
     --------
@@ -144,11 +146,11 @@ class MaxMarginOutputCoding(LabelClassifier):
         self.classifiers_ = self._classifiers(X, labels, weight, self._penalty("C"))
         self.C_ = self.classifiers_.C
         with threadpool_limits(limits=1, user_api="blas"):  # many small products
-            unseen = self._unseen(X, labels, weight)
-            codes = self._learn_codes(unseen)
+            held_out = self._out_of_fold(X, labels, weight)
+            codes = self._learn_codes(held_out)
             self.codes_, self.code_variances_ = codes.projections, codes.variances
             self.regressions_ = _linear(
-                fit_ridge(X, unseen.labels, weight, self.ridge_), self.n_labels_
+                fit_ridge(X, held_out.labels, weight, self.ridge_), self.n_labels_
             )
         self._tell(
             f"C = {self.C_:.4g}, ridge = {self.ridge_:.4g}, "
@@ -160,65 +162,65 @@ class MaxMarginOutputCoding(LabelClassifier):
             X, labels, C=C, sample_weight=weight, seed=self._seed(), n_threads=self._n_threads()
         )
 
-    def _unseen(self, X: Any, labels: Labels, weight: Floats) -> Unseen:
-        """Ask regressions and classifiers about each row that learned without its fold."""
+    def _out_of_fold(self, X: Any, labels: Labels, weight: Floats) -> OutOfFold:
+        """Predict each row by regressions and classifiers fitted without its fold."""
         fold, n_folds = assign_folds(X, weight, N_FOLDS, self._seed())
         Y = labels.astype(np.float64)
-        predicted, self.ridge_ = unseen_answers(X, Y, weight, self._penalty("ridge"), fold)
+        predicted, self.ridge_ = out_of_fold_predictions(X, Y, weight, self._penalty("ridge"), fold)
         log_odds = self.classifiers_.scores(X, n_threads=self._n_threads())
         for k in range(n_folds if n_folds > 1 else 0):
             rest, here = fold != k, fold == k
             classifiers = self._classifiers(X[rest], labels[rest], weight[rest], self.C_)
             log_odds[here] = classifiers.scores(X[here], n_threads=self._n_threads())
-        return Unseen(Y, predicted, log_odds, weight, fold)
+        return OutOfFold(Y, predicted, log_odds, weight, fold)
 
-    def _learn_codes(self, unseen: Unseen) -> Codes:
+    def _learn_codes(self, held_out: OutOfFold) -> Codes:
         path: tuple[float, ...] = MARGIN_WEIGHTS
         if self.margin_weight != "cv":
             path = (float(self.margin_weight),)
-        elif unseen.fold.any():
-            best = choose_margin_weight(unseen, path, self.n_codes, float(self.decoding_weight))
-            path = path[: path.index(best) + 1]  # by the way that it was judged by
+        elif held_out.fold.any():
+            best = choose_margin_weight(held_out, path, self.n_codes, float(self.decoding_weight))
+            path = path[: path.index(best) + 1]  # along the same path as in the cross-validation
         for self.margin_weight_, metric in zip(
-            path, learn_metrics(unseen.risk(), path), strict=True
+            path, learn_metrics(held_out.risk(), path), strict=True
         ):
-            codes = Codes.of(metric, unseen, self.n_codes)
+            codes = Codes.of(metric, held_out, self.n_codes)
         return codes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels whose code is nearest to the predicted one, (n, L) of 0/1."""
+        """Return the labels whose code is nearest to the predicted one, (n, L) of 0/1."""
         check_is_fitted(self)
-        labels = decode(*self._programme(self._features(X, reset=False))).astype(np.int8)
+        labels = decode(*self._decoding_cost(self._features(X, reset=False))).astype(np.int8)
         encoding: LabelEncoding = self._encoding
         return encoding.decode(labels)
 
     def decision_function(self, X: Any) -> Floats:
-        """How much farther the answer would be with this label the other way round, (n, L).
+        """Return the increase in decoding cost from flipping each predicted label, (n, L).
 
-        Positive where `predict` gives the label, negative elsewhere. For a one-dimensional y: one
-        value for each row, (n,).
+        Positive if `predict` gives the label, negative otherwise. For a one-dimensional y: one
+        value per row, (n,).
         """
         check_is_fitted(self)
-        metric, linear = self._programme(self._features(X, reset=False))
+        metric, linear = self._decoding_cost(self._features(X, reset=False))
         labels = decode(metric, linear)
         costs = np.maximum(flip_costs(metric, linear, labels), np.finfo(np.float64).tiny)
         margins = np.where(labels > 0, costs, -costs)
         return margins[:, 0] if self._encoding.single else margins
 
-    def _programme(self, X: Any) -> tuple[Floats, Floats]:
-        """Return Q and, for each row, c, such that yᵀQy − 2cᵀy is what the answer minimises."""
+    def _decoding_cost(self, X: Any) -> tuple[Floats, Floats]:
+        """Return Q and, for each row, c of the decoding cost yᵀQy − 2cᵀy."""
         predicted = self.regressions_.scores(X, n_threads=self._n_threads())
         log_odds = self.classifiers_.scores(X, n_threads=self._n_threads())
         # Σ_k (v_kᵀ(y − ŷ))² / 2σ_k² − λ Σ_j y_j log-odds_j, up to a constant.
         metric = Codes(self.codes_, self.code_variances_).metric()
         linear = float(self.decoding_weight) / 2 * log_odds
-        for label in range(len(metric)):  # not a product of matrices: the same in every batch
+        for label in range(len(metric)):  # not a matrix product: the same bits in every batch
             linear = linear + predicted[:, label, None] * metric[label]
         return metric, linear
 
 
 def _linear(ridge: Any, n_labels: int) -> LinearConditionals:
-    """Return the regressions in a form whose answers do not depend on the rows asked together."""
+    """Return the regressions in a form whose predictions do not depend on the batch."""
     return LinearConditionals(
         np.ascontiguousarray(np.asarray(ridge.coef_, dtype=np.float64).reshape(n_labels, -1)),
         np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), n_labels).copy(),

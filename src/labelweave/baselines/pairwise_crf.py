@@ -1,4 +1,4 @@
-"""A conditional random field over labels: every pair of labels may be coupled."""
+"""A pairwise conditional random field over the labels."""
 
 from __future__ import annotations
 
@@ -19,57 +19,59 @@ from labelweave.joint.enumeration import MAX_ENUMERATED
 from labelweave.logistic import fit_conditionals
 from labelweave.models.base import MultiLabelClassifier
 
-# "auto" maximises the likelihood itself up to this many labels; a step then looks at 1024 vectors.
+# "auto" maximises the exact likelihood up to this many labels, by enumeration of 1024 vectors.
 AUTO_EXACT = 10
-# "auto" couples all pairs up to this many labels, and this many pairs a label beyond.
+# "auto" couples all pairs up to this many labels, and this many pairs per label beyond.
 AUTO_ALL_PAIRS = 30
-AUTO_PAIRS_A_LABEL = 4
+AUTO_PAIRS_PER_LABEL = 4
 
 
 class PairwiseCRF(MultiLabelClassifier):
     """P(y|x) ∝ exp(Σ_j y_j (w_j·x + b_j) + Σ_{i<j} V_ij y_i y_j): labels coupled in pairs (MLCRF).
 
-    Couplings have no direction and no order of the labels is needed. The log-odds of a label given
-    all others are linear in the features and those labels, so the pseudo-likelihood
-    Π_j P(y_j | x, other labels) is a set of logistic regressions that share couplings: V_ij is one
-    number in the regression of i and in that of j. The logistic engine fits them unshared and
-    chooses the penalties; from there Newton's method goes to the optimum of the shared problem or,
-    for few labels, of the likelihood itself. Both are convex. ``PairwiseCRF.preset("published")``
+    Couplings are undirected, and the labels need no order. The log-odds of a label given all others
+    are linear in the features and those labels, so the pseudo-likelihood
+    Π_j P(y_j | x, other labels) is a set of logistic regressions with tied couplings: V_ij is the
+    same in the regressions of i and of j. The logistic engine fits them untied and chooses the
+    penalties; from there Newton's method goes to the optimum of the pseudo-likelihood or, for few
+    labels, of the exact likelihood. Both problems are convex. ``PairwiseCRF.preset("published")``
     couples all pairs by pseudo-likelihood, whatever the number of labels.
 
     Parameters
     ----------
     C : float or "cv", default="cv"
-        Inverse penalty of the features, common to all labels; "cv" chooses it by cross-validated
-        log-likelihood of the labels, each given all others.
+        Inverse strength of the features' L2 penalty, shared by all labels; "cv" chooses it by
+        cross-validated pseudo-likelihood.
     label_penalty : float or "cv", default="cv"
         Penalty of the couplings relative to the features'.
     likelihood : {"auto", "pseudo", "exact"}, default="auto"
-        What is maximised. "exact" enumerates all label vectors for its normaliser and takes at most
-        16 labels; "auto" is exact up to 10 labels.
+        The objective. "exact" enumerates all label vectors for the partition function and takes at
+        most 16 labels; "auto" is exact up to 10 labels.
     edges : (L, L) array of bool, optional
-        Symmetric: which labels may be coupled; by default all pairs.
+        Symmetric mask of the pairs of labels that may be coupled; by default all pairs.
     max_edges : int, "auto" or None, default="auto"
-        How many pairs to couple at most: those for which a score test finds the strongest
-        dependence given the features. "auto" is no limit up to 30 labels and 4 pairs a label
-        beyond; None is no limit.
+        Maximum number of coupled pairs: those of strongest dependence given the features, by a
+        score test. "auto" is unlimited up to 30 labels and 4 pairs per label beyond; None is
+        unlimited.
     inference : "auto" or strategy, default="auto"
-        How the most probable label vector is looked for; see `labelweave.inference`.
+        How to search for the most probable label vector; see `labelweave.inference`.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for: the most probable vector, or each label by its marginal.
+        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
+        each label by its marginal probability.
     n_jobs : int, optional
-        Threads; -1 uses all cores. Results do not depend on it, nor on the rows predicted together.
+        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
+        predicted together.
     random_state : int, RandomState or None, default=None
-        Seeds the folds of "cv". None counts as 0: results are reproducible unless asked otherwise.
+        Seeds the folds of "cv". None means 0: results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalties and the number of coupled pairs.
 
     Attributes
     ----------
     field_ : LinearConditionals
-        Weights, intercepts and the symmetric coupling.
+        Weights, intercepts and symmetric couplings.
     edges_ : (L, L) bool array
-        The labels that were allowed to be coupled.
+        The pairs of labels that are coupled.
     C_, label_penalty_ : float
         The penalties used.
 
@@ -159,7 +161,7 @@ class PairwiseCRF(MultiLabelClassifier):
         )
 
     def _allowed(self) -> Mask:
-        """`edges` as an (L, L) mask, or that of all pairs."""
+        """Return `edges` as an (L, L) mask, by default of all pairs."""
         n_labels = self.n_labels_
         if self.edges is None:
             return ~np.eye(n_labels, dtype=np.bool_)
@@ -183,5 +185,5 @@ class PairwiseCRF(MultiLabelClassifier):
         ):
             return self.n_labels_**2
         if self.max_edges == "auto":
-            return AUTO_PAIRS_A_LABEL * self.n_labels_
+            return AUTO_PAIRS_PER_LABEL * self.n_labels_
         return check_whole_number(self.max_edges, "max_edges", 0, otherwise="None, 'auto'")

@@ -10,11 +10,11 @@ from sklearn.utils.metaestimators import available_if
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_choice
 from labelweave._common.row_keys import presentation_order
-from labelweave.baselines._held_out import HeldOut, best_held_out, mean_square
-from labelweave.baselines._merged_rows import merge_equal_rows
-from labelweave.baselines._passive_steps import learn, no_weights, scorer_of
-from labelweave.baselines._scorers import LinearScorer
-from labelweave.baselines._window import Window
+from labelweave.baselines._decision_functions import LinearScorer
+from labelweave.baselines._duplicate_rows import merge_equal_rows
+from labelweave.baselines._out_of_fold import HeldOut, best_held_out, mean_square
+from labelweave.baselines._passive_aggressive_updates import learn, no_weights, scorer_of
+from labelweave.baselines._sliding_window import Window
 from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
 from labelweave.decision import Labelling, TunedThresholds

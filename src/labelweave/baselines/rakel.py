@@ -1,4 +1,4 @@
-"""RAkEL: label powersets of random small sets of labels."""
+"""RAkEL: label powersets of small random labelsets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labelweave.baselines.label_powerset import LabelPowerset, feature_penalty
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models import MultiLabelClassifier
-from labelweave.models.base_classifier import check_base
+from labelweave.models.base_classifier import check_base_classifier
 
 OUTPUTS = ("probability", "label")
 
@@ -26,35 +26,36 @@ OUTPUTS = ("probability", "label")
 class RAkEL(MultiLabelClassifier):
     """Random k-labelsets (Tsoumakas and Vlahavas, 2007): small label powersets, averaged.
 
-    Each member is a `LabelPowerset` of a few labels drawn at random, whose vectors all have many
-    rows. What the members say of a label is averaged; labels are independent given these averages.
+    Each member is a `LabelPowerset` on a few random labels, of which every combination has many
+    rows. The members' outputs for a label are averaged, and labels are taken as independent.
 
     Parameters
     ----------
     labelset_size : int, default=3
-        Labels per member, k in the paper; all of them where there are fewer.
+        Number of labels per member, k in the paper; all labels if there are fewer.
     n_labelsets : int, optional
-        Members, each with another labelset: 2L by default, and at most as many as there are sets.
-        Labels that none of them has share further ones. Unused unless `overlapping`.
+        Number of members, each with a different labelset: by default 2L, or all labelsets if there
+        are fewer. Labels in none of them are put into further ones. Ignored unless `overlapping`.
     overlapping : bool, default=True
-        Whether labelsets are drawn from all sets of their size, or are the parts of a random
-        partition of the labels (RAkEL-d).
+        Whether labelsets are drawn from all sets of their size or form a random partition of the
+        labels (RAkEL-d).
     outputs : {"probability", "label"}, default="probability"
-        What members tell of a label: its marginal probability, or a vote of 0 or 1, as in
-        ``RAkEL.preset("published")``. Shares of votes count one more vote for and against, so that
-        none is 0 or 1.
-    base : scikit-learn classifier, optional
+        What members output for a label: its marginal probability, or a vote of 0 or 1, as in
+        ``RAkEL.preset("published")``. Vote shares are smoothed by one more vote for and against,
+        so that none is 0 or 1.
+    estimator : scikit-learn classifier, optional
         As in `LabelPowerset`.
     C : float or "cv", default="cv"
-        As in `LabelPowerset`; chosen once for all members.
+        As in `LabelPowerset`; chosen once, for all members.
     decision : {"subset", "hamming"} or callable, default="hamming"
-        The loss `predict` decides for; with independent labels both give the same labels.
+        The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
-        Processes, sharing the members; -1 uses all cores. Results do not depend on it.
+        Number of processes that share the members; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the labelsets, the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0.
+        Seeds the labelsets, the folds of ``C="cv"`` and every unset `random_state` of `estimator`.
+        None means 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalty and the number of labelsets.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class RAkEL(MultiLabelClassifier):
     estimators_ : list of LabelPowerset
         The members.
     C_ : float
-        The penalty used; without `base`.
+        The penalty used; only without `estimator`.
 
     Examples
     --------
@@ -91,7 +92,7 @@ class RAkEL(MultiLabelClassifier):
         n_labelsets: int | None = None,
         overlapping: bool = True,
         outputs: str = "probability",
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         decision: str | Decision = "hamming",
         n_jobs: int | None = None,
@@ -102,7 +103,7 @@ class RAkEL(MultiLabelClassifier):
         self.n_labelsets = n_labelsets
         self.overlapping = overlapping
         self.outputs = outputs
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.decision = decision
         self.n_jobs = n_jobs
@@ -114,15 +115,15 @@ class RAkEL(MultiLabelClassifier):
         self._votes = self.outputs == "label"
         seed, C = self._seed(), 1.0
         self.labelsets_ = self._draw_labelsets(np.random.default_rng(seed))
-        if self.base is None:
+        if self.estimator is None:
             self.C_ = C = feature_penalty(self, X, labels, sample_weight)
         else:
-            check_base(self.base, sample_weight)
+            check_base_classifier(self.estimator, sample_weight)
         self.estimators_ = list(
             Parallel(n_jobs=self.n_jobs)(
-                delayed(LabelPowerset(base=self.base, C=C, random_state=seed + number).fit)(
-                    X, labels[:, labelset], sample_weight
-                )
+                delayed(
+                    LabelPowerset(estimator=self.estimator, C=C, random_state=seed + number).fit
+                )(X, labels[:, labelset], sample_weight)
                 for number, labelset in enumerate(self.labelsets_)
             )
         )
@@ -150,7 +151,7 @@ class RAkEL(MultiLabelClassifier):
         )
 
     def _averaged(self, X: Any) -> Floats:
-        """Return the average over the members that have a label, (n, L)."""
+        """Return the average output for each label over the members that have it, (n, L)."""
         total = np.zeros((X.shape[0], self.n_labels_))
         count = np.zeros(self.n_labels_)
         for labelset, member in zip(self.labelsets_, self.estimators_, strict=True):

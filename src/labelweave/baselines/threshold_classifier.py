@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave.baselines._held_out import HeldOut, best_held_out, hold_out, mean_square
-from labelweave.baselines._scorers import Scorer
+from labelweave.baselines._decision_functions import Scorer
+from labelweave.baselines._out_of_fold import HeldOut, best_held_out, hold_out, mean_square
 from labelweave.decision import (
     CardinalityMatching,
     ExpectedF,

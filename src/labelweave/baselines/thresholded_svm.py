@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from labelweave._common.arrays import Counts, Floats, Labels
-from labelweave.baselines._held_out import row_squares
-from labelweave.baselines._merged_rows import merge_equal_rows
-from labelweave.baselines._scorers import LinearScorer, varying
+from labelweave.baselines._decision_functions import LinearScorer, varying
+from labelweave.baselines._duplicate_rows import merge_equal_rows
+from labelweave.baselines._out_of_fold import row_squares
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import Labelling
 

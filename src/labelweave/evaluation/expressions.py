@@ -1,4 +1,4 @@
-"""Read method specifications such as ``br, pcc(C=1, base=sklearn.svm.SVC(kernel='rbf'))``.
+"""Read method specifications such as ``br, pcc(C=1, estimator=sklearn.svm.SVC(kernel='rbf'))``.
 
 A specification is data, never code that runs: a name, and options whose values are Python
 literals or further specifications.

@@ -72,7 +72,7 @@ METHODS: dict[str, Method] = {
     ),
     "lp": Method("LabelPowerset()", "label powerset: every label vector is a class"),
     "rakel": Method("RAkEL()", "label powersets of random labelsets, averaged"),
-    "chf": Method("StackedRelevance()", "binary relevance in two layers"),
+    "chf": Method("StackedBinaryRelevance()", "binary relevance in two layers"),
     "mlknn": Method("MLkNN()", "Bayes' rule on the labels of ten neighbours"),
     "iblr": Method("InstanceBasedLogistic()", "logistic regression on the neighbours' labels"),
     "mlcrf": Method("PairwiseCRF()", "conditional random field of label pairs"),

@@ -1,9 +1,9 @@
 """Many penalised logistic regressions that share X, solved at once (MATH section 1).
 
-`problem` says what is to be solved, `solver` solves it with the native engine, `path` chooses
-penalties by cross-validation, `conditionals` fits the linear conditionals of chains and trees,
-`layers` those that see estimates of the labels instead of the labels, `edges` weighs all pairs of
-labels as edges of a tree.
+`problem` states the problems, `solver` solves them with the native engine, `penalty_selection`
+chooses penalties by cross-validation, `conditionals` fits the linear conditionals of chains and
+trees, `stacking` those given estimates of the labels, `class_weights` weights rare labels, and
+`edges` (with `edge_splits`) weighs all pairs of labels as edges of a tree.
 """
 
 from labelweave.logistic.conditionals import (
@@ -14,10 +14,10 @@ from labelweave.logistic.conditionals import (
     structure_penalties,
 )
 from labelweave.logistic.edges import EdgeWeights, edge_weights
-from labelweave.logistic.layers import fit_cross_fitted, fit_on_estimates
-from labelweave.logistic.path import PenaltyChoice, choose_penalties
+from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
+from labelweave.logistic.stacking import fit_cross_fitted, fit_on_estimates
 
 __all__ = [
     "EdgeWeights",

@@ -1,4 +1,4 @@
-"""Weights of present and absent labels, for labels that are rare."""
+"""Class weights for rare labels: how much present and absent labels count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ClassWeight: TypeAlias = Mapping[int, float] | str | None
 
 
 def check_class_weight(class_weight: Any) -> ClassWeight:
-    """Return a valid `class_weight`, or say what is wrong with it.
+    """Return `class_weight` if it is valid; raise a ValueError that names the fix otherwise.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def _is_positive(weight: Any) -> bool:
 def class_weighted(problems: LogisticProblems, class_weight: ClassWeight) -> LogisticProblems:
     """Return the same problems with rows weighted by the class of each problem's target.
 
-    All problems must share their sample weights.
+    All problems must have the same sample weights.
     """
     n, n_targets = problems.targets.shape
     weights = np.ones((n, 1)) if problems.weights is None else problems.weights

@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from labelweave._common.arrays import Floats
 from labelweave._common.features import as_features, linear_scores
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
-from labelweave.logistic.path import PenaltyChoice, choose_penalties, held_out_losses
+from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties, held_out_losses
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
-# Newton's last steps are cheap, and a fit this tight is the same whether a row is repeated or
+# Newton's last steps are cheap, and a fit this tight is the same whether rows are repeated or
 # weighted, sparse or dense.
 FINAL_TOLERANCE = 1e-14
 
@@ -33,7 +33,7 @@ class LinearConditionals:
     weights : (L, D) array
     intercept : (L,) array
     coupling : (L, L) array
-        ``coupling[j, k]`` is what label k adds to the log-odds of label j.
+        ``coupling[j, k]`` is the coefficient of label k in the log-odds of label j.
     C, label_penalty : float
         The penalties the conditionals were fitted with.
     """
@@ -45,10 +45,10 @@ class LinearConditionals:
     label_penalty: float
 
     def scores(self, X: Any, given: Floats | None = None, *, n_threads: int = 1) -> Floats:
-        """Log-odds of each label where the labels are `given`, by default none positive, (n, L).
+        """Log-odds of each label given the labels in `given` (by default all zero), (n, L).
 
-        `given` may hold estimates of the labels, such as probabilities. A row's scores do not
-        depend on the rows around it, to the last bit.
+        `given` may hold estimates of the labels, such as probabilities. The scores of a row are
+        the same bits whatever the other rows are.
         """
         scores = linear_scores(X, self.weights, self.intercept, n_threads)
         if given is not None:
@@ -75,19 +75,20 @@ def fit_conditionals(
     X : (n, D) array or sparse matrix
     Y : (n, L) array of 0/1
     parents : (L, L) bool array, optional
-        Which labels each label depends on; by default none.
+        ``parents[j, k]``: label j depends on label k; by default no label depends on another.
     C : float or "cv"
-        Inverse penalty of the features; "cv" chooses it by cross-validated log-likelihood.
+        Inverse strength of the features' L2 penalty; "cv" chooses it by cross-validated
+        log-likelihood.
     label_penalty : float or "cv"
-        Penalty of the parents' columns relative to the features'.
+        Penalty of the parents' coefficients relative to the features'.
     sample_weight : (n,) array, optional
     class_weight : dict {0: float, 1: float} or "balanced", optional
-        Weights of absent and present labels; "balanced" gives both the same total, label by label.
-        Penalties are chosen without them.
+        Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
+        label by label. Penalties are chosen without class weights.
     seed : int
-        Of the folds that "cv" uses.
+        Seeds the folds of "cv".
     n_threads : int
-        Threads; 0 uses all cores. The result does not depend on it.
+        Number of threads; 0 uses all cores. The result does not depend on it.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def fit_structures(
     label_penalty: float | str = "cv",
     sample_weight: ArrayLike | None = None,
     class_weight: ClassWeight = None,
-    bags: Floats | None = None,
+    bootstrap_counts: Floats | None = None,
     seed: int = 0,
     n_threads: int = 1,
 ) -> list[LinearConditionals]:
@@ -136,12 +137,12 @@ def fit_structures(
     Parameters
     ----------
     X, Y, C, label_penalty, sample_weight, class_weight, seed, n_threads
-        As in `fit_conditionals`; penalties are chosen once, for the first structure. Either bags
-        or class weights can be given.
+        As in `fit_conditionals`; penalties are chosen once, for the first structure. Bootstrap
+        counts and class weights cannot be combined.
     structures : sequence of (L, L) bool arrays
         ``structures[m][j, k]``: label j depends on label k in structure m.
-    bags : (n, M) array, optional
-        How often each row counts for each structure; by default once.
+    bootstrap_counts : (n, M) array, optional
+        How many times each row is drawn for each structure; by default once.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def fit_structures(
     >>> [int(model.coupling[0, 1] != 0) for model in models]
     [0, 1]
     """
-    problems = _structure_problems(X, Y, structures, as_weights(sample_weight), bags)
+    problems = _structure_problems(X, Y, structures, as_weights(sample_weight), bootstrap_counts)
     n_structures = len(structures)
     n_labels = problems.n_problems // n_structures
     chosen = structure_penalties(
@@ -201,7 +202,7 @@ def structure_penalties(
     seed: int = 0,
     n_threads: int = 1,
 ) -> PenaltyChoice:
-    """Choose the penalties that are "cv" for the conditionals of one structure.
+    """Choose the penalties given as "cv" for the conditionals of one structure.
 
     Examples
     --------
@@ -231,7 +232,7 @@ def structure_losses(
     seed: int = 0,
     n_threads: int = 1,
 ) -> Floats:
-    """Cross-validated loss of each structure, (M,); the lower, the better it predicts.
+    """Cross-validated logistic loss of each structure, (M,); lower is better.
 
     Examples
     --------
@@ -259,24 +260,24 @@ def _structure_problems(
     Y: ArrayLike,
     structures: Sequence[ArrayLike],
     weight: Floats | None,
-    bags: Floats | None,
+    bootstrap_counts: Floats | None,
 ) -> LogisticProblems:
     """Problem m * L + j is label j in structure m."""
     labels = as_labels(Y)
     n_labels, n_structures = labels.shape[1], len(structures)
-    uses = np.concatenate([np.asarray(parents, dtype=np.bool_) for parents in structures])
+    parent_mask = np.concatenate([np.asarray(parents, dtype=np.bool_) for parents in structures])
     weights = None if weight is None else weight[:, None]
     weight_of = None
-    if bags is not None:
-        weights = bags if weights is None else bags * weights
+    if bootstrap_counts is not None:
+        weights = bootstrap_counts if weights is None else bootstrap_counts * weights
         weight_of = np.repeat(np.arange(n_structures, dtype=np.int32), n_labels)
     return LogisticProblems(
         X=as_features(X),
         targets=labels,
         target_of=np.tile(np.arange(n_labels, dtype=np.int32), n_structures),
         C=np.ones((n_structures * n_labels, 1)),
-        extras=sp.csr_array(labels, dtype=np.float64) if uses.any() else None,
-        uses=uses if uses.any() else None,
+        extras=sp.csr_array(labels, dtype=np.float64) if parent_mask.any() else None,
+        extra_mask=parent_mask if parent_mask.any() else None,
         weights=weights,
         weight_of=weight_of,
         total_weight=weight,
@@ -284,7 +285,7 @@ def _structure_problems(
 
 
 def warn_unless_converged(solutions: Solutions) -> None:
-    """Warn of problems whose optimum was not reached."""
+    """Issue a ConvergenceWarning if any problem did not reach its optimum."""
     n_failed = int((~solutions.converged).sum())
     if n_failed:
         warnings.warn(

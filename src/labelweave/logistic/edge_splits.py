@@ -1,4 +1,4 @@
-"""One split of the data into rows that fit edges and rows that weigh them."""
+"""One split of the data into rows that fit the conditionals and rows that weigh the edges."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
-# Fits without a parent need not be good: they are where the others start, and are finished there.
+# Fits without a parent may be rough: the other fits start from them and finish them on the way.
 _START_TOLERANCE = 1e-4
-# Bound on the error of a weight. What is beyond second order is left out, hence less than a
-# thousandth.
+# Bound on the error of a weight. Terms beyond second order are neglected, hence a little less than
+# the promised thousandth.
 _TOLERANCE = 9e-4
-# Of one fit, before its curvature is factorised anew.
+# Iterations of one fit before its Hessian is factorised again.
 _MAX_ITERATIONS = 200
 _LEAST_CURVATURE = 1e-290
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of the data: features, labels (L, n) and weights, which are positive."""
+    """A subset of the rows: features, labels (L, n) and positive weights."""
 
     X: Any
     labels: Labels
     weight: Floats
 
     def constant(self) -> Mask:
-        """Which labels have less than two values in these rows."""
+        """Return which labels take only one value in these rows."""
         n_positive = self.labels.sum(axis=1, dtype=np.int64)
         constant: Mask = (n_positive == 0) | (n_positive == self.labels.shape[1])
         return constant
@@ -41,7 +41,7 @@ class Rows:
 
 @dataclass
 class Split:
-    """The rows that fit, the rows that weigh, and the labels' fits without a parent."""
+    """Training rows, held-out rows, and the labels' fits without a parent."""
 
     inside: Rows
     outside: Rows
@@ -55,7 +55,7 @@ class Split:
         return len(self.C)
 
     def fit_alone(self, n_threads: int) -> None:
-        """Fit every label without a parent, well enough to start from."""
+        """Fit every label without a parent, accurately enough to start from."""
         weight = self.inside.weight
         problems = LogisticProblems(
             X=self.inside.X,
@@ -68,10 +68,10 @@ class Split:
         self.alone = solve_problems(problems, tol=_START_TOLERANCE, n_threads=n_threads)
 
     def score_tests(self) -> Floats:
-        """How much the loss would gain from each parent, (L, L), to second order and cheaply.
+        """Return the score test of each parent for each label, (L, L): a cheap second-order gain.
 
-        Twice the gain of a Newton step for the parent's column and the intercept: the features'
-        part of the step is left out, as it would cost as much as a fit.
+        Twice the decrease of the loss by a Newton step in the parent's coefficient and the
+        intercept. The features' part of the step is left out: it would cost as much as a fit.
         """
         labels, weight = self.inside.labels.astype(np.float64), self.inside.weight[:, None]
         z = self.inside.X @ self.alone.coef.T + self.alone.intercept
@@ -84,7 +84,7 @@ class Split:
         return tests
 
     def weigh(self, allowed: Mask, n_threads: int) -> tuple[Floats, Floats, int]:
-        """Edge weights (L, L), weights without a parent (L,), and how many are not accurate."""
+        """Return edge weights (L, L), weights without a parent (L,) and how many are inaccurate."""
         constant = self.inside.constant()
         alone = self._constant_weights()
         pair = np.empty((self.n_labels, self.n_labels))  # target by parent
@@ -112,12 +112,12 @@ class Split:
             )
         else:
             fit[:] = False
-        # A parent that never changes adds nothing to a fit, and nothing can be added to a constant.
+        # A constant parent adds nothing to a fit, and nothing improves the fit of a constant label.
         weights = np.where(fit, pair, alone[:, None]).T
         return np.ascontiguousarray(weights), alone, int(n_failed.sum())
 
     def _constant_weights(self) -> Floats:
-        """Weights of conditionals that are nothing but their intercepts."""
+        """Return the held-out weights of conditionals with an intercept only."""
         b, labels, weight = self.alone.intercept, self.outside.labels, self.outside.weight
         positive = labels.astype(np.float64) @ weight
         negative = (1.0 - labels) @ weight
@@ -133,17 +133,15 @@ def as_splits(
     held_out: ArrayLike,
     sample_weight: ArrayLike | None,
 ) -> list[Split]:
-    """Check the arguments of `edge_weights` and split the rows that have weight."""
+    """Check the arguments of `edge_weights` and split the rows of positive weight."""
     features, labels = as_features(X), as_labels(Y)
     n, n_labels = labels.shape
     if features.ndim != 2 or features.shape[0] != n:
-        raise ValueError(
-            f"X must have a row for each of the {n} rows of Y; it has {features.shape}"
-        )
+        raise ValueError(f"X must have {n} rows, like Y; its shape is {features.shape}")
     weight = as_weights(sample_weight)
     total = np.ones(n) if weight is None else weight
     if total.shape != (n,) or not np.all(np.isfinite(total)) or np.any(total < 0):
-        raise ValueError(f"sample_weight must hold {n} finite numbers that are not negative")
+        raise ValueError(f"sample_weight must hold {n} finite, non-negative numbers")
     outside = np.atleast_2d(np.asarray(held_out))
     if outside.dtype != bool or outside.ndim != 2 or outside.shape[1] != n or not len(outside):
         raise ValueError(
@@ -163,8 +161,8 @@ def as_splits(
 def _per_label(value: ArrayLike, n_labels: int, name: str, *, positive: bool) -> Floats:
     given = np.asarray(value, dtype=np.float64)
     if given.shape not in ((), (n_labels,)):
-        raise ValueError(f"{name} must be a number or one for each of the {n_labels} labels")
+        raise ValueError(f"{name} must be a number or one number per label ({n_labels})")
     if not np.all(np.isfinite(given)) or np.any(given < 0) or (positive and np.any(given == 0)):
-        kind = "positive" if positive else "not negative"
+        kind = "positive" if positive else "non-negative"
         raise ValueError(f"{name} must be finite and {kind}; got {value!r}")
     return np.ascontiguousarray(np.broadcast_to(given, (n_labels,)))

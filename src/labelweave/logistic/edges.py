@@ -1,4 +1,4 @@
-"""How much every label would gain from every other as its parent: the weights of a tree's edges."""
+"""The weights of a tree's edges: how much each label gains from each other label as its parent."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from labelweave._common.arrays import Floats, Mask
 from labelweave._common.checks import check_whole_number
 from labelweave.logistic.edge_splits import as_splits
 
-# With `screen="auto"` all parents are fitted up to so many labels, then the best of them.
+# With `screen="auto"`, all parents are fitted up to this many labels; beyond, this many per label.
 _MANY_LABELS, _AUTO_SCREEN = 64, 20
 
 
 @dataclass(frozen=True)
 class EdgeWeights:
-    """Held-out log-likelihood of every label given one other label, or none.
+    """Held-out log-likelihood of every label given one other label, and given none.
 
     Attributes
     ----------
     pair : (L, L) array
-        ``pair[j, i]`` is the sum over the held-out rows of ``w_n log P(y_i | x_n, y_j)``. Where
-        nothing was fitted it is ``alone[i]``: no gain is known.
+        ``pair[j, i]`` is the sum over the held-out rows of ``w_n log P(y_i | x_n, y_j)``. For
+        pairs that were not fitted it is ``alone[i]``, a gain of zero.
     alone : (L,) array
         The same without a parent.
     fitted : (L, L) bool array
@@ -48,7 +48,7 @@ class EdgeWeights:
 
     @property
     def gain(self) -> Floats:
-        """What each parent adds to the log-likelihood of each label, (L, L)."""
+        """The increase in log-likelihood by each parent of each label, (L, L)."""
         return self.pair - self.alone
 
 
@@ -71,32 +71,33 @@ def edge_weights(
     X : (n, D) array or sparse matrix
     Y : (n, L) array of 0/1
     C : float or (L,) array
-        Inverse penalty of the features, for all labels or for each.
+        Inverse penalty of the features, one for all labels or one per label.
     label_penalty : float or (L,) array
-        Penalty of the parent's column relative to the features'.
+        Penalty of the parent's coefficient relative to the features'.
     held_out : (n,) or (F, n) bool array
-        Which rows weigh the edges; the others fit them. The weights of several such splits add up.
+        Rows on which the edges are weighed; the others fit the conditionals. The weights of several
+        such splits (rows of the mask) are summed.
     sample_weight : (n,) array, optional
-        Weight of every row, in fitting and in weighing.
+        Weight of each row, in fitting and in weighing.
     candidates : (L, L) bool array, optional
         ``candidates[j, i]``: whether j may be the parent of i; by default any other label may.
     screen : int, "auto" or None
-        Fit only so many parents of every label, those with the best score test: the squared slope
-        of the loss along the parent's column over its curvature, where the label has no parent.
-        "auto" fits all parents of up to 64 labels and 20 parents each of more.
+        Fit only this many parents of each label, those with the largest score test: the squared
+        slope of the loss in the parent's coefficient over its curvature, at the fit without a
+        parent. "auto" fits all parents up to 64 labels and 20 per label beyond.
     n_threads : int
-        Threads; 0 uses all cores. The result does not depend on it.
+        Number of threads; 0 uses all cores. The result does not depend on it.
 
     Returns
     -------
     EdgeWeights
         Accurate to a thousandth of each weight (or to 1e-7 of each held-out row, if that is more).
-        A label that is constant in the rows that fit has the same smoothed constant conditional
-        whatever its parent.
+        A label that is constant in the training rows has the same smoothed constant conditional
+        for every parent.
 
     Examples
     --------
-    The second label repeats the first, which the feature says nothing about:
+    The second label equals the first, and the feature carries no information about either:
 
     >>> import numpy as np
     >>> from labelweave.logistic import edge_weights
@@ -148,7 +149,7 @@ def _allowed(candidates: ArrayLike | None, n_labels: int) -> Mask:
 
 
 def _screen(screen: int | str | None, n_labels: int) -> int:
-    """Parents to be fitted for every label, at most."""
+    """Return the maximum number of parents to fit per label."""
     if screen is None:
         return n_labels
     if screen == "auto":
@@ -157,7 +158,7 @@ def _screen(screen: int | str | None, n_labels: int) -> int:
 
 
 def _best(scores: Floats, allowed: Mask, n_kept: int) -> Mask:
-    """Of every target's allowed parents those with the highest scores; of equals the first."""
+    """Keep the allowed parents with the highest scores of each target; ties go to the first."""
     order = np.argsort(np.where(allowed, -scores, np.inf), axis=0, kind="stable")
     kept = np.zeros_like(allowed)
     np.put_along_axis(kept, order[:n_kept], True, axis=0)

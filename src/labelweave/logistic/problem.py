@@ -24,23 +24,23 @@ class LogisticProblems:
     X : (n, D) float64 array or CSR
         Features, shared by all problems.
     targets : (n, T) int8 array of 0/1
-        Candidate targets; `target_of` says which column a problem predicts.
+        Target columns; `target_of` says which of them each problem predicts.
     target_of : (P,) int array
     C : (P, S) array
-        Inverse penalty of the features along the path.
+        Inverse penalty of the features at each stage of the path.
     extras : (n, E) CSR or None
-        Columns that single problems add to X, such as other labels; `uses` says which.
-    uses : (P, E) bool array or None
-        None: every problem uses every extra column.
+        Columns that individual problems add to X, such as other labels; `extra_mask` says which.
+    extra_mask : (P, E) bool array or None
+        ``extra_mask[p, e]``: problem p has extra column e; None: every problem has all of them.
     extra_penalty : (P, S) array
         Penalty k of the extra columns relative to that of the features.
     weights : (n, G) array or None
-        Sample weights; `weight_of` (P,) says which column a problem uses.
+        Sample weights; `weight_of` (P,) says which column each problem takes.
     total_weight : (n,) array or None
-        What a row's weight and its held-out weight add up to (ones by default): rows left out of a
-        problem by their weight are scored by ``Solutions.held_out``.
+        The sum of a row's training and held-out weight (ones by default): what `weights` leaves
+        out of a problem is scored in ``Solutions.held_out``.
     start : (P, D + 1 + E) array or None
-        Where to start: features, intercept, extras. None: all zero but the intercept.
+        Initial parameters: features, intercept, extras. None: zero except for the intercept.
     """
 
     X: Any
@@ -48,7 +48,7 @@ class LogisticProblems:
     target_of: NDArray[np.int32]
     C: Floats
     extras: Any = None
-    uses: Mask | None = None
+    extra_mask: Mask | None = None
     extra_penalty: Floats = field(default_factory=lambda: np.ones((1, 1)))
     weights: Floats | None = None
     weight_of: NDArray[np.int32] | None = None
@@ -67,49 +67,50 @@ class LogisticProblems:
 
     @property
     def has_extras(self) -> bool:
-        """Whether any problem uses an extra column."""
-        return self.n_extras > 0 and (self.uses is None or bool(self.uses.any()))
+        """Whether any problem has an extra column."""
+        return self.n_extras > 0 and (self.extra_mask is None or bool(self.extra_mask.any()))
 
     def class_weights(self) -> tuple[Floats, Floats]:
-        """Weight of the negative and of the positive rows of every problem."""
+        """Return the weight of the negative and of the positive rows of every problem."""
         n, n_targets = self.targets.shape
         if self.weights is None:
             positive = self.targets.sum(axis=0, dtype=np.float64)[self.target_of]
             return n - positive, positive
-        # One product per target column keeps the temporary array small; both classes are summed, as
-        # a difference of sums would leave a class without rows a rounding error of weight.
+        # One product per target column keeps the temporary array small. Both classes are summed: a
+        # difference of sums would give an empty class a rounding error of weight.
         sums = np.empty((n_targets, 2, self.weights.shape[1]))
         for target in range(n_targets):
             for value in (0, 1):
                 rows = (self.targets[:, target] == value).astype(np.float64)
                 sums[target, value] = rows @ self.weights
-        group = self._weight_columns()
+        group = self.weight_columns()
         return sums[self.target_of, 0, group], sums[self.target_of, 1, group]
 
     def held_out_classes(self) -> tuple[Floats, Floats]:
-        """Held-out weight of the negative and of the positive rows of every problem."""
+        """Return the held-out weight of the negative and of the positive rows of every problem."""
         total = np.ones(len(self.targets)) if self.total_weight is None else self.total_weight
         positive = (total @ self.targets)[self.target_of]
         inside_negative, inside_positive = self.class_weights()
         return total.sum() - positive - inside_negative, positive - inside_positive
 
-    def _weight_columns(self) -> NDArray[np.int32]:
+    def weight_columns(self) -> NDArray[np.int32]:
+        """Return the column of `weights` that each problem takes, (P,)."""
         if self.weight_of is None:
             return np.zeros(self.n_problems, dtype=np.int32)
         return self.weight_of.astype(np.int32, copy=False)
 
 
 def as_labels(Y: Any) -> Labels:
-    """0/1 labels as int8."""
+    """Return 0/1 labels as int8."""
     given = np.asarray(Y)
     labels: Labels = np.ascontiguousarray(given == 1, dtype=np.int8)
     if labels.ndim != 2 or np.any(given != labels):
-        raise ValueError("Targets must be a matrix of 0 and 1, with one column per problem.")
+        raise ValueError("targets must be a matrix of 0 and 1 with one column per problem")
     return labels
 
 
 def as_weights(sample_weight: ArrayLike | None) -> Floats | None:
-    """Sample weights as the engine reads them: contiguous float64, or None for all ones."""
+    """Return sample weights as contiguous float64, or None for all ones."""
     if sample_weight is None:
         return None
     weights: Floats = np.ascontiguousarray(sample_weight, dtype=np.float64)

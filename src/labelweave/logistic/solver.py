@@ -14,13 +14,13 @@ from labelweave._common.features import as_features, native_matrix
 from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 
-# Share of empty columns from which on it pays to leave them out.
+# Share of empty columns above which leaving them out pays.
 _WORTH_COMPACTING = 0.1
 
 
 @dataclass(frozen=True)
 class Solutions:
-    """Solutions of P problems (at the last of their S penalties).
+    """Solutions of P problems (coefficients at the last of their S penalties).
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class Solutions:
     objective : (P, S) array
         Penalised loss, divided by C.
     held_out : (P, S) array
-        Loss of the held-out rows after every stage.
+        Loss of the held-out rows at each stage.
     n_passes : (P,) array
-        Passes over the data.
+        Number of passes over the data.
     converged : (P,) bool array
     """
 
@@ -52,7 +52,7 @@ def solve(
     C: float | Floats = 1.0,
     sample_weight: ArrayLike | None = None,
     extras: Any = None,
-    uses: Mask | None = None,
+    extra_mask: Mask | None = None,
     extra_penalty: float = 1.0,
     tol: float = 1e-7,
     max_iter: int = 100,
@@ -68,16 +68,16 @@ def solve(
         Inverse strength of the penalty, as in scikit-learn.
     sample_weight : (n,) array, optional
     extras : (n, E) array or sparse matrix, optional
-        Columns that problem p adds to X where ``uses[p]`` is true.
-    uses : (P, E) bool array, optional
+        Columns that problem p adds to X where ``extra_mask[p]`` is true.
+    extra_mask : (P, E) bool array, optional
     extra_penalty : float
         Penalty of the extra columns relative to the features'.
     tol : float
-        Relative decrease of the objective below which a Newton step is the last.
+        Iteration stops after a Newton step with a smaller relative decrease of the objective.
     max_iter : int
-        Newton steps at most.
+        Maximum number of Newton steps.
     n_threads : int
-        Threads; 0 uses all cores. The result does not depend on it.
+        Number of threads; 0 uses all cores. The result does not depend on it.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def solve(
         target_of=np.arange(n_problems, dtype=np.int32),
         C=np.broadcast_to(np.asarray(C, dtype=np.float64), (n_problems,))[:, None],
         extras=None if extras is None else sp.csr_array(extras, dtype=np.float64),
-        uses=uses,
+        extra_mask=extra_mask,
         extra_penalty=np.full((n_problems, 1), float(extra_penalty)),
         weights=None if weights is None else weights[:, None],
         total_weight=weights,
@@ -115,11 +115,11 @@ def solve_problems(
 ) -> Solutions:
     """Solve every problem along its path of penalties.
 
-    With `patience`, a problem leaves its path once the held-out loss has risen so many times in a
-    row; the losses of the stages it skips are NaN.
+    With `patience`, a problem leaves its path after this many consecutive rises of its held-out
+    loss; the losses of the stages it skips are NaN.
 
-    A target of one class only has no finite optimum; it gets a constant conditional with Laplace's
-    smoothing, (k + 1) / (n + 2), instead.
+    A target with a single class has no finite optimum; it gets a constant conditional with
+    Laplace smoothing, (k + 1) / (n + 2), instead.
     """
     negative, positive = problems.class_weights()
     proper = (negative > 0) & (positive > 0)
@@ -127,7 +127,7 @@ def solve_problems(
     intercept[proper] = np.log(positive[proper] / negative[proper])
     solutions = _allocate(problems, intercept, keep_coef)
     _fill_constant(problems, ~proper, intercept, negative + positive, solutions)
-    # Frequent targets take longest: started first, they leave no core idle at the end.
+    # Frequent targets take longest: starting with them leaves no core idle at the end.
     order = np.flatnonzero(proper)
     order = order[np.argsort(-positive[order], kind="stable")]
     if len(order):
@@ -192,11 +192,11 @@ def _solve_proper(
         labels=np.ascontiguousarray(problems.targets.T),
         target=problems.target_of[order].astype(np.int32),
         weights=None if problems.weights is None else np.ascontiguousarray(problems.weights.T),
-        weight=None if problems.weights is None else problems._weight_columns()[order],
+        weight=None if problems.weights is None else problems.weight_columns()[order],
         total=problems.total_weight,
         C=np.ascontiguousarray(problems.C[order]),
         extra_penalty=np.broadcast_to(problems.extra_penalty, problems.C.shape)[order],
-        uses=None if problems.uses is None else problems.uses[order].astype(np.uint8),
+        uses=None if problems.extra_mask is None else problems.extra_mask[order].astype(np.uint8),
         start=start,
         start_intercept=np.ascontiguousarray(intercept[order]),
         n_threads=n_threads,
@@ -219,7 +219,7 @@ def _solve_proper(
 
 
 def _without_empty_columns(X: Any) -> tuple[Any, Positions]:
-    """X without the columns that are empty, if they are many, and the columns that are left."""
+    """Drop the empty columns of X, if there are many; return the rest and their positions."""
     n_features = X.shape[1]
     if isinstance(X, np.ndarray):
         return X, np.arange(n_features)

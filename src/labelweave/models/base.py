@@ -1,4 +1,4 @@
-"""Estimators that learn P(y|x): one `predict_joint`, and what follows from it."""
+"""Base of the estimators that learn P(y|x): `predict_joint`, and what follows from it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from labelweave.models.label_classifier import LabelClassifier
 
 
 class MultiLabelClassifier(LabelClassifier):
-    """Base of the estimators: `fit` learns P(y|x), `predict_joint` gives it for new rows.
+    """Base of the estimators that learn P(y|x), which `predict_joint` returns for new rows.
 
-    A subclass implements ``_fit(X, labels, sample_weight)`` and ``_joint(X)``; what arrives there
-    is validated, as `LabelClassifier` says.
+    A subclass implements ``_fit(X, labels, sample_weight)`` and ``_joint(X)``; both receive
+    validated arguments, as `LabelClassifier` describes.
 
     Examples
     --------
-    What every estimator can be asked:
+    What every estimator can predict:
 
     >>> from labelweave.datasets import load_emotions
     >>> from labelweave.models import BinaryRelevance, MultiLabelClassifier
@@ -39,21 +39,22 @@ class MultiLabelClassifier(LabelClassifier):
     decision: str | Decision
 
     def predict_joint(self, X: Any) -> JointDistribution:
-        """Joint distributions of the labels, one per row of X."""
+        """Return the joint distributions of the labels, one per row of X."""
         check_is_fitted(self)
         return self._joint(self._features(X, reset=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels that are best for `decision`, (n, L) of 0/1."""
+        """Return the labels that are optimal for `decision`, (n, L) of 0/1."""
         joint = self.predict_joint(X)
         return self._encoding.decode(self._decide()(joint))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Marginal probability of each label, (n, L).
+        """Return the marginal probability of each label, (n, L).
 
-        Chains of more than 16 labels average the labels' conditional probabilities over 1000 draws,
-        with an error below 0.016; ask ``predict_joint(X).estimate("marginals", samples=...)`` for
-        more. For a log-likelihood use ``predict_joint(X).log_prob(Y)``, which is exact.
+        Chains of more than 16 labels average the labels' conditional probabilities over 1000
+        samples, with a standard error below 0.016; ``predict_joint(X).estimate("marginals",
+        samples=...)`` is more accurate. For a log-likelihood use ``predict_joint(X).log_prob(Y)``,
+        which is exact.
 
         For a one-dimensional y: the probabilities of its two classes, (n, 2).
         """
@@ -62,7 +63,7 @@ class MultiLabelClassifier(LabelClassifier):
 
     @abstractmethod
     def _joint(self, X: Any) -> JointDistribution:
-        """Joint distributions for validated rows."""
+        """Return the joint distributions of validated rows."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -73,15 +74,15 @@ class MultiLabelClassifier(LabelClassifier):
 
     def _decide(self) -> Decision:
         decision = resolve_decision(self.decision, self._inference())
-        # A rule for whole test sets may want to know how frequent the labels were in training.
+        # A rule for whole test sets may need the label frequencies of the training data.
         return decision.informed(self._rates) if isinstance(decision, Labelling) else decision
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn what the estimator accepts, and that labels are decided together."""
         tags = super().__sklearn_tags__()
-        # scikit-learn's check of multi-label classifiers wants `predict` to round the marginals;
-        # the most probable vector of labels that depend on each other may be another one. The
-        # check has no other switch than this tag.
+        # scikit-learn's check of multi-label classifiers expects `predict` to round the marginals,
+        # but the most probable vector of dependent labels may differ from that. This tag is the
+        # check's only switch.
         tags.classifier_tags.poor_score = self.decision != "hamming"
         return tags
 

@@ -16,12 +16,12 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.label_graph import LabelGraph
 from labelweave.joint.enumeration import row_blocks
 
-# What one row can cost a parent at most when edges are weighed: a probability of about 1e-6.
+# Largest loss of a single row when edges are weighed: a probability of about 1e-6.
 _LARGEST_LOSS = 14.0
 
 
 class ConstantConditional:
-    """The conditional of a label with one class in training: its smoothed frequency.
+    """The conditional of a label with a single class in training: its smoothed frequency.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class ConstantConditional:
         self.log_odds = log_odds
 
 
-def fit_bases(
-    base: Any,
+def fit_estimators(
+    estimator: Any,
     X: Any,
     labels: Labels,
     graph: LabelGraph,
@@ -41,66 +41,72 @@ def fit_bases(
     random_state: Any,
     n_jobs: int | None,
 ) -> list[Any]:
-    """Fit a clone of `base` for each label j on [X, labels of its parents]."""
-    check_base(base, sample_weight)
+    """Fit a clone of `estimator` for each label j on [X, labels of its parents]."""
+    check_base_classifier(estimator, sample_weight)
     random = check_random_state(random_state)
     seeds = random.randint(2**31 - 1, size=labels.shape[1])
     return list(
         Parallel(n_jobs=n_jobs)(
-            delayed(_fit_one)(base, with_labels(X, labels, parent), labels[:, j], sample_weight, s)
+            delayed(_fit_one)(
+                estimator, with_labels(X, labels, parent), labels[:, j], sample_weight, s
+            )
             for j, (parent, s) in enumerate(zip(graph.parents, seeds, strict=True))
         )
     )
 
 
-def check_base(base: Any, sample_weight: Floats | None) -> None:
-    """Refuse a `base` that cannot be the conditional of a label."""
-    if isinstance(base, type):
-        raise ValueError(f"base must be a classifier, not a class: write {base.__name__}()")
-    is_estimator = hasattr(base, "__sklearn_tags__")
-    if not is_estimator or not is_classifier(base) or not hasattr(base, "predict_proba"):
+def check_base_classifier(estimator: Any, sample_weight: Floats | None) -> None:
+    """Refuse an `estimator` that cannot be the conditional of a label."""
+    if isinstance(estimator, type):
         raise ValueError(
-            f"base must be a scikit-learn classifier with predict_proba; got {base!r}. "
+            f"estimator must be a classifier, not a class: write {estimator.__name__}()"
+        )
+    is_estimator = hasattr(estimator, "__sklearn_tags__")
+    if not is_estimator or not is_classifier(estimator) or not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"estimator must be a scikit-learn classifier with predict_proba; got {estimator!r}. "
             "Wrap it, e.g. in sklearn.calibration.CalibratedClassifierCV, if it has none"
         )
-    if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
-        raise ValueError(f"sample_weight was given, but base {base!r} does not support it")
-
-
-def with_class_weight(base: Any, class_weight: Any) -> Any:
-    """Return a base classifier that has the class weights as its own."""
-    if class_weight is None:
-        return base
-    if "class_weight" not in base.get_params(deep=False):
+    if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
-            f"class_weight was given, but base {base!r} has no such parameter: give it to base in "
-            "its own way"
+            f"sample_weight was given, but estimator {estimator!r} does not support it"
         )
-    return clone(base).set_params(class_weight=class_weight)
 
 
-def _fit_one(base: Any, X: Any, target: Labels, weight: Floats | None, seed: int) -> Any:
+def with_class_weight(estimator: Any, class_weight: Any) -> Any:
+    """Return the base classifier with `class_weight` set as its own parameter."""
+    if class_weight is None:
+        return estimator
+    if "class_weight" not in estimator.get_params(deep=False):
+        raise ValueError(
+            f"class_weight was given, but estimator {estimator!r} has no such "
+            "parameter: weight the classes in the way that estimator offers"
+        )
+    return clone(estimator).set_params(class_weight=class_weight)
+
+
+def _fit_one(estimator: Any, X: Any, target: Labels, weight: Floats | None, seed: int) -> Any:
     mass = np.ones(len(target)) if weight is None else weight
     positive, negative = mass[target == 1].sum(), mass[target == 0].sum()
     if positive == 0 or negative == 0:
         return ConstantConditional(float(np.log((positive + 1) / (negative + 1))))
     fit_params = {} if weight is None else {"sample_weight": weight}
-    return seeded_clone(base, seed).fit(X, target.astype(np.int64), **fit_params)
+    return seeded_clone(estimator, seed).fit(X, target.astype(np.int64), **fit_params)
 
 
-def seeded_clone(base: Any, seed: int) -> Any:
-    """Return a clone of `base` with all seeds that are still open set to `seed`."""
-    estimator = clone(base)
-    seeded = {k: int(seed) for k, v in estimator.get_params().items() if _is_open_seed(k, v)}
-    return estimator.set_params(**seeded)
+def seeded_clone(estimator: Any, seed: int) -> Any:
+    """Return a clone of `estimator` with every unset `random_state` set to `seed`."""
+    cloned = clone(estimator)
+    seeded = {k: int(seed) for k, v in cloned.get_params().items() if _is_open_seed(k, v)}
+    return cloned.set_params(**seeded)
 
 
 def _is_open_seed(name: str, value: Any) -> bool:
     return name.rpartition("__")[2] == "random_state" and value is None
 
 
-def base_edge_weights(
-    base: Any,
+def classifier_edge_weights(
+    estimator: Any,
     X: Any,
     labels: Labels,
     held_out: Mask,
@@ -109,12 +115,12 @@ def base_edge_weights(
     random_state: Any,
     n_jobs: int | None,
 ) -> tuple[Floats, Floats]:
-    """Held-out log-likelihood of each label given each candidate parent, and given none.
+    """Return the held-out log-likelihood of each label given each candidate parent, and given none.
 
-    The weights are those of `labelweave.logistic.edge_weights`, by plain fits of `base`:
+    The weights are defined as in `labelweave.logistic.edge_weights`, but by fits of `estimator`:
     ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
     """
-    check_base(base, sample_weight)
+    check_base_classifier(estimator, sample_weight)
     n_labels = labels.shape[1]
     parents = [
         (target, parent)
@@ -124,7 +130,7 @@ def base_edge_weights(
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_labels)
     found = Parallel(n_jobs=n_jobs)(
         delayed(_edge_weight)(
-            base, X, labels, target, parent, held_out, sample_weight, seeds[target]
+            estimator, X, labels, target, parent, held_out, sample_weight, seeds[target]
         )
         for target, parent in parents
     )
@@ -138,7 +144,7 @@ def base_edge_weights(
 
 
 def _edge_weight(
-    base: Any,
+    estimator: Any,
     X: Any,
     labels: Labels,
     target: int,
@@ -152,10 +158,10 @@ def _edge_weight(
     total = 0.0
     for outside in held_out:
         weight = None if sample_weight is None else sample_weight[~outside]
-        estimator = _fit_one(base, extended[~outside], labels[~outside, target], weight, seed)
-        log_odds = base_log_odds(estimator, extended[outside])
+        fitted = _fit_one(estimator, extended[~outside], labels[~outside, target], weight, seed)
+        log_odds = classifier_log_odds(fitted, extended[outside])
         sign = 2.0 * labels[outside, target] - 1.0
-        # A classifier that is certain and wrong loses much, not everything.
+        # A classifier that is certain and wrong has a large loss, but not an infinite one.
         loss = np.minimum(np.logaddexp(0.0, -sign * log_odds), _LARGEST_LOSS)
         total -= float(loss.sum() if sample_weight is None else loss @ sample_weight[outside])
     return total
@@ -168,19 +174,19 @@ def chain_log_odds(
     prefix: Labels,
     parents: Indices,
 ) -> Floats:
-    """Log-odds after the labels of `prefix`, one for each of `rows`.
+    """Return the log-odds of the next label after `prefix`, one for each of `rows`.
 
-    An enumeration asks about every row very often: the repeated features are made block by block.
+    An enumeration repeats every row many times, so the repeated features are built block by block.
     """
     out = np.empty(len(rows))
     for block in row_blocks(len(rows), X.shape[1] + len(parents)):
         extended = with_labels(X[rows[block]], prefix[block], parents)
-        out[block] = base_log_odds(estimator, extended)
+        out[block] = classifier_log_odds(estimator, extended)
     return out
 
 
-def base_log_odds(estimator: Any, X: Any) -> Floats:
-    """Log-odds of the positive class; infinite where the classifier is certain."""
+def classifier_log_odds(estimator: Any, X: Any) -> Floats:
+    """Return the log-odds of the positive class; infinite if the classifier is certain."""
     if isinstance(estimator, ConstantConditional):
         return np.full(X.shape[0], estimator.log_odds)
     probability = estimator.predict_proba(X)
@@ -189,7 +195,7 @@ def base_log_odds(estimator: Any, X: Any) -> Floats:
 
 
 def with_labels(X: Any, labels: NDArray[Any], columns: Indices) -> Any:
-    """X with the given label columns appended."""
+    """Append the given label columns to X."""
     if len(columns) == 0:
         return X
     chosen = labels[:, columns].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Labels of the batches of a stream, which must go on as the first one began."""
+"""Labels of the batches of a stream, which must be consistent with the first one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._common.arrays import Labels
-from labelweave.models.labels import LabelEncoding, read_labels
+from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 
 def read_batch_labels(
@@ -19,10 +19,10 @@ def read_batch_labels(
     *,
     may_grow: bool = False,
 ) -> tuple[Labels, LabelEncoding]:
-    """Labels of a batch as 0/1, and their encoding: the known one, or what it has grown to.
+    """Return the labels of a batch as 0/1 and their encoding: the known one, possibly extended.
 
-    `classes` are the two values of a one-dimensional y, for a first batch that has only one. With
-    `may_grow` a later batch may append labels on the right.
+    `classes` are the two values of a one-dimensional y, needed if the first batch has only one of
+    them. With `may_grow`, later batches may append labels on the right.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def read_batch_labels(
 
 
 def _continued(known: LabelEncoding, encoding: LabelEncoding) -> LabelEncoding:
-    """Return the known encoding with the labels that a batch appends."""
+    """Return the known encoding, extended by the labels that a batch appends."""
     n_known, n_labels = len(known.classes), len(encoding.classes)
     if known.names is None:
         return LabelEncoding(encoding.classes)

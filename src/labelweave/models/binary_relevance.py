@@ -1,4 +1,4 @@
-"""Binary relevance: every label on its own."""
+"""Binary relevance: an independent classifier per label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_conditionals
 from labelweave.logistic.class_weights import check_class_weight
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import base_log_odds, fit_bases, with_class_weight
+from labelweave.models.base_classifier import classifier_log_odds, fit_estimators, with_class_weight
 
 
 class BinaryRelevance(MultiLabelClassifier):
@@ -23,35 +23,36 @@ class BinaryRelevance(MultiLabelClassifier):
 
     Parameters
     ----------
-    base : scikit-learn classifier, optional
-        Fitted once per label; it needs ``predict_proba``. By default a logistic regression, fitted
-        for all labels at once by the library's own engine.
+    estimator : scikit-learn classifier, optional
+        A classifier with ``predict_proba``, cloned and fitted once per label. By default a logistic
+        regression, fitted for all labels at once by the library's own engine.
     C : float or "cv", default="cv"
-        Inverse penalty of the logistic regression, common to all labels; "cv" chooses it by
-        cross-validated log-likelihood. Unused with `base`.
+        Inverse strength of the L2 penalty, shared by all labels; "cv" chooses it by
+        cross-validated log-likelihood. Ignored if `estimator` is given.
     class_weight : dict {0: float, 1: float} or "balanced", optional
-        Weights of absent and present labels in the logistic regressions; "balanced" gives both the
-        same total, label by label. It finds more of the rare labels, and probabilities are no
-        longer those of the data. Not with `base`, which may have its own.
+        Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
+        label by label. Rare labels are then predicted more often, and probabilities are no
+        longer calibrated. An `estimator` receives it as its own `class_weight`.
     decision : {"subset", "hamming"} or callable, default="subset"
-        The loss `predict` decides for; with independent labels both give the same labels.
+        The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
-        Threads (processes with `base`); -1 uses all cores. Results do not depend on it, nor on
-        the rows predicted together (with `base`, as far as its own arithmetic does not).
+        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results depend
+        neither on it nor on which rows are predicted together (with an `estimator`, up to the
+        rounding of its own arithmetic).
     random_state : int, RandomState or None, default=None
-        Seeds the folds of ``C="cv"`` and the open seeds of `base`. None counts as 0: results are
-        reproducible unless asked otherwise.
+        Seeds the folds of ``C="cv"`` and every unset `random_state` of `estimator`. None means 0:
+        results are reproducible by default.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print the chosen penalty.
 
     Attributes
     ----------
     conditionals_ : LinearConditionals
-        Weights and intercepts; without `base`.
+        Weights and intercepts; only without `estimator`.
     estimators_ : list
-        The fitted classifiers; with `base`.
+        The fitted classifiers, one per label; only with `estimator`.
     C_ : float
-        The penalty used.
+        The penalty used; only without `estimator`.
 
     Examples
     --------
@@ -67,7 +68,7 @@ class BinaryRelevance(MultiLabelClassifier):
     def __init__(
         self,
         *,
-        base: Any = None,
+        estimator: Any = None,
         C: float | str = "cv",
         class_weight: Mapping[int, float] | str | None = None,
         decision: str | Decision = "subset",
@@ -75,7 +76,7 @@ class BinaryRelevance(MultiLabelClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.base = base
+        self.estimator = estimator
         self.C = C
         self.class_weight = class_weight
         self.decision = decision
@@ -84,11 +85,11 @@ class BinaryRelevance(MultiLabelClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        if self.base is not None:
-            base = with_class_weight(self.base, self.class_weight)
+        if self.estimator is not None:
+            estimator = with_class_weight(self.estimator, self.class_weight)
             graph = LabelGraph.empty(self.n_labels_)
-            self.estimators_ = fit_bases(
-                base, X, labels, graph, sample_weight, self._seed(), self.n_jobs
+            self.estimators_ = fit_estimators(
+                estimator, X, labels, graph, sample_weight, self._seed(), self.n_jobs
             )
             return
         self.conditionals_ = fit_conditionals(
@@ -105,7 +106,7 @@ class BinaryRelevance(MultiLabelClassifier):
 
     def _joint(self, X: Any) -> JointDistribution:
         if hasattr(self, "estimators_"):
-            scores = np.column_stack([base_log_odds(e, X) for e in self.estimators_])
+            scores = np.column_stack([classifier_log_odds(e, X) for e in self.estimators_])
         else:
             scores = self.conditionals_.scores(X, n_threads=self._n_threads())
         return IndependentJoint(

@@ -1,4 +1,4 @@
-"""What ensembles share: members with structures of their own on resampled rows, averaged."""
+"""What ensembles share: members of different structure on bootstrap samples, averaged."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _POISSON = poisson.cdf(np.arange(20), 1.0)
 
 
 class UniformEnsemble(MultiLabelClassifier):
-    """The uniform mixture of members that differ by structure and by the rows they saw.
+    """The uniform mixture of members that differ in structure and in their bootstrap samples.
 
-    A subclass names the structures and penalties (`_structures`), makes a member of any base
-    classifier (`_base_member`) and the joint of a linear one (`_member`).
+    A subclass chooses structures and penalties (`_structures`), makes a member of base classifiers
+    (`_classifier_member`) and the joint distribution of a linear one (`_member`).
 
     Examples
     --------
@@ -34,21 +34,21 @@ class UniformEnsemble(MultiLabelClassifier):
     """
 
     n_estimators: int
-    base: Any
+    estimator: Any
     bootstrap: bool
 
     @abstractmethod
     def _structures(
-        self, X: Any, labels: Labels, sample_weight: Floats | None, bags: Floats | None
+        self, X: Any, labels: Labels, sample_weight: Floats | None, bootstrap_counts: Floats | None
     ) -> tuple[list[Any], PenaltyChoice]:
-        """Return the structures and their penalties, which are of no use with `base`."""
+        """Return the structures and their penalties, which `estimator` makes irrelevant."""
 
     @abstractmethod
     def _graph(self, structure: Any) -> LabelGraph:
         """Return which labels each label depends on."""
 
     @abstractmethod
-    def _base_member(self, structure: Any, seed: int) -> MultiLabelClassifier:
+    def _classifier_member(self, structure: Any, seed: int) -> MultiLabelClassifier:
         """Return an unfitted member of base classifiers."""
 
     @abstractmethod
@@ -60,14 +60,14 @@ class UniformEnsemble(MultiLabelClassifier):
     def _fit_members(
         self, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> tuple[list[Any], list[Any]]:
-        """Fit the members; return their structures and, with `base`, the fitted members."""
+        """Fit the members; return their structures and, with `estimator`, the fitted members."""
         self._count("n_estimators")
-        bags = self._bags(X, self._seed())
-        structures, penalties = self._structures(X, labels, sample_weight, bags)
-        if self.base is not None:
+        counts = self._bootstrap_counts(X, self._seed())
+        structures, penalties = self._structures(X, labels, sample_weight, counts)
+        if self.estimator is not None:
             return structures, [
-                self._base_member(structure, self._seed() + k).fit(
-                    *_drawn(X, labels, sample_weight, None if bags is None else bags[:, k])
+                self._classifier_member(structure, self._seed() + k).fit(
+                    *_drawn(X, labels, sample_weight, None if counts is None else counts[:, k])
                 )
                 for k, structure in enumerate(structures)
             ]
@@ -78,15 +78,15 @@ class UniformEnsemble(MultiLabelClassifier):
             C=penalties.C,
             label_penalty=penalties.label_penalty,
             sample_weight=sample_weight,
-            bags=bags,
+            bootstrap_counts=counts,
             n_threads=self._n_threads(),
         )
         self.C_, self.label_penalty_ = penalties.C, penalties.label_penalty
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
         return structures, []
 
-    def _bags(self, X: Any, seed: int) -> Floats | None:
-        """How often each row is drawn for each member, (n, M): Poisson's bootstrap.
+    def _bootstrap_counts(self, X: Any, seed: int) -> Floats | None:
+        """Return how often each row is drawn for each member, (n, M): the Poisson bootstrap.
 
         The draws are keyed by the rows' content, so that neither their order nor their repetition
         changes what is learned.
@@ -94,12 +94,12 @@ class UniformEnsemble(MultiLabelClassifier):
         if not self.bootstrap:
             return None
         keys, uniform = row_keys(X), np.empty((X.shape[0], 1))
-        bags = np.empty((X.shape[0], self.n_estimators))
+        counts = np.empty((X.shape[0], self.n_estimators))
         for member in range(self.n_estimators):
             native.fill_uniform(seed, keys, member, uniform)
-            bags[:, member] = np.searchsorted(_POISSON, uniform[:, 0])
-        bags[:, ~bags.any(axis=0)] = 1.0  # a few rows may all stay out
-        return bags
+            counts[:, member] = np.searchsorted(_POISSON, uniform[:, 0])
+        counts[:, ~counts.any(axis=0)] = 1.0  # a sample of few rows may be empty
+        return counts
 
     def _averaged(self, X: Any, structures: list[Any], fitted: list[Any]) -> JointDistribution:
         """Return the uniform mixture of the members' joint distributions."""
@@ -121,7 +121,7 @@ class UniformEnsemble(MultiLabelClassifier):
 def _drawn(
     X: Any, labels: Labels, sample_weight: Floats | None, counts: Floats | None
 ) -> tuple[Any, Labels, Floats | None]:
-    """Rows as often as they are drawn: not every classifier knows sample weights."""
+    """Repeat rows as often as they are drawn: not every classifier supports sample weights."""
     if counts is None:
         return X, labels, sample_weight
     rows = np.repeat(np.arange(len(counts)), counts.astype(np.int64))

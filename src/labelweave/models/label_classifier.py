@@ -1,4 +1,4 @@
-"""What all estimators share: scikit-learn's manners around `fit` and `predict`."""
+"""What all estimators share: scikit-learn's conventions around `fit` and `predict`."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.features import canonical_csr
 from labelweave._common.presets import HasPresets
-from labelweave.models.labels import LabelEncoding, read_labels
+from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 
 class _Absent:
-    """A method that is missing without probabilities: `hasattr` is False, and asking says why."""
+    """A method that needs probabilities: `hasattr` is False, and the AttributeError says why."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
         raise AttributeError(
-            f"{owner.__name__} has no probabilities, hence no {self.name}: ask predict, or choose "
-            "an estimator that learns P(y|x), such as BinaryRelevance"
+            f"{owner.__name__} has no probabilities, hence no {self.name}: use predict, or an "
+            "estimator that learns P(y|x), such as BinaryRelevance"
         )
 
 
 def _settings(value: Any) -> dict[str, Any]:
-    """Return the settings of a strategy or rule that is a dataclass; none of anything else."""
+    """Return the settings of a strategy or rule that is a dataclass; an empty dict otherwise."""
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return {}
     return {part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.init}
@@ -44,11 +44,11 @@ def _settings(value: Any) -> dict[str, Any]:
 class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     """Base of all estimators, with or without probabilities.
 
-    A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. X arrives in ``_fit``
-    validated (float64 array or CSR), labels as an int8 array of 0/1. One that learns P(y|x) derives
-    from `MultiLabelClassifier`; one that does not has no ``predict_joint`` and no
-    ``predict_proba``, and says so to whoever asks. Where a method was published with other settings
-    than the defaults, `presets` names them: ``TreeNetwork.preset("published")``.
+    A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. ``_fit`` receives X
+    validated (float64 array or CSR) and the labels as an int8 array of 0/1. Estimators of P(y|x)
+    derive from `MultiLabelClassifier`; others have neither ``predict_joint`` nor ``predict_proba``,
+    and the AttributeError says why. If a method was published with settings other than the
+    defaults, `presets` names them: ``TreeNetwork.preset("published")``.
 
     Attributes set by `fit`
     -----------------------
@@ -56,14 +56,14 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     label_names_in_ : (L,) array of str
         The columns of y, when y is a data frame.
     classes_ : (L, 2) array
-        The values of each label; the two classes when y is one-dimensional. Estimators with a
-        ``decision_function`` have the numbers of the labels here, (L,), as scikit-learn wants.
+        The values of each label; the two classes if y is one-dimensional. For estimators with a
+        ``decision_function``, the indices of the labels, (L,), as scikit-learn expects.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
     Examples
     --------
-    An estimator that gives every row the most frequent label vector:
+    An estimator that predicts the most frequent label vector for every row:
 
     >>> import numpy as np
     >>> from labelweave.models import LabelClassifier
@@ -81,7 +81,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     >>> model.predict_proba([[5.0]])
     Traceback (most recent call last):
     ...
-    AttributeError: MostFrequent has no probabilities, hence no predict_proba: ask predict, or ...
+    AttributeError: MostFrequent has no probabilities, hence no predict_proba: use predict, or ...
     """
 
     # Parameters every estimator has; declared here for the methods below.
@@ -96,7 +96,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : (n, D) array, sparse matrix or data frame
         y : (n, L) array, sparse matrix or data frame of 0/1
-            The label matrix. A one-dimensional array of two classes counts as a single label.
+            The label matrix. A one-dimensional array of two classes is a single label.
         sample_weight : (n,) array, optional
 
         Returns
@@ -115,7 +115,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with `deep` also the settings of strategies: ``inference__width``.
+        """Return the parameters; if `deep`, also settings such as ``inference__width``.
 
         Parameters
         ----------
@@ -158,9 +158,9 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels of the rows of X, (n, L) of 0/1."""
+        """Return the labels of the rows of X, (n, L) of 0/1."""
 
-    if not TYPE_CHECKING:  # so that a type checker knows them where they are defined only
+    if not TYPE_CHECKING:  # type checkers should see them only where they are defined
         predict_joint = _Absent()
         predict_proba = _Absent()
 
@@ -169,11 +169,11 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         """Learn from validated data."""
 
     def _adopt(self, encoding: LabelEncoding) -> None:
-        """Take over what y said about the labels."""
+        """Set the attributes that describe the labels of y."""
         self._encoding = encoding
         self.classes_ = encoding.classes
         self.n_labels_ = 1 if encoding.single else len(encoding.classes)
-        # Beside decision values, scikit-learn takes classes_ for the numbers of the labels.
+        # With a decision_function, scikit-learn expects classes_ to be the indices of the labels.
         if not encoding.single and hasattr(self, "decision_function"):
             self.classes_ = np.arange(self.n_labels_)
         if encoding.names is not None:
@@ -181,24 +181,24 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
 
     @staticmethod
     def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
-        """Return the weights checked, and the rows that have any."""
+        """Check the sample weights; return the rows of positive weight."""
         if sample_weight is None:
             return X, labels, None
         if not np.asarray(sample_weight).any():
-            raise ValueError("sample_weight is zero for every row: nothing is left to learn")
+            raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        # Not every learner ignores rows without weight; left out, they cannot disturb any.
+        # Not every learner ignores rows of weight zero, so they are left out.
         kept = np.flatnonzero(weight)
         if len(kept) < len(labels):
             X, labels, weight = X[kept], labels[kept], weight[kept]
         return X, labels, weight
 
     def _check_parameters(self) -> None:
-        """Check what only `predict` uses too: it fails early, not after the work."""
+        """Check the parameters, also those of `predict`, before any work is done."""
         self._n_threads()
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        """X as a C-ordered float64 array, or as CSR with one sorted entry per non-zero."""
+        """Return X as a C-ordered float64 array, or as CSR in canonical form."""
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
         if isinstance(X, np.ndarray):
             return X
@@ -209,24 +209,24 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         return canonical_csr(X)  # equal rows must be equal to the last bit
 
     def _forget(self) -> None:
-        """Drop what an earlier `fit` learned: a failed or different fit leaves nothing of it."""
+        """Drop what an earlier `fit` learned, so that nothing of it survives a failed fit."""
         learned = [name for name in vars(self) if name.endswith("_")]
         for name in [*learned, "_is_fitted"]:
             self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last `fit` came to its end."""
+        """Whether the last `fit` was completed."""
         return hasattr(self, "_is_fitted")
 
     def _penalty(self, name: str) -> float | str:
-        """Return the penalty parameter `name`: a positive number, or "cv"."""
+        """Return the penalty parameter `name`, checked to be a positive number or "cv"."""
         value = getattr(self, name)
         if isinstance(value, str) and value == "cv":
             return value
         return check_number(value, name, above=0, otherwise="'cv'")
 
     def _count(self, name: str) -> int:
-        """Return the parameter `name`: a whole number of 1 or more."""
+        """Return the parameter `name`, checked to be a whole number of at least 1."""
         return check_whole_number(getattr(self, name), name)
 
     def _tell(self, message: str) -> None:
@@ -241,7 +241,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         return int(effective_n_jobs(self.n_jobs))
 
     def _seed(self) -> int:
-        # Reproducible unless asked otherwise: None counts as 0.
+        # Reproducible by default: None means 0.
         state = 0 if self.random_state is None else self.random_state
         try:
             return int(check_random_state(state).randint(2**31 - 1))

@@ -11,7 +11,7 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
 from labelweave.decision import Decision, Labelling
 from labelweave.models.batch_labels import read_batch_labels
-from labelweave.models.labels import LabelEncoding
+from labelweave.models.label_encoding import LabelEncoding
 from labelweave.online.growing import batch_features
 from labelweave.online.order import pass_order
 from labelweave.online.predictor import PosteriorPredictor

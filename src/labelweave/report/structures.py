@@ -83,7 +83,7 @@ def _listed() -> str:
 
 
 def _draw(structures: Sequence[Structure], titles: Sequence[str | None], path: Path) -> None:
-    from labelweave.models.tree_plot import layout_of, needs_matplotlib
+    from labelweave.models.trees.plot import layout_of, needs_matplotlib
 
     try:
         from matplotlib.figure import Figure  # needs no screen, unlike pyplot's figures

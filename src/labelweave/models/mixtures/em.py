@@ -1,0 +1,229 @@
+"""Expectation maximisation for mixtures of structured components.
+
+A component is a set of linear conditionals, one per label, each given the features and the label's
+parents in the component's structure: a tree, a chain or the empty graph. The M-step refits the
+conditionals of all components in one call of the logistic engine, starting from their last values.
+
+The weight of a row in the M-step of component k:
+
+- "share": its responsibility γ_k. A component with few rows is then shrunk more by its penalty, and
+  the largest component takes over what it cannot hold.
+- "equal": the published γ_k / Γ_k, with Γ_k = Σ_n γ_k(n), scaled so that every component has the
+  total weight of the data: all are penalised alike, whatever their share.
+
+Every row may also have a small weight ε in every component, whatever its responsibilities. This is
+an empirical prior: a component with few rows is shrunk towards a fit to all rows, so that a label
+it has hardly seen does not become impossible and large mixtures do not overfit.
+
+The penalised log-likelihood ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] -
+Σ_k c_k penalty_k`` has c_k = 1 for "share" and c_k = Γ_k / Σ_n w_n for "equal". For "share" it
+never decreases: prior and penalties are the same in every iteration, and each M-step starts where
+the last one ended. For "equal" the penalties move with the shares and it may decrease a little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import logsumexp
+
+from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave.logistic import LinearConditionals, LogisticProblems, PenaltyChoice, solve_problems
+from labelweave.models.mixtures.gate import Gate, GateProblem
+
+#: With M-steps this accurate, EM does not depend on the form of the data: rows repeated or
+#: weighted, in any order.
+EXACT = 1e-14
+#: Accurate enough to compare mixtures.
+ROUGH = 1e-7
+# A component, or a class of a label within a component, of less than this weight keeps its
+# parameters: nothing more can be learned about it.
+_LEAST_WEIGHT = 1e-8
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Parameters of K components and their mixing weights.
+
+    Attributes
+    ----------
+    parents : (K, L, L) bool array
+        ``parents[k, j, i]``: label i is a parent of label j in component k.
+    weights : (K, L, D) array
+    intercept : (K, L) array
+    coupling : (K, L, L) array
+    gate : Gate
+    """
+
+    parents: Mask
+    weights: Floats
+    intercept: Floats
+    coupling: Floats
+    gate: Gate
+
+    @property
+    def n_components(self) -> int:
+        """Number of components K."""
+        return len(self.parents)
+
+    def conditionals(self, penalties: PenaltyChoice) -> list[LinearConditionals]:
+        """Return the conditionals of every component."""
+        return [
+            LinearConditionals(
+                self.weights[k],
+                self.intercept[k],
+                self.coupling[k],
+                penalties.C,
+                penalties.label_penalty,
+            )
+            for k in range(self.n_components)
+        ]
+
+
+@dataclass(frozen=True)
+class EM:
+    """The data that mixtures are fitted to, and the settings of EM.
+
+    Attributes
+    ----------
+    X : (n, D) array or CSR
+    labels : (n, L) int8 array
+    weight : (n,) array
+    penalties : PenaltyChoice
+        Of every component.
+    gate : GateProblem
+    n_threads : int
+    equal : bool
+        Whether every component has the total weight of the data, or its share.
+    prior_weight : float
+        Additional weight ε of every row in every component.
+    tol : float
+        Tolerance of the M-steps.
+    """
+
+    X: Any
+    labels: Labels
+    weight: Floats
+    penalties: PenaltyChoice
+    gate: GateProblem
+    n_threads: int
+    equal: bool
+    prior_weight: float
+    tol: float = EXACT
+
+    def log_probs(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
+        """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
+        features = self.X if X is None else X
+        truth = (self.labels if labels is None else labels).astype(np.float64)
+        columns = []
+        for component in mixture.conditionals(self.penalties):
+            z = component.scores(features, n_threads=self.n_threads) + truth @ component.coupling.T
+            columns.append((truth * z - np.logaddexp(0.0, z)).sum(axis=1))
+        return np.stack(columns, axis=1)
+
+    def log_joint(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
+        """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
+        features = self.X if X is None else X
+        return self.log_probs(mixture, X, labels) + mixture.gate.log_weights(
+            features, self.n_threads
+        )
+
+    def penalty(self, mixture: Mixture, responsibilities: Floats) -> float:
+        """Return the penalty of the parameters."""
+        coupling = self.penalties.label_penalty * (mixture.coupling**2).sum(axis=(1, 2))
+        features = (mixture.weights**2).sum(axis=(1, 2))
+        cost = (features + coupling) / (2.0 * self.penalties.C)
+        if self.equal:
+            cost *= self.weight @ responsibilities / self.weight.sum()
+        return float(cost.sum()) + mixture.gate.penalty
+
+    def run(
+        self, mixture: Mixture, n_iterations: int, tol: float = 1e-5
+    ) -> tuple[Mixture, list[float]]:
+        """Iterate until the objective changes by less than `tol` per unit of weight.
+
+        Returns the mixture and the penalised log-likelihood before each iteration and at the end.
+        """
+        total = float(self.weight.sum())
+        objectives: list[float] = []
+        for iteration in range(n_iterations + 1):
+            log_probs = self.log_probs(mixture)
+            log_joint = log_probs + mixture.gate.log_weights(self.X, self.n_threads)
+            evidence = logsumexp(log_joint, axis=1)
+            responsibilities = np.exp(log_joint - evidence[:, None])
+            prior = self._prior(mixture.n_components) * log_probs.sum(axis=1)
+            objective = float(self.weight @ (evidence + prior))
+            objectives.append(objective - self.penalty(mixture, responsibilities))
+            change = np.inf if iteration == 0 else abs(objectives[-1] - objectives[-2])
+            if iteration == n_iterations or change < tol * total:
+                break
+            mixture = self.refit(mixture, responsibilities)
+        return mixture, objectives
+
+    def start(self, parents: Mask, responsibilities: Floats) -> Mixture:
+        """Fit components to initial responsibilities, (n, K)."""
+        n_components, n_labels = parents.shape[:2]
+        negative, positive = self._classes()
+        zero = Mixture(
+            parents=parents,
+            weights=np.zeros((n_components, n_labels, self.X.shape[1])),
+            intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
+            coupling=np.zeros((n_components, n_labels, n_labels)),
+            gate=self.gate.fit(responsibilities * self.weight[:, None], tol=self.tol),
+        )
+        return self.refit(zero, responsibilities, gate=False)
+
+    def refit(self, mixture: Mixture, responsibilities: Floats, *, gate: bool = True) -> Mixture:
+        """Do the M-step: refit all conditionals, and the gate, to the responsibilities."""
+        shares = responsibilities * self.weight[:, None]
+        if gate:
+            mixture = replace(mixture, gate=self.gate.fit(shares, mixture.gate, self.tol))
+        shares += self._prior(mixture.n_components) * self.weight[:, None]
+        component, label = np.nonzero(self._learnable(shares))
+        if len(component) == 0:
+            return mixture
+        if self.equal:
+            shares *= self.weight.sum() / np.maximum(shares.sum(axis=0), _LEAST_WEIGHT)
+        chosen = (component, label)
+        shape = (len(component), 1)
+        has_extras = bool(mixture.parents[chosen].any())
+        parts = [mixture.weights[chosen], mixture.intercept[chosen][:, None]]
+        problems = LogisticProblems(
+            X=self.X,
+            targets=self.labels,
+            target_of=label.astype(np.int32),
+            C=np.full(shape, self.penalties.C),
+            extra_penalty=np.full(shape, self.penalties.label_penalty),
+            extras=sp.csr_array(self.labels, dtype=np.float64) if has_extras else None,
+            extra_mask=mixture.parents[chosen] if has_extras else None,
+            weights=shares,
+            weight_of=component.astype(np.int32),
+            start=np.hstack([*parts, mixture.coupling[chosen]] if has_extras else parts),
+        )
+        solutions = solve_problems(problems, tol=self.tol, n_threads=self.n_threads)
+        weights, intercept = mixture.weights.copy(), mixture.intercept.copy()
+        coupling = mixture.coupling.copy()
+        weights[chosen], intercept[chosen] = solutions.coef, solutions.intercept
+        if has_extras:
+            coupling[chosen] = solutions.extra_coef
+        return replace(mixture, weights=weights, intercept=intercept, coupling=coupling)
+
+    def _learnable(self, shares: Floats) -> Mask:
+        """Return which labels of which components have weight in both classes, (K, L)."""
+        positive = shares.T @ self.labels
+        negative = shares.T @ (1 - self.labels)
+        negative_all, positive_all = self._classes()
+        constant = (negative_all == 0) | (positive_all == 0)
+        learnable: Mask = (np.minimum(negative, positive) > _LEAST_WEIGHT) & ~constant
+        return learnable
+
+    def _classes(self) -> tuple[Floats, Floats]:
+        """Return the weight of the negative and of the positive rows of every label."""
+        return self.weight @ (1 - self.labels), self.weight @ self.labels
+
+    def _prior(self, n_components: int) -> float:
+        """Return ε, or zero for a single component, which has all rows already."""
+        return self.prior_weight if n_components > 1 else 0.0

@@ -1,0 +1,225 @@
+"""Fit mixtures of a given number of components: where the components start.
+
+Two initialisations, by the kind of mixing weights:
+
+- mixing weights that depend on x: the label vectors are clustered into as many groups as there are
+  components, and each component starts from one cluster;
+- constant mixing weights, after the published algorithm: components are added one at a time, each
+  learned from rows weighted by 1 - P(y|x) under the mixture so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
+from labelweave._common.label_graph import LabelGraph
+from labelweave.logistic import PenaltyChoice
+from labelweave.models.mixtures.em import EM, EXACT, ROUGH, Mixture
+from labelweave.models.mixtures.gate import GateProblem
+from labelweave.models.mixtures.label_clustering import (
+    cluster_label_vectors,
+    initial_responsibilities,
+)
+
+#: Iterations of EM for each number of components.
+N_ITERATIONS = 15
+#: Candidate sizes: in large mixtures one component more or less makes no difference.
+SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+
+
+class Component(Protocol):
+    """The structure of a component: a tree, or the order of a chain."""
+
+    def graph(self) -> LabelGraph:
+        """Return which labels each label depends on."""
+
+
+class ComponentLearner(Protocol):
+    """Learns the structures of components from a set of rows."""
+
+    @property
+    def X(self) -> Any:
+        """Features, (n, D)."""
+
+    @property
+    def labels(self) -> Labels:
+        """Labels, (n, L)."""
+
+    @property
+    def sample_weight(self) -> Floats | None:
+        """Weight of each row, or None if all are equal."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the folds."""
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads."""
+
+    def component(self, penalties: PenaltyChoice, row_weight: Floats | None, index: int) -> Any:
+        """Return the best structure of component `index` for rows weighted by `row_weight`."""
+
+    def restricted(self, rows: Positions) -> Self:
+        """Return the learner for a subset of the rows."""
+
+
+Kind = TypeVar("Kind", bound=Component)
+
+
+@dataclass(frozen=True)
+class MixtureSettings:
+    """How mixtures are fitted and their size is selected.
+
+    Attributes
+    ----------
+    linear_gate : bool
+        Whether the mixing weights depend on x.
+    equal : bool
+        Whether every component is refitted with the same total weight, or with its share; see `EM`.
+    prior_weight : float
+        Additional weight of every row in every component.
+    n_splits : int
+        Maximum number of held-out parts by which sizes are compared.
+    patience : int
+        Selection stops after this many consecutive sizes that are worse than the best.
+    """
+
+    linear_gate: bool
+    equal: bool
+    prior_weight: float
+    n_splits: int
+    patience: int
+
+
+@dataclass(frozen=True)
+class FittedMixture(Generic[Kind]):
+    """A mixture after EM: the structures of its components, its parameters, and the objective.
+
+    Attributes
+    ----------
+    components : list
+    mixture : Mixture
+    objectives : list of float
+        Penalised log-likelihood before each iteration of EM and at the end.
+    """
+
+    components: list[Kind]
+    mixture: Mixture
+    objectives: list[float]
+
+
+@dataclass(frozen=True)
+class MixtureLearner(Generic[Kind]):
+    """Fits mixtures to the rows of a component learner.
+
+    Attributes
+    ----------
+    learner : ComponentLearner
+    penalties : PenaltyChoice
+        Of the components; the gate's weights have the features' penalty.
+    settings : MixtureSettings
+    """
+
+    learner: ComponentLearner
+    penalties: PenaltyChoice
+    settings: MixtureSettings
+
+    @property
+    def weight(self) -> Floats:
+        """Weight of every row."""
+        given = self.learner.sample_weight
+        return np.ones(len(self.learner.labels)) if given is None else given
+
+    def em(self, tol: float = EXACT) -> EM:
+        """Return EM on these rows, with M-steps solved to a tolerance."""
+        rows, settings = self.learner, self.settings
+        gate_C = self.penalties.C if settings.linear_gate else None
+        return EM(
+            X=rows.X,
+            labels=rows.labels,
+            weight=self.weight,
+            penalties=self.penalties,
+            gate=GateProblem.of(rows.X, gate_C, rows.n_threads),
+            n_threads=rows.n_threads,
+            equal=settings.equal,
+            prior_weight=settings.prior_weight,
+            tol=tol,
+        )
+
+    def fit(self, n_components: int) -> FittedMixture[Kind]:
+        """Fit a mixture of `n_components`, or of as many as there are distinct label vectors."""
+        em = self.em()
+        if self.settings.linear_gate:
+            return self._from_clusters(em, n_components)
+        *_, fitted = self._one_by_one(em, n_components)
+        return fitted
+
+    def refit(self, fitted: FittedMixture[Kind]) -> FittedMixture[Kind]:
+        """Fit the parameters of the same components to these rows."""
+        em = self.em()
+        log_joint = em.log_joint(fitted.mixture)
+        responsibilities = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+        mixture = em.start(fitted.mixture.parents, responsibilities)
+        return FittedMixture(fitted.components, *em.run(mixture, 2 * N_ITERATIONS))
+
+    def candidates(self, max_components: int) -> Iterator[tuple[EM, FittedMixture[Kind]]]:
+        """Yield mixtures of increasing size, to be compared."""
+        # Components that may be kept have to be exact; for a comparison a rough fit will do.
+        em = self.em(EXACT if self.settings.n_splits == 1 else ROUGH)
+        if not self.settings.linear_gate:
+            for fitted in self._one_by_one(em, max_components):
+                yield em, fitted
+            return
+        last = 0
+        for size in (size for size in SIZES if size <= max_components):
+            fitted = self._from_clusters(em, size)
+            if fitted.mixture.n_components == last:  # there are no more clusters
+                return
+            last = fitted.mixture.n_components
+            yield em, fitted
+
+    def _from_clusters(self, em: EM, n_components: int) -> FittedMixture[Kind]:
+        """Start every component from a cluster of similar label vectors."""
+        cluster, n_clusters = cluster_label_vectors(em.labels, em.weight, n_components)
+        shares = initial_responsibilities(cluster, n_clusters)
+        components: list[Kind] = [
+            self.learner.component(self.penalties, shares[:, k] if n_clusters > 1 else None, k)
+            for k in range(n_clusters)
+        ]
+        mixture = em.start(_parents(components), shares)
+        return FittedMixture(components, *em.run(mixture, N_ITERATIONS))
+
+    def _one_by_one(self, em: EM, max_components: int) -> Iterator[FittedMixture[Kind]]:
+        """Add components one at a time, each for the rows that the others explain badly."""
+        components: list[Kind] = [self.learner.component(self.penalties, None, 0)]
+        shares = np.ones((len(em.labels), 1))
+        while True:
+            mixture = em.start(_parents(components), shares)
+            fitted = FittedMixture(list(components), *em.run(mixture, N_ITERATIONS))
+            yield fitted
+            if len(components) == max_components:
+                return
+            log_joint = em.log_joint(fitted.mixture)
+            evidence = logsumexp(log_joint, axis=1)
+            unexplained = -np.expm1(np.minimum(evidence, 0.0))
+            mean = float(em.weight @ unexplained / em.weight.sum())
+            if not mean > 0:  # every row has probability one already
+                return
+            components.append(
+                self.learner.component(self.penalties, unexplained / mean, len(components))
+            )
+            # The new component starts with an equal share, most of it where the others fail.
+            new = np.minimum(unexplained / mean / len(components), 0.9)[:, None]
+            shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
+
+
+def _parents(components: Sequence[Component]) -> Mask:
+    """Stack the parent masks of all components, (K, L, L)."""
+    return np.stack([np.asarray(component.graph()) for component in components])

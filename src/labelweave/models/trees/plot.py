@@ -1,0 +1,174 @@
+"""Plot forests of labels from left to right, so that names do not overlap.
+
+Every leaf has a line of its own; a parent is centred on its children; a column is as wide as its
+longest name. Isolated labels, of which a forest may have many, share lines at the bottom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labelweave._common.arrays import Floats, Indices
+
+if TYPE_CHECKING:
+    from labelweave.models.trees.structure import Structure
+
+
+_FONT = 9.0  # points
+# Sizes in characters of the names: a letter of matplotlib's default font is about 0.6 em wide.
+_CHARACTER = 0.6 * _FONT / 72  # inches
+_LINE = 0.27  # inches
+_GAP = 4.0  # characters between columns
+_PADDING = 1.2  # characters inside a box
+_WIDE, _NARROW = frozenset("MWmw@%"), frozenset("ijl.,:;|!' ")
+_INK, _BOX, _ROOT, _EDGE = "#1f2933", "#eef2f6", "#d6e4f0", "#7b8794"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions of the labels: left edges and box widths in characters, heights in lines.
+
+    Attributes
+    ----------
+    x, y, width : (L,) arrays
+    """
+
+    x: Floats
+    y: Floats
+    width: Floats
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches at which every name is legible."""
+        right = float((self.x + self.width).max()) + 2.0
+        return max(3.0, right * _CHARACTER), max(1.0, (float(self.y.max()) + 1.6) * _LINE)
+
+
+def layout_of(structure: Structure) -> Layout:
+    """Place the labels of a forest.
+
+    Examples
+    --------
+    >>> from labelweave.models.trees.structure import Structure
+    >>> placed = layout_of(Structure(np.array([-1, 0, 0]), label_names=("a", "b", "c")))
+    >>> placed.y
+    array([0.5, 0. , 1. ])
+    """
+    n_labels = structure.n_labels
+    width = np.array([_text_width(structure.name(i)) for i in range(n_labels)]) + 2 * _PADDING
+    depth = np.zeros(n_labels, dtype=np.int64)
+    y = np.zeros(n_labels)
+    has_child = np.bincount(structure.parents[structure.parents >= 0], minlength=n_labels) > 0
+    alone = (structure.parents < 0) & ~has_child
+    order: list[int] = []
+    line = 0.0
+    for label, level in structure.walk():
+        if alone[label]:
+            continue
+        if level == 0 and order:
+            line += 0.5  # a gap between trees
+        depth[label] = level
+        order.append(label)
+        if not has_child[label]:
+            y[label] = line
+            line += 1.0
+    for label in reversed(order):
+        if has_child[label]:
+            lines = y[structure.children(label)]
+            y[label] = (lines.min() + lines.max()) / 2
+    column = np.zeros(int(depth.max(initial=0)) + 2)
+    for level in range(len(column) - 1):
+        here = width[(depth == level) & ~alone]
+        column[level + 1] = column[level] + here.max(initial=0.0) + _GAP
+    x = column[depth]
+    _place_alone(np.flatnonzero(alone), line + 0.5 * bool(order), float(column[-1]), x, y, width)
+    return Layout(x, y, width)
+
+
+def _text_width(name: str) -> float:
+    """Estimate the width of a name, in characters of average width."""
+    return sum(
+        1.7 if c in _WIDE else 0.6 if c in _NARROW else 1.15 if c.isupper() else 1.0 for c in name
+    )
+
+
+def _place_alone(
+    labels: Indices, line: float, right: float, x: Floats, y: Floats, width: Floats
+) -> None:
+    """Fill lines from left to right with isolated labels."""
+    room = max(right, 60.0)
+    at = 0.0
+    for label in labels:
+        if at > 0 and at + width[label] > room:
+            at, line = 0.0, line + 1.0
+        x[label], y[label] = at, line
+        at += width[label] + 1.5
+
+
+def plot_structure(structure: Structure, ax: Any = None) -> Any:
+    """Plot a forest into `ax`, or into a new figure of suitable size."""
+    layout = layout_of(structure)
+    if ax is None:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(needs_matplotlib("plot")) from error
+        _, ax = plt.subplots(figsize=layout.size, layout="constrained")
+    for parent, child in structure.edges:
+        style: dict[str, Any] = {"linewidth": _line_width(structure.gains, child)}
+        # A dashed line means that the parent makes its child less likely.
+        style["linestyle"] = "--" if structure.couplings[child] < 0 else "-"
+        _draw_edge(ax, layout, parent, child, style)
+    for label in range(structure.n_labels):
+        _draw_label(ax, structure, layout, label)
+    ax.set_xlim(-1.0, float((layout.x + layout.width).max()) + 1.0)
+    ax.set_ylim(float(layout.y.max()) + 0.8, -0.8)
+    ax.set_axis_off()
+    return ax
+
+
+def needs_matplotlib(what: str) -> str:
+    """Return the error message for a missing matplotlib."""
+    return f"{what} needs matplotlib: install it (pip install matplotlib), or use to_dot()"
+
+
+def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, style: dict[str, Any]) -> None:
+    left, right = layout.x[parent] + layout.width[parent], layout.x[child]
+    bend = right - 0.75 * _GAP  # all edges into a column bend at the same place
+    across = np.linspace(0.0, 1.0, 25)
+    smooth = across**2 * (3.0 - 2.0 * across)
+    x = np.concatenate([[left], bend + (right - bend) * across])
+    y = np.concatenate([[0.0], smooth]) * (layout.y[child] - layout.y[parent]) + layout.y[parent]
+    ax.plot(x, y, color=_EDGE, solid_capstyle="butt", zorder=1, **style)
+
+
+def _line_width(gains: Floats, child: int) -> float:
+    largest = np.nanmax(gains) if np.isfinite(gains).any() else 0.0
+    if not largest > 0:
+        return 1.2
+    return float(0.8 + 3.2 * np.sqrt(max(0.0, gains[child]) / largest))
+
+
+def _draw_label(ax: Any, structure: Structure, layout: Layout, label: int) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    x, y, width = layout.x[label], layout.y[label], layout.width[label]
+    is_root = structure.parents[label] < 0
+    box = FancyBboxPatch(
+        (x, y - 0.34),
+        width,
+        0.68,
+        boxstyle="round,pad=0,rounding_size=0.2",
+        mutation_aspect=1.0,
+        facecolor=_ROOT if is_root else _BOX,
+        edgecolor=_EDGE,
+        linewidth=0.8,
+        zorder=2,
+    )
+    ax.add_patch(box)
+    # Dollar signs would start a formula.
+    name = structure.name(label).replace("$", r"\$")
+    ax.text(x + width / 2, y, name, ha="center", va="center", fontsize=_FONT, color=_INK, zorder=3)
