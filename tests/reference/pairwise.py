@@ -31,6 +31,9 @@ def propagate(mean, variance, labels, margin, rounds=60):
             hazard = np.exp(norm.logpdf(low) - norm.logsf(low))
             m_cut, v_cut = m_d + np.sqrt(v_d) * hazard, v_d * (1 + low * hazard - hazard**2)
             precision = 1 / v_cut - 1 / v_d
+            if precision <= 0:  # a bound so far away that it changes nothing
+                messages[pair, pair[0]] = messages[pair, pair[1]] = (0.0, np.inf)
+                continue
             m_t = (m_cut / v_cut - m_d / v_d) / precision
             messages[pair, pair[0]] = (m_t + m_k, 1 / precision + v_k)
             messages[pair, pair[1]] = (m_r - m_t, 1 / precision + v_r)
