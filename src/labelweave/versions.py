@@ -1,4 +1,4 @@
-"""What a result depends on besides the data: versions, SIMD level, compiler, BLAS, threads."""
+"""The environment that results depend on: versions, SIMD level, compiler, BLAS and threads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def environment() -> dict[str, str]:
 
 
 def cpu_name() -> str:
-    """Return the CPU's name as the operating system gives it.
+    """Return the name of the CPU as reported by the operating system.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def cpu_name() -> str:
 
 
 def show_versions() -> None:
-    """Print versions, SIMD level, compiler, BLAS and threads: what a bug report should hold.
+    """Print versions, SIMD level, compiler, BLAS and threads, for bug reports.
 
     Examples
     --------
