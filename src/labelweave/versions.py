@@ -8,11 +8,12 @@ from importlib.metadata import version
 
 from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
+from labelweave import __version__
 from labelweave._core import native
 
 __all__ = ["cpu_name", "environment", "library_versions", "show_versions"]
 
-_LIBRARIES = ("labelweave", "numpy", "scipy", "scikit-learn", "joblib")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
 
 
 def library_versions() -> dict[str, str]:
@@ -23,7 +24,8 @@ def library_versions() -> dict[str, str]:
     >>> sorted(library_versions())
     ['joblib', 'labelweave', 'numpy', 'python', 'scikit-learn', 'scipy']
     """
-    return {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
+    own = {"python": platform.python_version(), "labelweave": __version__}
+    return own | {name: version(name) for name in _LIBRARIES}
 
 
 def environment() -> dict[str, str]:

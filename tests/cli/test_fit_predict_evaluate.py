@@ -103,7 +103,7 @@ def test_sparse_data_has_no_feature_names(run, tmp_path):
     dense.write_text("p,q\n0.5,0\n")
     result = run("predict", path, dense)
     assert result.exit_code == 2
-    assert "there are 2 features, the model needs 3" in result.stderr
+    assert "has 2 features, but the model expects 3" in result.stderr
 
 
 def test_sparse_text_need_not_show_all_features_and_labels(run, tmp_path):
@@ -144,7 +144,7 @@ def test_sparse_text_that_counts_from_zero(run, tmp_path):
     brute = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=1, algorithm='brute')"
     assert run("fit", data, "-m", brute, "--model", path).exit_code == 0
     part.write_text(lines[1] + "\n")
-    assert "--zero-based says otherwise" in run("predict", path, part).stderr
+    assert "use --zero-based otherwise" in run("predict", path, part).stderr
     for command in ("predict", "evaluate"):
         assert run(command, path, part, "--zero-based").exit_code == 0
     assert run("predict", path, part, "--zero-based").stdout.splitlines()[1] == "0,1,0"
