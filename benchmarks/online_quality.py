@@ -27,7 +27,7 @@ from benchmarks.online_peers import PEERS, peer_labels
 from benchmarks.table import README, markdown, replace_between
 from labelweave.datasets import load
 from labelweave.decision import CardinalityMatching
-from labelweave.evaluation.metrics import f1_macro, f1_micro
+from labelweave.evaluation import f1_macro, f1_micro
 from labelweave.online import BayesianOnlineClassifier
 
 BEGIN, END = "<!-- written by online_quality: begin -->", "<!-- online_quality: end -->"

@@ -17,8 +17,7 @@ from sklearn.model_selection import KFold
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave.datasets import load
-from labelweave.evaluation import Comparison, compare, paired_t_test
-from labelweave.evaluation.methods import make_methods
+from labelweave.evaluation import Comparison, compare, make_methods, paired_t_test
 
 BEGIN = "<!-- written by python -m benchmarks.systems: begin -->"
 END = "<!-- written by python -m benchmarks.systems: end -->"

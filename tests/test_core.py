@@ -26,7 +26,8 @@ def test_the_best_level_is_chosen_unless_another_one_is_asked_for(n_available):
 def test_a_level_must_be_compiled_and_the_cpu_must_have_it():
     assert choose_level("", LEVELS, ("v2", "v3")) == "v3"
     with pytest.raises(
-        ImportError, match=r"LABELWEAVE_SIMD=v4 is not possible: this CPU has v2, v3\. .*: v2, v3\."
+        ImportError,
+        match=r"LABELWEAVE_SIMD=v4 is not available: this CPU supports v2, v3\. .*: v2, v3\.",
     ):
         choose_level("v4", LEVELS[:2], LEVELS)
     with pytest.raises(ImportError, match="compiled for v2, v3"):
@@ -48,7 +49,7 @@ def test_the_environment_variable_forces_a_level():
             check=False,
         )
         if level == "v9":
-            assert "LABELWEAVE_SIMD=v9 is not possible" in result.stderr
+            assert "LABELWEAVE_SIMD=v9 is not available" in result.stderr
         else:
             assert result.stdout.strip() == level
 

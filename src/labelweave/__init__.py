@@ -1,7 +1,7 @@
 """labelweave: probabilistic multi-label classification.
 
-Learn the joint distribution P(y|x) of a whole label vector, ask it anything, decide for the loss
-you care about.
+Learn the joint distribution P(y|x) of the whole label vector, query it, and choose predictions for
+the loss you care about.
 """
 
 from importlib import import_module
@@ -115,8 +115,8 @@ __all__ = [
     "show_versions",
 ]
 
-# Names are imported when first used, so that `labelweave --help` does not wait for scikit-learn.
-_ROOMS: dict[str, tuple[str, ...]] = {
+# Names are imported on first use, so that `labelweave --help` does not wait for scikit-learn.
+_EXPORTS: dict[str, tuple[str, ...]] = {
     "baselines": (
         "InstanceBasedLogistic",
         "LaSVM",
@@ -171,15 +171,15 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "versions": ("show_versions",),
 }
 
-_MODULES = (*_ROOMS, "logistic", "persistence", "report")
+_MODULES = (*_EXPORTS, "logistic", "persistence", "report")
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"labelweave.{name}")
-    for room, names in _ROOMS.items():
+    for package, names in _EXPORTS.items():
         if name in names:
-            return getattr(import_module(f"labelweave.{room}"), name)
+            return getattr(import_module(f"labelweave.{package}"), name)
     raise AttributeError(f"module 'labelweave' has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""``python -m labelweave`` is the command line."""
+"""Run the command line with ``python -m labelweave``."""
 
 from labelweave.cli import main
 

@@ -1,8 +1,8 @@
-"""The one door to the compiled kernels: the module for the best SIMD level that the CPU has.
+"""The single entry point to the compiled kernels, for the best SIMD level of the CPU.
 
-The kernels are compiled once for each level of x86-64: v2 (SSE4.2), v3 (AVX2 and FMA) and v4
-(AVX-512); on other processors there is one module. The environment variable ``LABELWEAVE_SIMD``
-asks for a level.
+The kernels are compiled once for each x86-64 level: v2 (SSE4.2), v3 (AVX2 and FMA) and v4
+(AVX-512); for other processors there is one module. The environment variable ``LABELWEAVE_SIMD``
+selects a level.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ __all__ = ["native"]
 _VARIABLE = "LABELWEAVE_SIMD"
 _REPAIR = (
     "Install the package instead of importing its source tree: run `make build` "
-    "(or `pip install .`) in the checkout, with a C++17 compiler at hand."
+    "(or `pip install .`) in the checkout; this requires a C++17 compiler."
 )
 
 
-def choose_level(asked: str, available: tuple[str, ...], built: tuple[str, ...]) -> str:
-    """Return the level to use: the one that is asked for, or else the best.
+def choose_level(requested: str, available: tuple[str, ...], built: tuple[str, ...]) -> str:
+    """Return the level to use: the requested one, or else the best.
 
     Parameters
     ----------
-    asked : str
-        The value of ``LABELWEAVE_SIMD``; empty if nothing was asked for.
+    requested : str
+        The value of ``LABELWEAVE_SIMD``; empty if it is not set.
     available : tuple of str
-        The levels of the CPU, the best one last.
+        The levels that the CPU supports, the best one last.
     built : tuple of str
-        The levels the kernels are compiled for.
+        The levels for which the kernels are compiled.
 
     Examples
     --------
@@ -39,21 +39,22 @@ def choose_level(asked: str, available: tuple[str, ...], built: tuple[str, ...])
     'v3'
     """
     usable = [level for level in available if level in built]
-    if not asked:
+    if not requested:
         if not usable:
             raise ImportError(
-                f"labelweave is compiled for {_listed(built)}; this CPU has {_listed(available)}. "
-                "Build it on this machine: pip install . in the checkout."
+                f"labelweave is compiled for {_listed(built)}, but this CPU supports "
+                f"{_listed(available)}. "
+                "Build it on this machine with `pip install .` in the checkout."
             )
         return usable[-1]
-    if asked not in usable:
-        reason = f"this CPU has {_listed(available)}"
-        if asked in available:
+    if requested not in usable:
+        reason = f"this CPU supports {_listed(available)}"
+        if requested in available:
             reason = f"the kernels are compiled for {_listed(built)}"
         raise ImportError(
-            f"{_VARIABLE}={asked} is not possible: {reason}. Use one of: {_listed(usable)}."
+            f"{_VARIABLE}={requested} is not available: {reason}. Choose from: {_listed(usable)}."
         )
-    return asked
+    return requested
 
 
 def _listed(levels: list[str] | tuple[str, ...]) -> str:

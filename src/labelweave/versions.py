@@ -1,4 +1,4 @@
-"""What a result depends on besides the data: versions, SIMD level, compiler, BLAS, threads."""
+"""The environment that results depend on: versions, SIMD level, compiler, BLAS and threads."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from importlib.metadata import version
 
 from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
+from labelweave import __version__
 from labelweave._core import native
 
 __all__ = ["cpu_name", "environment", "library_versions", "show_versions"]
 
-_LIBRARIES = ("labelweave", "numpy", "scipy", "scikit-learn", "joblib")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
 
 
 def library_versions() -> dict[str, str]:
@@ -23,7 +24,8 @@ def library_versions() -> dict[str, str]:
     >>> sorted(library_versions())
     ['joblib', 'labelweave', 'numpy', 'python', 'scikit-learn', 'scipy']
     """
-    return {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
+    own = {"python": platform.python_version(), "labelweave": __version__}
+    return own | {name: version(name) for name in _LIBRARIES}
 
 
 def environment() -> dict[str, str]:
@@ -45,7 +47,7 @@ def environment() -> dict[str, str]:
 
 
 def cpu_name() -> str:
-    """Return the CPU's name as the operating system gives it.
+    """Return the name of the CPU as reported by the operating system.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def cpu_name() -> str:
 
 
 def show_versions() -> None:
-    """Print versions, SIMD level, compiler, BLAS and threads: what a bug report should hold.
+    """Print versions, SIMD level, compiler, BLAS and threads, for bug reports.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def test_an_unexpected_error_is_one_line(run, table, monkeypatch):
     monkeypatch.setattr("labelweave.evaluation.compare", raising(RuntimeError("a bug")))
     result = run("compare", table, "--labels", "last:3", "-m", PRIOR)
     assert result.exit_code == 1
-    assert result.stderr == "error: RuntimeError: a bug (--debug shows where)\n"
+    assert result.stderr == "error: RuntimeError: a bug (use --debug for a traceback)\n"
 
 
 @pytest.mark.parametrize("place", ["first", "last"])

@@ -103,7 +103,7 @@ def test_sparse_data_has_no_feature_names(run, tmp_path):
     dense.write_text("p,q\n0.5,0\n")
     result = run("predict", path, dense)
     assert result.exit_code == 2
-    assert "there are 2 features, the model needs 3" in result.stderr
+    assert "has 2 features, but the model expects 3" in result.stderr
 
 
 def test_sparse_text_need_not_show_all_features_and_labels(run, tmp_path):
@@ -124,17 +124,17 @@ def test_sparse_text_need_not_show_all_features_and_labels(run, tmp_path):
     part.write_text(lines[3] + " 4:0.1 6:0.1\n")
     predicted = run("predict", path, part)
     assert predicted.stdout.splitlines() == ["0,1,2", "0,0,1"]
-    assert "FILE: 3 features that the model has not seen are left out" in predicted.stderr
+    assert "FILE: 3 features unknown to the model are ignored" in predicted.stderr
 
     part.write_text(lines[1].replace("1 ", "1,7 ", 1) + "\n")
     measured = run("evaluate", path, part, "--metrics", "exact_match")
     assert "1.0000" in measured.stdout
-    assert "labels the model does not know do not count: 7" in measured.stderr
+    assert "labels unknown to the model are ignored: 7" in measured.stderr
 
     part.write_text("7 1:1\n")
     result = run("evaluate", path, part)
     assert result.exit_code == 2
-    assert "are not those of MODEL" in result.stderr
+    assert "do not match those of MODEL" in result.stderr
 
 
 def test_sparse_text_that_counts_from_zero(run, tmp_path):
@@ -144,7 +144,7 @@ def test_sparse_text_that_counts_from_zero(run, tmp_path):
     brute = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=1, algorithm='brute')"
     assert run("fit", data, "-m", brute, "--model", path).exit_code == 0
     part.write_text(lines[1] + "\n")
-    assert "--zero-based says otherwise" in run("predict", path, part).stderr
+    assert "use --zero-based otherwise" in run("predict", path, part).stderr
     for command in ("predict", "evaluate"):
         assert run(command, path, part, "--zero-based").exit_code == 0
     assert run("predict", path, part, "--zero-based").stdout.splitlines()[1] == "0,1,0"
@@ -196,7 +196,7 @@ def test_no_probabilities(run, table, tmp_path):
     assert run("fit", table, "--labels", "last:3", "-m", RIDGE, "--model", path).exit_code == 0
     result = run("predict", path, table, "--proba")
     assert result.exit_code == 2
-    assert "error: --proba: this model gives no probabilities" in result.stderr
+    assert "error: --proba: this model does not predict probabilities" in result.stderr
 
 
 def test_types_that_need_trust(run, table, tmp_path):
@@ -206,7 +206,7 @@ def test_types_that_need_trust(run, table, tmp_path):
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
         "sklearn.neighbors._kd_tree.KDTree",
     ]
-    with pytest.warns(UserWarning, match=f"trust the types {', '.join(types)}"):
+    with pytest.warns(UserWarning, match=f"trusting the types {', '.join(types)}"):
         fitted = run("fit", table, "--labels", "last:3", "-m", method, "--model", path)
     assert fitted.exit_code == 0
     refused = run("predict", path, table)
@@ -242,7 +242,7 @@ def test_what_is_missing_is_named(run, table, model, tmp_path):
         (("predict", model, "no-such-set"), "error: FILE: 'no-such-set' is neither a file"),
         (("predict", model, table, "-o", tmp_path / "x" / "y.csv"), "error: --output: the folder"),
         (("evaluate", model, "emotions"), "error: DATASET: 5 of the model's 5 features"),
-        (("evaluate", model, table, "--labels", "sun,rain"), "name them with --labels"),
+        (("evaluate", model, table, "--labels", "sun,rain"), "specify them with --labels"),
         (("fit", table, "--model", tmp_path / "m.skops", "--method", "xx"), "error: --method: "),
         (("fit", table, "--model", tmp_path, "-m", PRIOR), "is a folder; name a file"),
     ):

@@ -41,7 +41,7 @@ def model(run, songs, tmp_path):
     columns = ("--ignore", "id", "--nominal", "zone")
     result = run("fit", songs, *labels, *columns, "-m", BR, "--model", path)
     assert result.exit_code == 0, result.stderr
-    assert "features: 1 numeric column: gaps filled, standardised; 2 nominal" in result.stderr
+    assert "features: 1 numeric column: imputed, standardised; 2 nominal" in result.stderr
     assert "one-hot: genre, zone" in result.stderr
     return path
 
@@ -82,9 +82,7 @@ def test_compare_prepares_columns_inside_the_folds(run, songs):
         "--jobs", "1", "--metrics", "exact_match",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
-    assert (
-        "features: 2 numeric columns: gaps filled, standardised; 1 nominal column" in result.stderr
-    )
+    assert "features: 2 numeric columns: imputed, standardised; 1 nominal column" in result.stderr
 
 
 def test_rows_longer_than_the_header_are_refused(run, model, tmp_path):
@@ -102,7 +100,7 @@ def test_files_without_rows_or_names_are_refused(run, model, tmp_path, command):
     path.write_text("genre,zone,loud\n")
     result = run(command, model, path)
     assert result.exit_code == 2
-    assert "bad.csv: expected rows below the names of the columns, found none" in result.stderr
+    assert "bad.csv: expected rows below the column names, found none" in result.stderr
     path.write_text("1,2,0.5\n2,3,0.1\n")
     result = run(command, model, path)
     assert result.exit_code == 2
@@ -115,7 +113,7 @@ def test_limits_are_options(run, songs, tmp_path):
     packed.write_bytes(gzip.compress(songs.read_bytes()))
     result = run("compare", packed, *small, "1KB")
     assert result.exit_code == 2
-    assert "songs.csv.gz: holds more than 1.0 KB" in result.stderr
+    assert "songs.csv.gz: larger than 1.0 KB" in result.stderr
     assert "--max-memory: expected a size such as 16GB" in run("compare", songs, *small, "x").stderr
     wide = tmp_path / "wide.svm"
     wide.write_text("0 20000000:1\n1 1:1\n")
@@ -129,4 +127,4 @@ def test_limits_are_options(run, songs, tmp_path):
     assert "--features" in result.stderr
     result = run("stream", stream, "--out", tmp_path / "m.skops", "--features", "20000000")
     assert result.exit_code == 2
-    assert "takes 9.5 GB, more than 2.0 GB" in result.stderr
+    assert "needs 9.5 GB, more than 2.0 GB" in result.stderr

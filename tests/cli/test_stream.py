@@ -67,7 +67,7 @@ def test_standard_input_and_bad_lines(rows, tmp_path):
     [
         (["-", "--passes", 2], "--passes: standard input can be read only once"),
         (["nothing.svm"], "FILE: No such file or directory: nothing.svm"),
-        (["ROWS", "--method", "br"], "--method: br cannot learn from a stream; bomc-cmn can"),
+        (["ROWS", "--method", "br"], "--method: br cannot learn from a stream; use bomc-cmn"),
         (["ROWS", "--method", "bomc-cmn(noise=-1)"], "noise must be a number"),
         (["EMPTY"], "has no labels to learn"),
     ],
@@ -115,7 +115,7 @@ def test_a_damaged_checkpoint_is_named(run, rows, tmp_path):
     result = run("stream", rows, "--out", tmp_path / "toy.skops")
     assert result.exit_code == 2
     assert "toy.skops.checkpoint is damaged: " in result.stderr
-    assert "--restart begins anew" in result.stderr
+    assert "use --restart to start from scratch" in result.stderr
     again = run("stream", rows, "--out", tmp_path / "toy.skops", "--restart")
     assert again.exit_code == 0, again.stderr
 
@@ -184,7 +184,7 @@ def test_killed_commands(tmp_path):
         assert process.poll() is None, process.communicate()[1].decode()
         process.kill()
         process.communicate()
-    assert "resumed behind row" in finish(start(model))
+    assert "resumed after row" in finish(start(model))
     whole, killed = (persistence.load(tmp_path / f"{name}.skops") for name in ("whole", "killed"))
     same_posterior(whole.state_, killed.state_)
     assert list(whole.label_names_in_) == list(killed.label_names_in_)

@@ -36,8 +36,8 @@ def test_every_tree_of_a_mixture(run, table, tmp_path):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--method", "br"], "br has no trees; use sc, mc or ectbn"),
-        (["--output", "tree.gif"], "must end in .png, .svg, .pdf, .dot"),
+        (["--method", "br"], "br does not learn trees; use sc, mc or ectbn"),
+        (["--output", "tree.gif"], "must have one of the extensions .png, .svg, .pdf, .dot"),
         (["--output", "no/such/folder/tree.png"], "does not exist"),
         (["--method", "sc(shape=1)"], "no option 'shape'"),
     ],
@@ -49,7 +49,7 @@ def test_wrong_usage_is_named(run, table, words, complaint):
 
 
 def test_a_file_of_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="must end in"):
+    with pytest.raises(ValueError, match="extension must be"):
         save_structures([Structure(np.array([-1]))], tmp_path / "tree.doc")
 
 

@@ -62,7 +62,7 @@ def test_compressed(tmp_path, ending, compress):
     assert data.name == "toy"
     np.testing.assert_array_equal(data.Y, np.array(TOY_Y)[:, ::-1])
     broken = write(tmp_path, compress(TOY.encode())[:-9], f"broken.arff{ending}")
-    with pytest.raises(ValueError, match=f"broken.arff.*not a whole {ending} file"):
+    with pytest.raises(ValueError, match=f"broken.arff.*incomplete or corrupt {ending} file"):
         read_arff(broken, labels="sun")
 
 

@@ -119,13 +119,13 @@ def test_numeric_labels_must_be_binary(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        (None, "cannot tell which columns are labels: put Mulan's bad.xml beside it"),
-        ("last:3", "cannot take the last 3 columns as labels, there are 2"),
-        ("first:0", "cannot take the first 0 columns as labels"),
+        (None, "cannot tell which columns are labels: put Mulan's bad.xml next to it"),
+        ("last:3", "cannot use the last 3 columns as labels, there are 2"),
+        ("first:0", "cannot use the first 0 columns as labels"),
         ("wnid", "there is no column 'wnid' for a label; did you mean 'wind'?"),
         (["zzz"], "there is no column 'zzz' for a label; the columns are: sun, wind"),
         ([], "labels is empty"),
-        (["sun", "sun"], "labels names a column more than once"),
+        (["sun", "sun"], "labels contains the same column twice"),
     ],
 )
 def test_label_choice(tmp_path, labels, expected):

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelweave.datasets import Limits, RowStream, load, read_csv, read_svmlight, read_xmc
-from labelweave.datasets.limits import in_words, parse_size
-from labelweave.datasets.names import NumberedNames
+from labelweave.datasets.limits import format_size, parse_size
+from labelweave.datasets.numbered_names import NumberedNames
 from labelweave.online import StreamLearner
 
 SMALL = Limits(memory=2**20)
@@ -34,7 +34,7 @@ def write(folder, name, text):
 )
 def test_a_few_bytes_do_not_name_millions_of_columns(tmp_path, name, text, count):
     path = write(tmp_path, name, text)
-    message = rf"{name}: a text of \d+ bytes speaks of {count}, more than 16,777,216: .*--max-feat"
+    message = rf"{name}: a text of \d+ bytes declares {count}, more than 16,777,216: .*--max-feat"
     with pytest.raises(ValueError, match=message):
         load(path)
     data = load(path, limits=Limits(features=10**9))
@@ -50,7 +50,7 @@ def test_a_long_text_may_name_many_features(tmp_path):
 def test_label_matrices_are_limited(tmp_path):
     rows = write(tmp_path, "rows.svm", "".join(f"{label} 1:1\n" for label in range(500)))
     with pytest.raises(
-        ValueError, match=r"500 × 500 \(rows × labels\) takes 1.9 MB, more than 1.0"
+        ValueError, match=r"500 × 500 \(rows × labels\) needs 1.9 MB, more than 1.0"
     ):
         read_svmlight(rows, limits=SMALL)
     header = write(tmp_path, "header.xmc", "300 1 1000\n" + "0 0:1\n" * 300)
@@ -69,7 +69,7 @@ def test_label_matrices_are_limited(tmp_path):
 def test_compressed_files_are_read_up_to_the_limit(tmp_path, ending):
     path = write(tmp_path, f"bomb.{ending}.gz", gzip.compress(b"\n" * 2**24))
     assert path.stat().st_size < 2**15
-    with pytest.raises(ValueError, match=rf"bomb.{ending}.gz: holds more than 1.0 MB: .*--max-mem"):
+    with pytest.raises(ValueError, match=rf"bomb.{ending}.gz: larger than 1.0 MB: .*--max-mem"):
         load(path, "last:1" if ending in ("csv", "arff") else None, limits=SMALL)
 
 
@@ -83,12 +83,12 @@ def test_repeated_values_in_parquet(tmp_path):
 
 def test_streams_check_their_header_and_their_model(tmp_path):
     wide = write(tmp_path, "wide.xmc", "1 20000000 64\n0 0:1\n")
-    with pytest.raises(ValueError, match=r"wide.xmc:1: the header speaks of 20,000,000 features"):
+    with pytest.raises(ValueError, match=r"wide.xmc:1: the header declares 20,000,000 features"):
         RowStream(wide)
     with (
         RowStream(wide, n_features=20_000_000) as stream,
         pytest.raises(
-            ValueError, match=r"20,000,001 × 64 \(weights of features × labels\) takes 9.5"
+            ValueError, match=r"20,000,001 × 64 \(weights of features × labels\) needs 9.5"
         ),
     ):
         StreamLearner(stream)
@@ -112,7 +112,7 @@ def test_limits_are_checked():
     with pytest.raises(ValueError, match="expected a size such as 16GB, found 'much'"):
         parse_size("much")
     assert [parse_size(text) for text in ("7", "1.5k", "2 MiB")] == [7, 1536, 2**21]
-    assert in_words(parse_size("2.5TB")) == "2.5 TB"
+    assert format_size(parse_size("2.5TB")) == "2.5 TB"
 
 
 @settings(max_examples=60)

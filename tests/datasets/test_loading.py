@@ -12,8 +12,8 @@ import sklearn.datasets
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from labelweave.datasets import Dataset, catalogue, entries, load
-from labelweave.datasets.entries import find_entry
+from labelweave.datasets import Dataset, catalogue, list_datasets, load
+from labelweave.datasets.catalogue import find_entry
 from labelweave.datasets.storage import cache_file, cache_folder, load_from_cache, save_to_cache
 
 ARFF = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute x numeric\n@data\n1,2\n"
@@ -67,11 +67,11 @@ def test_what_cannot_be_loaded(tmp_path):
     (tmp_path / "toy.csv").write_text("x,y\n1,1\n")
     (tmp_path / "toy.xmc").write_text("1 1 1\n0 0:1\n")
     (tmp_path / "toy.dat").write_text("")
-    with pytest.raises(ValueError, match="say which columns are labels: labels='last:6'"):
+    with pytest.raises(ValueError, match="specify which columns are labels: labels='last:6'"):
         load(tmp_path / "toy.csv")
     with pytest.raises(ValueError, match="this format marks its labels"):
         load(tmp_path / "toy.xmc", "last:1")
-    with pytest.raises(ValueError, match=r"cannot tell the format of .*toy.dat.*known endings"):
+    with pytest.raises(ValueError, match=r"cannot tell the format of .*toy.dat.*known extensions"):
         load(tmp_path / "toy.dat")
     with pytest.raises(FileNotFoundError, match=r"there is no file .*gone.csv"):
         load(tmp_path / "gone.csv")
@@ -81,11 +81,13 @@ def test_what_cannot_be_loaded(tmp_path):
 
 
 def test_unknown_names_get_hints():
-    with pytest.raises(ValueError, match=r"Did you mean emotions\?.*Known are: emotions, scene"):
+    with pytest.raises(
+        ValueError, match=r"Did you mean emotions\?.*Known data sets: emotions, scene"
+    ):
         load("emotoins")
     with pytest.raises(ValueError, match=r"'xyzzy' is neither a file nor a known data set. Known"):
         load("xyzzy")
-    with pytest.raises(ValueError, match="labels is for files"):
+    with pytest.raises(ValueError, match="labels applies to files only"):
         load("emotions", labels="last:6")
 
 
@@ -96,16 +98,16 @@ def test_a_name_wins_over_a_file_of_that_name(tmp_path, monkeypatch):
 
 
 def test_catalogue_tells_where_each_set_is(data_folder):
-    found = {entry.name: entry.found_in for entry in catalogue()}
+    found = {entry.name: entry.found_in for entry in list_datasets()}
     assert found.pop("emotions") == found.pop("yeast") == "bundled"
     assert set(found.values()) == {None}
     save_to_cache(Dataset(np.zeros((1, 1)), np.ones((1, 1)), name="enron"))
     (data_folder / "scene").mkdir()
     (data_folder / "scene" / "scene-train.arff").touch()
-    found = {entry.name: entry.found_in for entry in catalogue()}
+    found = {entry.name: entry.found_in for entry in list_datasets()}
     assert (found["enron"], found["scene"]) == ("cache", None)
     (data_folder / "scene" / "scene-test.arff.bz2").touch()
-    assert {entry.name: entry.found_in for entry in catalogue()}["scene"] == "LABELWEAVE_DATA"
+    assert {entry.name: entry.found_in for entry in list_datasets()}["scene"] == "LABELWEAVE_DATA"
 
 
 def test_the_data_folder_comes_first_and_is_verified(data_folder):
@@ -130,7 +132,7 @@ def test_offline_says_what_to_do(data_folder):
 
 
 def test_sets_that_openml_lacks_are_not_asked_for():
-    with pytest.raises(FileNotFoundError, match=r"no known download.*imdb/Imdb.arff"):
+    with pytest.raises(FileNotFoundError, match=r"cannot be downloaded.*imdb/Imdb.arff"):
         load("imdb")
 
 
@@ -148,8 +150,8 @@ def test_without_network_for_real(monkeypatch):
 @pytest.fixture
 def small_sets(monkeypatch):
     """Shrink the sets of the catalogue, so that stand-ins for them are quickly made."""
-    small = tuple(replace(entry, n_rows=30, n_features=8) for entry in entries.ENTRIES)
-    monkeypatch.setattr(entries, "ENTRIES", small)
+    small = tuple(replace(entry, n_rows=30, n_features=8) for entry in catalogue.ENTRIES)
+    monkeypatch.setattr(catalogue, "ENTRIES", small)
 
 
 def openml_bunch(entry, name=None, n_features=None, as_sparse=False):
@@ -223,7 +225,7 @@ def test_odd_label_values_are_refused(small_sets, monkeypatch):
     bunch.target = bunch.target.astype(object)
     bunch.target.iloc[3, 2] = "maybe"
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: bunch)
-    with pytest.raises(FileNotFoundError, match="labels of 'image' on OpenML hold 'maybe'"):
+    with pytest.raises(FileNotFoundError, match="labels of 'image' on OpenML contain 'maybe'"):
         load("image")
 
 
@@ -232,7 +234,7 @@ def test_a_cache_that_cannot_be_written_only_warns(small_sets, monkeypatch, tmp_
     monkeypatch.setenv("LABELWEAVE_CACHE", str(tmp_path / "file" / "cache"))
     bunch, _, Y = openml_bunch(find_entry("image"))
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: bunch)
-    with pytest.warns(UserWarning, match="'image' could not be kept in the cache"):
+    with pytest.warns(UserWarning, match="'image' could not be saved to the cache"):
         data = load("image")
     np.testing.assert_array_equal(data.Y, Y)
 
@@ -259,7 +261,7 @@ def test_cached_sets_come_back_whole(as_sparse):
 def test_a_damaged_cache_is_named(content):
     cache_folder().mkdir()
     cache_file("slashdot").write_bytes(content)
-    with pytest.raises(ValueError, match=r"slashdot.npz: damaged cache file .*: delete it"):
+    with pytest.raises(ValueError, match=r"slashdot.npz: corrupt cache file .*: delete it"):
         load("slashdot")
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.io import arff as scipy_arff
 
 from labelweave.datasets import load, load_emotions, load_yeast, read_arff
-from labelweave.datasets.entries import ENTRIES
+from labelweave.datasets.catalogue import ENTRIES
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

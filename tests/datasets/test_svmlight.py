@@ -39,7 +39,7 @@ def test_what_scikit_learn_refuses_names_the_file(tmp_path, text):
 
 @pytest.mark.parametrize("label", [b"-1", b"0.5", b"inf", b"nan"])
 def test_labels_must_be_indices(tmp_path, label):
-    with pytest.raises(ValueError, match="expected whole numbers from 0 as labels"):
+    with pytest.raises(ValueError, match="labels must be non-negative integers"):
         read_svmlight(write(tmp_path, label + b" 1:2\n"))
 
 

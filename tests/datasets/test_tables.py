@@ -47,9 +47,11 @@ def test_named_labels_in_the_given_order(reader):
 def test_label_choice_is_checked(reader):
     with pytest.raises(ValueError, match="no column 'snow'"):
         reader(["snow"])
-    with pytest.raises(ValueError, match=r"label column 'wind' must hold 0 and 1 only.*3 in row 1"):
+    with pytest.raises(
+        ValueError, match=r"label column 'wind' must contain only 0 and 1.*3 in row 1"
+    ):
         reader("last:1")
-    with pytest.raises(ValueError, match="cannot take the last 5 columns"):
+    with pytest.raises(ValueError, match="cannot use the last 5 columns"):
         reader("last:5")
 
 
@@ -59,14 +61,14 @@ def test_label_choice_is_checked(reader):
         ("y,x\n1,2\n,2\n", "column 'y' has no value in row 2"),
         (
             "y,x\n1,2\nmaybe,2\n",
-            "must hold 0 and 1 only (or no and yes, false and true), found maybe",
+            "must contain only 0 and 1 (or no and yes, false and true), found maybe",
         ),
-        ("y,x\n1,2\n0,inf\n", "column 'x' is infinite, or too large for a number, in row 2"),
-        ("y,x\n1,2\n0," + "9" * 400 + "\n", "column 'x' is infinite, or too large for a number"),
-        ("y,x\n1,2.5\n0," + "9" * 400 + "\n", "column 'x' is infinite, or too large for a number"),
-        ("y,x\n1,2\n0," + "9" * 5000 + "\n", "column 'x' is infinite, or too large for a number"),
-        ("y,x\n" + "9" * 400 + ",2\n", "label column 'y' must hold 0 and 1 only"),
-        ("y,x\n", "expected rows below the names of the columns, found none"),
+        ("y,x\n1,2\n0,inf\n", "column 'x' is infinite or too large for a float in row 2"),
+        ("y,x\n1,2\n0," + "9" * 400 + "\n", "column 'x' is infinite or too large for a float"),
+        ("y,x\n1,2.5\n0," + "9" * 400 + "\n", "column 'x' is infinite or too large for a float"),
+        ("y,x\n1,2\n0," + "9" * 5000 + "\n", "column 'x' is infinite or too large for a float"),
+        ("y,x\n" + "9" * 400 + ",2\n", "label column 'y' must contain only 0 and 1"),
+        ("y,x\n", "expected rows below the column names, found none"),
         ("y,x,x\n1,2,3\n", "two columns are named 'x'"),
         ("y,x\n1,2\n0,1,5\n", "Expected 2 fields in line 3, saw 3"),
         ("y,x\n1,2,3\n0,1,5\n", "Length of header or names does not match length of data"),

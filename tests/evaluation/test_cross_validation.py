@@ -25,12 +25,12 @@ from labelweave.evaluation import (
     Comparison,
     IterativeStratification,
     compare,
-    joint_of,
     make_method,
-    marginals_of,
+    predict_joint,
+    predict_marginals,
     resolve_metrics,
     score_model,
-    with_preparation,
+    with_preprocessing,
 )
 from labelweave.models import ClassifierChain
 
@@ -97,16 +97,16 @@ def test_scaling_is_learned_from_the_training_fold():
 def test_who_is_scaled():
     tree, pipeline = DecisionTreeClassifier(), make_pipeline(MinMaxScaler(), LogisticRegression())
     rows = sparse.csr_matrix(X)
-    assert with_preparation(tree, X) is not tree
-    assert with_preparation(tree, rows) is tree
-    assert with_preparation(pipeline, X) is pipeline
-    assert with_preparation(tree, X, False) is tree
-    assert with_preparation(pipeline, X, True).steps[1][1] is pipeline
-    scaled = with_preparation(tree, rows, True)[0].fit_transform(rows)
+    assert with_preprocessing(tree, X) is not tree
+    assert with_preprocessing(tree, rows) is tree
+    assert with_preprocessing(pipeline, X) is pipeline
+    assert with_preprocessing(tree, X, False) is tree
+    assert with_preprocessing(pipeline, X, True).steps[1][1] is pipeline
+    scaled = with_preprocessing(tree, rows, True)[0].fit_transform(rows)
     assert sparse.issparse(scaled)
     assert scaled.nnz == rows.nnz
     with pytest.raises(ValueError, match="scale must be"):
-        with_preparation(tree, X, "yes")
+        with_preprocessing(tree, X, "yes")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -149,7 +149,7 @@ def test_a_joint_is_measured_through_pipelines_and_searches():
         np.testing.assert_allclose(result.scores(name, "cll_loss"), 30 * 3 * math.log(2))
     assert np.isnan(result.scores("tree", "cll_loss")).all()
     assert not result.failures()
-    assert joint_of(make_pipeline(Recorder()).fit(X, Y), X).shape == (90, 3)
+    assert predict_joint(make_pipeline(Recorder()).fit(X, Y), X).shape == (90, 3)
 
 
 def test_forms_of_the_data_do_not_matter():
@@ -195,7 +195,7 @@ def test_bad_arguments_fail_at_once():
         compare(tree, X, Y, metrics=["accuracy_of_sorts"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         compare(tree, X, Y[:-1])
-    with pytest.raises(ValueError, match="Y must hold only 0 and 1"):
+    with pytest.raises(ValueError, match="Y must contain only 0 and 1"):
         compare(tree, X, Y + 1)
     with pytest.raises(ValueError, match="scale must be"):
         compare(tree, X, Y, scale="no")
@@ -269,7 +269,7 @@ def test_a_comparison_shows_itself():
 def test_measures_of_scores_take_probabilities_or_decision_values():
     chosen = resolve_metrics(["auc_micro", "exact_match"])
     neighbours = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
-    expected = roc_auc_score(Y, marginals_of(neighbours, X), average="micro")
+    expected = roc_auc_score(Y, predict_marginals(neighbours, X), average="micro")
     assert score_model(neighbours, X, Y, chosen)[0]["auc_micro"] == pytest.approx(expected)
     ridge = RidgeClassifier().fit(X, Y)
     expected = roc_auc_score(Y, ridge.decision_function(X), average="micro")
@@ -296,9 +296,9 @@ def test_json_of_an_infinite_loss():
     ("text", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "no comparison"),
-        ('{"kind": "labelweave-comparison", "schema": 99}', "layout 99"),
-        ('{"kind": "labelweave-comparison", "schema": 1}', "not a whole comparison"),
+        ("[]", "not a comparison"),
+        ('{"kind": "labelweave-comparison", "schema": 99}', "schema 99"),
+        ('{"kind": "labelweave-comparison", "schema": 1}', "not a complete comparison"),
     ],
 )
 def test_json_that_is_no_comparison(text, message):
@@ -308,7 +308,7 @@ def test_json_that_is_no_comparison(text, message):
 
 def test_questions_about_what_is_not_there():
     result = compare({"tree": DecisionTreeClassifier()}, X, Y, folds=2, metrics=["jaccard"])
-    with pytest.raises(ValueError, match="no method 'forest' here; there are tree"):
+    with pytest.raises(ValueError, match="unknown method 'forest'; choose from tree"):
         result.scores("forest", "jaccard")
     with pytest.raises(ValueError, match="'fit' or 'predict'"):
         result.seconds("tree", "sleep")

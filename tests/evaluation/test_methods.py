@@ -8,7 +8,11 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.evaluation import METHODS, make_method, make_methods
-from labelweave.evaluation.expressions import Call, parse_call, split_calls
+from labelweave.evaluation.specifications import (
+    Specification,
+    parse_specification,
+    split_specifications,
+)
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True).filter(
     lambda name: name.isidentifier() and not __import__("keyword").iskeyword(name)
@@ -25,29 +29,31 @@ literals = st.recursive(
     max_leaves=4,
 )
 calls = st.recursive(
-    st.builds(Call, names, st.dictionaries(names, literals, max_size=3)),
-    lambda inner: st.builds(Call, names, st.dictionaries(names, literals | inner, max_size=3)),
+    st.builds(Specification, names, st.dictionaries(names, literals, max_size=3)),
+    lambda inner: st.builds(
+        Specification, names, st.dictionaries(names, literals | inner, max_size=3)
+    ),
     max_leaves=3,
 )
 
 
 @given(calls)
 def test_what_is_written_is_read_back(call):
-    assert parse_call(str(call)) == call
+    assert parse_specification(str(call)) == call
 
 
 @given(st.lists(calls, max_size=4))
 def test_lists_are_split_at_the_outer_commas(several):
-    assert split_calls(", ".join(map(str, several))) == [str(call) for call in several]
+    assert split_specifications(", ".join(map(str, several))) == [str(call) for call in several]
 
 
 def test_forms_of_names():
-    assert parse_call(" bomc-cmn ( ) ") == Call("bomc-cmn")
-    assert parse_call("a.b.C(x=-1)") == Call("a.b.C", {"x": -1})
-    assert parse_call("pcc(estimator=a.B(c=1))") == Call(
-        "pcc", {"estimator": Call("a.B", {"c": 1})}
+    assert parse_specification(" bomc-cmn ( ) ") == Specification("bomc-cmn")
+    assert parse_specification("a.b.C(x=-1)") == Specification("a.b.C", {"x": -1})
+    assert parse_specification("pcc(estimator=a.B(c=1))") == Specification(
+        "pcc", {"estimator": Specification("a.B", {"c": 1})}
     )
-    assert split_calls(" br ,, cc,") == ["br", "cc"]
+    assert split_specifications(" br ,, cc,") == ["br", "cc"]
 
 
 @pytest.mark.parametrize(
@@ -61,30 +67,30 @@ def test_forms_of_names():
 )
 def test_brackets_and_quotes_must_match(text, message):
     with pytest.raises(ValueError, match=message):
-        split_calls(text)
+        split_specifications(text)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cannot read ''"),
-        ("1br", "cannot read '1br'"),
-        ("pcc(C)", "say which option C is"),
-        ("pcc(1)", "say which option 1 is: name=1"),
-        ("pcc(C=cv)", "a text needs quotes: C='cv'"),
-        ("pcc(C=1+x)", "is no number"),
+        ("", "cannot parse ''"),
+        ("1br", "cannot parse '1br'"),
+        ("pcc(C)", "C needs the name of an option"),
+        ("pcc(1)", "1 needs the name of an option: name=1"),
+        ("pcc(C=cv)", "strings need quotes: C='cv'"),
+        ("pcc(C=1+x)", "is not a number"),
         ("pcc(**{'C': 1})", "name=value"),
-        ("pcc(C=1)(D=2)", "brackets do not match|cannot read"),
+        ("pcc(C=1)(D=2)", "unbalanced brackets|cannot parse"),
         ("pcc(C=)", "options as name=value"),
         ("pcc(C=(lambda: 1)())", "not the name of a class"),
         ("pcc(C=1, C=2)", "C is given twice"),
-        ("pcc(C={[]: 1})", "is no number"),
-        ("pcc(C=[x for x in (1,)])", "is no number"),
+        ("pcc(C={[]: 1})", "is not a number"),
+        ("pcc(C=[x for x in (1,)])", "is not a number"),
     ],
 )
 def test_what_cannot_be_read(text, message):
     with pytest.raises(ValueError, match=message):
-        parse_call(text)
+        parse_specification(text)
 
 
 def test_import_paths_with_options():
@@ -120,9 +126,9 @@ def test_nothing_but_estimators_is_made(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no method is named"),
+        ("", "no methods given"),
         ("pccc", "unknown method 'pccc': did you mean pcc"),
-        ("qqqqqq", "unknown method 'qqqqqq': Known are auto, br, cc, pcc"),
+        ("qqqqqq", "unknown method 'qqqqqq': choose from auto, br, cc, pcc"),
         ("sklearn.tree.DecisionTreeClasifier", "did you mean DecisionTreeClassifier"),
         ("sklearn.ensemble.RandomForest", r"has no RandomForest; did you mean RandomForestClass"),
         (
@@ -130,9 +136,9 @@ def test_nothing_but_estimators_is_made(tmp_path):
             "is a regressor, not a classifier; did you mean RandomForestClassifier",
         ),
         ("sklearn.linear_model.Ridge", "is a regressor, not a classifier; did you mean RidgeCl"),
-        ("sklearn.cluster.KMeans", "is a clusterer, not a classifier; name a classifier"),
+        ("sklearn.cluster.KMeans", "is a clusterer, not a classifier; choose a classifier"),
         ("no_such_package.Model", "cannot import no_such_package.Model"),
-        ("sklearn.preprocessing.StandardScaler", "no fit and predict"),
+        ("sklearn.preprocessing.StandardScaler", "lacks fit or predict"),
         (
             "sklearn.tree.DecisionTreeClassifier(max_dept=3)",
             "no option 'max_dept': did you mean max_depth",
@@ -147,7 +153,9 @@ def test_errors_name_the_fix(text, message):
 
 def test_the_table_of_methods_can_be_read():
     for method in METHODS.values():
-        assert str(parse_call(method.call)) == method.call.removesuffix("()")
+        assert str(parse_specification(method.specification)) == method.specification.removesuffix(
+            "()"
+        )
         assert method.description
 
 

@@ -170,7 +170,7 @@ def test_cll_loss_refuses_a_joint_of_other_rows():
         def log_prob(self, Y):
             return np.zeros(3)
 
-    with pytest.raises(ValueError, match="one number a row"):
+    with pytest.raises(ValueError, match="one number per row"):
         metrics.cll_loss([[1, 0]], Fixed())
 
 
@@ -178,10 +178,10 @@ def test_cll_loss_refuses_a_joint_of_other_rows():
     ("truth", "prediction", "message"),
     [
         ([1, 0], [1, 0], "Y_true must be an n×L array"),
-        ([[1, 0]], [[1, 0], [0, 0]], "one shape"),
-        ([[1, 2]], [[1, 0]], "Y_true must hold only 0 and 1"),
-        ([[1, 0]], [[1, -1]], "Y_pred must hold only 0 and 1"),
-        (np.empty((0, 2)), np.empty((0, 2)), "no entries"),
+        ([[1, 0]], [[1, 0], [0, 0]], "the same shape"),
+        ([[1, 2]], [[1, 0]], "Y_true must contain only 0 and 1"),
+        ([[1, 0]], [[1, -1]], "Y_pred must contain only 0 and 1"),
+        (np.empty((0, 2)), np.empty((0, 2)), "is empty"),
         ([[np.nan, 0]], [[1, 0]], "only 0 and 1"),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from labelweave.evaluation import corrected_t_test, paired_t_test, tallies, verdicts
+from labelweave.evaluation import corrected_t_test, paired_t_test, verdicts, win_tie_loss
 from tests.evaluation.make import comparison
 
 figures = st.lists(
@@ -83,7 +83,7 @@ def test_no_test_without_two_finite_pairs(a, b):
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="same folds"):
+    with pytest.raises(ValueError, match="one score per fold"):
         paired_t_test([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="n_train must be a number above 0"):
         corrected_t_test([1, 2], [1, 3], n_train=0, n_test=1)
@@ -119,12 +119,12 @@ def test_no_verdict_without_figures():
     figures_without_joint = {"first": {"cll_loss": [1.0, 2.0]}, "tree": {}}
     result = comparison(figures_without_joint)
     assert verdicts(result, "cll_loss") == {"tree": None}
-    assert str(tallies({"cll_loss": verdicts(result, "cll_loss")})["tree"]) == "0/0/0"
+    assert str(win_tie_loss({"cll_loss": verdicts(result, "cll_loss")})["tree"]) == "0/0/0"
 
 
 def test_tallies_count_over_measures():
     result = comparison(FIGURES)
-    counted = tallies({metric: verdicts(result, metric) for metric in result.metrics})
+    counted = win_tie_loss({metric: verdicts(result, metric) for metric in result.metrics})
     assert {name: str(tally) for name, tally in counted.items()} == {
         "lower": "1/0/1",
         "same": "0/2/0",
@@ -136,5 +136,5 @@ def test_verdict_arguments():
         verdicts(comparison(FIGURES), "exact_match", test="wilcoxon")
     with pytest.raises(ValueError, match="alpha"):
         verdicts(comparison(FIGURES), "exact_match", alpha=5)
-    with pytest.raises(ValueError, match="no metric 'jaccard'"):
+    with pytest.raises(ValueError, match="unknown metric 'jaccard'"):
         verdicts(comparison(FIGURES), "jaccard")

@@ -17,7 +17,7 @@ from labelweave import persistence
 from labelweave._common.archives import DamagedFileError
 from labelweave.baselines import PassiveAggressive
 from labelweave.datasets import RowStream, read_arff, read_svmlight, read_xmc
-from labelweave.evaluation import labels_of, marginals_of
+from labelweave.evaluation import predict_labels, predict_marginals
 from labelweave.models import BinaryRelevance, ClassifierChain, TreeMixture
 from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState, StreamLearner
 from tests.fuzz.mutations import damaged, forged
@@ -63,8 +63,8 @@ def model_file(rng: random.Random, folder: Path) -> None:
         require(str(error).startswith(f"{path} is "), error)
         return
     try:
-        labels_of(model, ROWS)
-        probabilities = marginals_of(model, ROWS)
+        predict_labels(model, ROWS)
+        probabilities = predict_marginals(model, ROWS)
     except Exception:
         return  # what is forged may contradict itself in ways that only show in use
     assert probabilities is None or not np.isnan(probabilities).any(), type(model)

@@ -176,7 +176,7 @@ def test_warnings_are_gathered_and_cut():
     assert notes[0] == "a (2 of 2 folds): W: often"
     assert notes[2].endswith("...")
     assert len(notes[2]) == len("a (1 of 2 folds): ") + 50
-    assert notes[3] == "a: 1 more kinds of warning"
+    assert notes[3] == "a: 1 more kinds of warnings"
 
 
 def test_warnings_that_differ_in_numbers_are_one():

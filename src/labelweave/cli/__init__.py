@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, show."""
+"""The command line: parse arguments, call the library, display results."""
 
 from labelweave.cli.app import app
 

@@ -1,4 +1,4 @@
-"""The command group: which commands there are, and how any of them ends."""
+"""The command group: the commands, their exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["app"]
 
 
 class _Group(TyperGroup):
-    """Every way a command can end: an exit code, and no traceback unless it is asked for."""
+    """Turn every outcome into an exit code, without a traceback unless it is requested."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        # --debug belongs to the group but is understood behind the command too.
+        # --debug belongs to the group but is also accepted after the command.
         if "--debug" in args:
             args = ["--debug", *(word for word in args if word != "--debug")]
         return super().parse_args(ctx, args)
@@ -39,33 +39,33 @@ class _Group(TyperGroup):
             with _short_warnings():
                 return super().invoke(ctx)
         except CommandError as error:
-            _complain(str(error))
+            _print_error(str(error))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(130) from error
         except MemoryError as error:
-            _complain("out of memory; use fewer --jobs or less data")
+            _print_error("out of memory; use fewer --jobs or less data")
             raise typer.Exit(1) from error
         except Exception as error:
             if _is_typers(error):
                 raise
-            _complain(f"{type(error).__name__}: {error} (--debug shows where)")
+            _print_error(f"{type(error).__name__}: {error} (use --debug for a traceback)")
             raise typer.Exit(1) from error
 
 
 def _is_typers(error: Exception) -> bool:
-    """Whether typer will deal with it: its exits, usage errors, and a reader gone away."""
+    """Whether typer handles the error: its exits, usage errors, and broken pipes."""
     is_usage_error = hasattr(error, "format_message") and hasattr(error, "exit_code")
     return isinstance(error, typer.Exit | typer.Abort | BrokenPipeError) or is_usage_error
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     print(f"error: {message}", file=sys.stderr)
 
 
 @contextmanager
 def _short_warnings() -> Iterator[None]:
-    """Show a warning as one line, without the place in the source it comes from."""
+    """Show a warning as one line, without its location in the source."""
     long_format = warnings.formatwarning
     warnings.formatwarning = lambda message, *_args, **_kwargs: f"warning: {message}\n"
     try:
@@ -96,13 +96,13 @@ def _show_version(verbose: bool) -> None:
 @app.callback(invoke_without_command=True)
 def root(
     ctx: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
     verbose: Annotated[
         bool,
         typer.Option(
             "-v",
             "--verbose",
-            help="With --version: also libraries, SIMD level, compiler, BLAS and threads.",
+            help="With --version: also show libraries, SIMD level, compiler, BLAS and threads.",
         ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
@@ -115,7 +115,7 @@ def root(
     labelweave predict emotions.skops songs.csv --output predicted.csv
     labelweave stream news.svm.gz --out news.skops
 
-    Exit codes: 0 fine, 1 the work failed, 2 wrong input or usage, 130 interrupted.
+    Exit codes: 0 success, 1 failure, 2 invalid input or usage, 130 interrupted.
     """  # noqa: D301
     if version:
         _show_version(verbose)

@@ -1,4 +1,4 @@
-"""``labelweave compare``: methods side by side on the same folds."""
+"""``labelweave compare``: cross-validate methods on the same folds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.fit import tell_preparation
-from labelweave.cli.inputs import Reading, chosen_metrics, load_dataset
+from labelweave.cli.fit import announce_preprocessing
+from labelweave.cli.inputs import ReadOptions, chosen_metrics, load_dataset
 from labelweave.cli.options import (
     DatasetArgument,
     HeaderOption,
@@ -43,13 +43,13 @@ def compare(
         typer.Option(
             "--methods",
             "-m",
-            help="Methods, separated by commas, with options in brackets: br, cc, pcc(C=1), or the "
+            help="Comma-separated methods, with options in parentheses: br, cc, pcc(C=1), or the "
             "import path of a scikit-learn classifier. The first one is the reference.",
         ),
     ] = "br,cc,auto",
     folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")] = 10,
     splits: Annotated[
-        Splits, typer.Option("--splits", help="Shuffled rows, or fair shares of every label.")
+        Splits, typer.Option("--splits", help="How to split: shuffled, or stratified by labels.")
     ] = Splits.kfold,
     seed: SeedOption = 0,
     metrics: MetricsOption = None,
@@ -61,22 +61,25 @@ def compare(
     max_features: MaxFeaturesOption = None,
     scale: ScaleOption = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")
+        int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")
     ] = -1,
     test: Annotated[
-        Test, typer.Option("--test", help="t-test over folds: paired, or corrected for overlap.")
+        Test,
+        typer.Option(
+            "--test", help="t-test over folds: paired, or corrected for overlapping training sets."
+        ),
     ] = Test.paired,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Keep every fold's figures (.json, .csv) or the table (.md)."
+            "--output", "-o", help="Save the scores of every fold (.json, .csv) or the table (.md)."
         ),
     ] = None,
 ) -> None:
     """Compare methods by cross-validation on the same folds.
 
-    Shows mean and standard deviation of every measure, the best in bold, and where the first
-    method is significantly better or worse than another.
+    Shows the mean and standard deviation of every metric, with the best in bold, and marks where
+    the first method is significantly better or worse than another.
 
     \b
     labelweave compare emotions --methods br,cc,pcc --folds 10
@@ -85,9 +88,7 @@ def compare(
     labelweave compare yeast --splits stratified --test corrected --output yeast.json
     """  # noqa: D301
     if jobs == 0:
-        raise BadInputError(
-            "--jobs: 0 is no number of processes; use 1 or more, or -1 for all cores"
-        )
+        raise BadInputError("--jobs: must be at least 1, or -1 for all cores; got 0")
     check_output(output)
     measures = chosen_metrics(metrics)
 
@@ -97,7 +98,7 @@ def compare(
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
-    reading = Reading(
+    read_options = ReadOptions(
         labels=labels,
         ignore=ignore,
         nominal=nominal,
@@ -105,14 +106,14 @@ def compare(
         max_memory=max_memory,
         max_features=max_features,
     )
-    data = load_dataset(dataset, reading)
+    data = load_dataset(dataset, read_options)
     splitter = evaluation.make_splitter(splits.value, folds, seed)
     first = next(iter(estimators.values()))
-    tell_preparation(evaluation.with_preparation(first, data.X, scale_of(scale)))
+    announce_preprocessing(evaluation.with_preprocessing(first, data.X, scale_of(scale)))
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
     with _progress(len(estimators) * folds) as advance, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FitFailedWarning)  # told below, with the exit code
+        warnings.simplefilter("ignore", FitFailedWarning)  # reported below, with the exit code
         result = evaluation.compare(
             estimators,
             data.X,
@@ -128,11 +129,11 @@ def compare(
         write_comparison(result, output)
     if len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
-    _tell_troubles(result)
+    _report_problems(result)
 
 
-def _tell_troubles(result: Comparison) -> None:
-    """Say on the error stream what went wrong; fail if a method has no figure at all."""
+def _report_problems(result: Comparison) -> None:
+    """Report problems on standard error; fail if a method failed on all folds."""
     from labelweave import report
 
     for note in report.warning_notes(result):
@@ -149,7 +150,7 @@ def _tell_troubles(result: Comparison) -> None:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[FoldResult], None]]:
-    """Show a bar on the error stream while fold after fold arrives; nothing on a pipe."""
+    """Show a progress bar on standard error, unless it is a pipe."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

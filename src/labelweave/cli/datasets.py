@@ -1,4 +1,4 @@
-"""``labelweave datasets``: what can be named instead of a file."""
+"""``labelweave datasets``: list the named data sets."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import sys
 
 
 def datasets() -> None:
-    """List the data sets that are known by name.
+    """List the named data sets.
 
-    A set is looked for in the folder named by LABELWEAVE_DATA, among the sets that come with
-    labelweave and in the cache, and is else downloaded from OpenML.
+    A data set is searched for in the folder LABELWEAVE_DATA, among those bundled with labelweave
+    and in the cache; if it is in none of them, it is downloaded from OpenML.
 
     \b
     labelweave datasets
     """  # noqa: D301
     from labelweave import report
-    from labelweave.datasets import catalogue
+    from labelweave.datasets import list_datasets
 
-    report.show_catalogue(catalogue(), report.make_console(sys.stdout))
+    report.show_datasets(list_datasets(), report.make_console(sys.stdout))

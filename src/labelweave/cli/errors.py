@@ -1,6 +1,6 @@
-"""Errors a person can act on: one or two lines, and an exit code.
+"""Errors that end a command with a short message and an exit code.
 
-0: fine. 1: the work failed. 2: the input or the way it was asked is wrong. 130: interrupted.
+0: success. 1: failure. 2: invalid input or usage. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ __all__ = ["BadInputError", "CommandError", "WorkFailedError", "argument"]
 
 
 class CommandError(Exception):
-    """What ends a command with a message instead of a traceback."""
+    """An error that ends a command with a message instead of a traceback."""
 
     exit_code = 1
 
 
 class BadInputError(CommandError):
-    """What was given cannot be worked with."""
+    """The input is invalid."""
 
     exit_code = 2
 
 
 class WorkFailedError(CommandError):
-    """The input was fine, the work was not."""
+    """The input is valid, but the command failed."""
 
 
 @contextmanager
 def argument(name: str) -> Iterator[None]:
-    """Turn the library's complaints about a value into :class:`BadInputError` on the argument.
+    """Turn the library's errors about a value into a :class:`BadInputError` for the argument.
 
     Examples
     --------
@@ -42,11 +42,11 @@ def argument(name: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
-        raise BadInputError(f"{name}: {_in_command_line_words(error)}") from error
+        raise BadInputError(f"{name}: {_with_option_names(error)}") from error
 
 
-def _in_command_line_words(error: Exception) -> str:
-    """Say a message of the library with the names of options."""
+def _with_option_names(error: Exception) -> str:
+    """Return a message of the library with options in place of Python arguments."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     text = " ".join(str(error).split()) or type(error).__name__

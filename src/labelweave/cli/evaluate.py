@@ -1,4 +1,4 @@
-"""``labelweave evaluate``: measure a kept model on data it has not seen."""
+"""``labelweave evaluate``: score a saved model on test data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from labelweave.cli.alignment import aligned_labels, dataset_features, nominal_of
 from labelweave.cli.errors import WorkFailedError
-from labelweave.cli.features import aligned_labels, dataset_features, nominal_of
 from labelweave.cli.inputs import (
-    Reading,
+    ReadOptions,
     chosen_metrics,
     is_table,
     label_names_of,
@@ -44,16 +44,16 @@ def evaluate(
     max_memory: MaxMemoryOption = None,
     max_features: MaxFeaturesOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Keep the figures: .json, .csv or .md.")
+        Path | None, typer.Option("--output", "-o", help="Save the scores: .json, .csv or .md.")
     ] = None,
     by_label: Annotated[
-        bool, typer.Option("--per-label", help="Also show the figures of every label.")
+        bool, typer.Option("--per-label", help="Also show the scores of each label.")
     ] = False,
     trust: TrustOption = None,
 ) -> None:
-    """Measure a fitted model on a data set.
+    """Score a fitted model on a data set.
 
-    The label columns of a CSV or Parquet file are found by the names the model knows.
+    The label columns of a CSV or Parquet file are identified by the label names of the model.
 
     \b
     labelweave evaluate emotions.skops test.arff
@@ -63,7 +63,7 @@ def evaluate(
     measures = chosen_metrics(metrics)
     fitted = load_model(model, trust)
     by_name = is_table(dataset)
-    reading = Reading(
+    read_options = ReadOptions(
         labels=labels or (label_names_of(fitted, 0) if by_name else None) or None,
         ignore=ignore,
         nominal=nominal_of(fitted) if by_name else None,
@@ -72,7 +72,7 @@ def evaluate(
         max_memory=max_memory,
         max_features=max_features,
     )
-    data = load_dataset(dataset, reading)
+    data = load_dataset(dataset, read_options)
     features = dataset_features(fitted, data, "DATASET")
     truth = aligned_labels(fitted, data)
 
@@ -81,7 +81,7 @@ def evaluate(
     try:
         scores, seconds = evaluation.score_model(fitted, features, truth, measures)
     except ValueError as error:
-        raise WorkFailedError(f"{model} cannot be measured on {data.name}: {error}") from error
+        raise WorkFailedError(f"{model} cannot be evaluated on {data.name}: {error}") from error
     if output is not None:
         content = {"schema": 1, "kind": "labelweave-evaluation", "model": str(model)}
         summary = {"data": data.name, "n_rows": data.n_rows, "predict_seconds": seconds}
@@ -89,8 +89,8 @@ def evaluate(
     console = report.make_console(sys.stdout)
     report.show_scores(scores, measures, console)
     if by_label:
-        predicted = evaluation.labels_of(fitted, features)
+        predicted = evaluation.predict_labels(fitted, features)
         names = label_names_of(fitted, truth.shape[1])
-        values = evaluation.scores_of(fitted, features)
+        values = evaluation.predict_scores(fitted, features)
         table = evaluation.per_label(truth, predicted, values, label_names=names)
         report.show_label_table(table, console)

@@ -1,4 +1,4 @@
-"""``labelweave fit``: learn from all rows and keep the model."""
+"""``labelweave fit``: fit a model to all rows and save it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelweave.cli.errors import WorkFailedError, argument
-from labelweave.cli.inputs import Reading, load_dataset, writable
+from labelweave.cli.inputs import ReadOptions, check_writable, load_dataset
 from labelweave.cli.options import (
     DatasetArgument,
     HeaderOption,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def fit(
     dataset: DatasetArgument,
     model: Annotated[
-        Path, typer.Option("--model", "-o", help="Where to keep the model, e.g. model.skops.")
+        Path, typer.Option("--model", "-o", help="File to save the model to, e.g. model.skops.")
     ],
     method: Annotated[
         str, typer.Option("--method", "-m", help="A method, with options: br, pcc(C=1), ...")
@@ -44,19 +44,19 @@ def fit(
     max_features: MaxFeaturesOption = None,
     scale: ScaleOption = None,
 ) -> None:
-    """Fit a method to all rows of a data set and keep the model in a file.
+    """Fit a method to all rows of a data set and save the model to a file.
 
     \b
     labelweave fit emotions --model emotions.skops
     labelweave fit songs.csv --labels last:6 --method "br(C=1)" --model songs.skops
     """  # noqa: D301
-    writable(model, "--model")
+    check_writable(model, "--model")
 
     from labelweave import evaluation, persistence
 
     with argument("--method"):
         estimator = evaluation.make_method(method, seed=seed)
-    reading = Reading(
+    read_options = ReadOptions(
         labels=labels,
         ignore=ignore,
         nominal=nominal,
@@ -64,7 +64,7 @@ def fit(
         max_memory=max_memory,
         max_features=max_features,
     )
-    data = load_dataset(dataset, reading)
+    data = load_dataset(dataset, read_options)
     started = time.perf_counter()
     fitted = fit_method(estimator, method, data, scale)
     seconds = time.perf_counter() - started
@@ -78,28 +78,28 @@ def fit(
 
 
 def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -> Any:
-    """Fit an estimator, on scaled features where asked for; `method` is what the user called it."""
+    """Fit an estimator after preprocessing; `method` is what the user called it."""
     from labelweave import evaluation
 
-    prepared = evaluation.with_preparation(estimator, data.X, scale_of(scale))
-    tell_preparation(prepared)
+    prepared = evaluation.with_preprocessing(estimator, data.X, scale_of(scale))
+    announce_preprocessing(prepared)
     try:
         return _fit_named(prepared, data)
     except ValueError as error:
         raise WorkFailedError(f"{method} cannot be fitted to {data.name}: {error}") from error
 
 
-def tell_preparation(model: Any) -> None:
-    """Say how columns that are not complete numbers become features, if there are any."""
-    from labelweave.datasets.preparation import describe, preparation_of
+def announce_preprocessing(model: Any) -> None:
+    """Report how categories and missing values are converted to numbers, if there are any."""
+    from labelweave.datasets.preprocessing import describe_preprocessor, preprocessor_of
 
-    preparation = preparation_of(model)
-    if preparation is not None:
-        typer.echo(f"features: {describe(preparation)}", err=True)
+    preprocessor = preprocessor_of(model)
+    if preprocessor is not None:
+        typer.echo(f"features: {describe_preprocessor(preprocessor)}", err=True)
 
 
 def _fit_named(estimator: Any, data: Dataset) -> Any:
-    """Fit to data frames, so that the model knows the names of features and labels."""
+    """Fit to data frames, so that the model stores the names of features and labels."""
     import pandas as pd
 
     labels = pd.DataFrame(data.Y, columns=list(data.label_names))

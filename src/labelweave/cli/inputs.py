@@ -1,4 +1,4 @@
-"""Read what commands are given: data, models, features to predict from; check where to write."""
+"""Read the inputs of commands: data sets, models and metrics; check and write output files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from labelweave.evaluation import Metric
 
 __all__ = [
-    "Reading",
+    "ReadOptions",
     "chosen_metrics",
     "is_table",
     "label_names_of",
     "load_dataset",
     "load_model",
-    "writable",
+    "check_writable",
     "write_text",
 ]
 
@@ -29,8 +29,8 @@ _COMPRESSED = {".gz", ".xz", ".bz2"}
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How to read a file, as its options say; what they mean is told by `labelweave.load`."""
+class ReadOptions:
+    """The options for reading a file; see `labelweave.load`."""
 
     labels: str | Sequence[str] | None = None
     ignore: str | None = None
@@ -41,7 +41,7 @@ class Reading:
     max_features: int | None = None
 
     def limits(self) -> Limits:
-        """Return the limits that the options raise."""
+        """Return the limits given by the options."""
         from labelweave.datasets import Limits
         from labelweave.datasets.limits import parse_size
 
@@ -51,19 +51,19 @@ class Reading:
         return Limits(**{name: value for name, value in given.items() if value is not None})
 
 
-def load_dataset(source: str, reading: Reading, *, name: str = "DATASET") -> Dataset:
-    """Load the DATASET argument, or the argument of another name."""
+def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET") -> Dataset:
+    """Load the DATASET argument, or the argument `name`."""
     from labelweave import datasets
 
-    limits = reading.limits()
+    limits = read_options.limits()
     with argument(name):
         return datasets.load(
             source,
-            labels=reading.labels,
-            ignore=reading.ignore or (),
-            nominal=reading.nominal or (),
-            header=reading.header,
-            zero_based=reading.zero_based,
+            labels=read_options.labels,
+            ignore=read_options.ignore or (),
+            nominal=read_options.nominal or (),
+            header=read_options.header,
+            zero_based=read_options.zero_based,
             limits=limits,
         )
 
@@ -77,15 +77,15 @@ def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
 
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
-    """Look up the measures named by --metrics."""
+    """Return the metrics named by --metrics."""
     from labelweave.evaluation import DEFAULT_METRICS, resolve_metrics
 
     with argument("--metrics"):
         return resolve_metrics(DEFAULT_METRICS if names is None else names.split(","))
 
 
-def writable(path: Path | None, option: str) -> None:
-    """Complain before the work, not after it, when the result would have no place."""
+def check_writable(path: Path | None, option: str) -> None:
+    """Raise an error before the work, not after it, if the result cannot be written."""
     from labelweave._common.files import require_writable
 
     if path is not None:
@@ -94,7 +94,7 @@ def writable(path: Path | None, option: str) -> None:
 
 
 def write_text(path: Path, text: str, option: str) -> None:
-    """Write the file that an option names, whole or not at all."""
+    """Write the file named by an option atomically."""
     from labelweave._common.files import replacing
 
     with argument(option), replacing(path) as file:
@@ -102,7 +102,7 @@ def write_text(path: Path, text: str, option: str) -> None:
 
 
 def label_names_of(model: Any, n_labels: int) -> list[str]:
-    """Return the names of a model's labels, as far as it knows them."""
+    """Return the names of a model's labels; ``y0, y1, …`` if it has none."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     for part in (model, last):
         if getattr(part, "label_names_in_", None) is not None:

@@ -1,4 +1,4 @@
-"""Write results to files; the ending of the name says in which form."""
+"""Write results to files; the extension determines the format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelweave.cli.errors import BadInputError
-from labelweave.cli.inputs import writable, write_text
+from labelweave.cli.inputs import check_writable, write_text
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison
@@ -20,14 +20,14 @@ _ENDINGS = (".json", ".csv", ".md")
 
 
 def check_output(path: Path | None) -> None:
-    """Complain before the work when the result would have no place, or no known form."""
-    writable(path, "--output")
+    """Raise an error before the work if the result cannot be written or the format is unknown."""
+    check_writable(path, "--output")
     if path is not None and path.suffix.lower() not in _ENDINGS:
-        raise BadInputError(f"--output: {path} must end in .json, .csv or .md; rename it")
+        raise BadInputError(f"--output: {path} must have the extension .json, .csv or .md")
 
 
 def write_comparison(result: Comparison, path: Path) -> None:
-    """Write every fold's figures as JSON or CSV, or the table of means as Markdown."""
+    """Write the scores of every fold as JSON or CSV, or the table of means as Markdown."""
     ending = path.suffix.lower()
     if ending == ".csv":
         text = result.to_frame().to_csv(index=False)
@@ -37,13 +37,13 @@ def write_comparison(result: Comparison, path: Path) -> None:
 
 
 def write_scores(scores: Mapping[str, float], about: Mapping[str, Any], path: Path) -> None:
-    """Write the figures of one model; JSON also keeps what they are `about`."""
+    """Write the scores of one model; JSON also includes the metadata `about`."""
     ending = path.suffix.lower()
     if ending == ".csv":
-        text = "".join(["measure,value\n", *(f"{k},{v!r}\n" for k, v in scores.items())])
+        text = "".join(["metric,value\n", *(f"{k},{v!r}\n" for k, v in scores.items())])
     elif ending == ".md":
         lines = [f"| {name} | {value:.4f} |" for name, value in scores.items()]
-        text = "\n".join(["| measure | value |", "|---|---:|", *lines]) + "\n"
+        text = "\n".join(["| metric | value |", "|---|---:|", *lines]) + "\n"
     else:
         figures = {k: v if math.isfinite(v) else str(v) for k, v in scores.items()}
         text = json.dumps({**about, "scores": figures}, indent=2) + "\n"

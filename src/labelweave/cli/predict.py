@@ -1,4 +1,4 @@
-"""``labelweave predict``: labels, or their probabilities, for new rows."""
+"""``labelweave predict``: predict labels, or their probabilities, for new rows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated, Final, Literal
 
 import typer
 
+from labelweave.cli.alignment import read_features
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.features import read_features
-from labelweave.cli.inputs import Reading, label_names_of, load_model, writable
+from labelweave.cli.inputs import ReadOptions, check_writable, label_names_of, load_model
 from labelweave.cli.options import (
     HeaderOption,
     IgnoreOption,
@@ -22,7 +22,7 @@ from labelweave.cli.options import (
     ZeroBasedOption,
 )
 
-_PACKINGS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
+_COMPRESSIONS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
     ".gz": "gzip",
     ".xz": "xz",
     ".bz2": "bz2",
@@ -32,14 +32,16 @@ _PACKINGS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
 def predict(
     model: ModelArgument,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Rows to predict; labels in it are ignored.")
+        str, typer.Argument(metavar="FILE", help="Rows to predict; labels in the file are ignored.")
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="CSV file to write.", show_default="standard output"),
+        typer.Option(
+            "--output", "-o", help="CSV file to write to.", show_default="standard output"
+        ),
     ] = None,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Write each label's probability instead of 0 or 1.")
+        bool, typer.Option("--proba", help="Write the probability of each label instead of 0 or 1.")
     ] = False,
     labels: LabelsOption = None,
     ignore: IgnoreOption = None,
@@ -49,18 +51,18 @@ def predict(
     max_features: MaxFeaturesOption = None,
     trust: TrustOption = None,
 ) -> None:
-    """Predict the labels of the rows of a file, one CSV line a row.
+    """Predict the labels of the rows of a file, as one CSV line per row.
 
-    A CSV or Parquet file needs the columns the model was fitted with, in any order; other
+    A CSV or Parquet file must have the columns that the model was fitted with, in any order; other
     columns are ignored.
 
     \b
     labelweave predict emotions.skops songs.csv
     labelweave predict emotions.skops songs.csv --proba --output probabilities.csv
     """  # noqa: D301
-    writable(output, "--output")
+    check_writable(output, "--output")
     fitted = load_model(model, trust)
-    reading = Reading(
+    read_options = ReadOptions(
         labels=labels,
         ignore=ignore,
         header=header,
@@ -68,13 +70,13 @@ def predict(
         max_memory=max_memory,
         max_features=max_features,
     )
-    features = read_features(fitted, file, reading)
+    features = read_features(fitted, file, read_options)
 
-    from labelweave.evaluation import labels_of, marginals_of
+    from labelweave.evaluation import predict_labels, predict_marginals
 
-    values = marginals_of(fitted, features) if proba else labels_of(fitted, features)
+    values = predict_marginals(fitted, features) if proba else predict_labels(fitted, features)
     if values is None:
-        raise BadInputError("--proba: this model gives no probabilities; leave --proba out")
+        raise BadInputError("--proba: this model does not predict probabilities; omit --proba")
 
     import pandas as pd
 
@@ -86,5 +88,5 @@ def predict(
     from labelweave._common.files import replacing
 
     with argument("--output"), replacing(output) as result:
-        packing = _PACKINGS.get(output.suffix.lower())
-        table.to_csv(result, index=False, float_format="%.6g", mode="wb", compression=packing)
+        compression = _COMPRESSIONS.get(output.suffix.lower())
+        table.to_csv(result, index=False, float_format="%.6g", mode="wb", compression=compression)

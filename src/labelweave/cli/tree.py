@@ -1,4 +1,4 @@
-"""``labelweave tree``: which label hangs on which."""
+"""``labelweave tree``: learn and display the dependencies between labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.fit import fit_method
-from labelweave.cli.inputs import Reading, load_dataset, writable
+from labelweave.cli.inputs import ReadOptions, check_writable, load_dataset
 from labelweave.cli.options import (
     DatasetArgument,
     HeaderOption,
@@ -32,11 +32,11 @@ def tree(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "--out", "-o", help="Draw into this file: .png, .svg, .pdf, .dot."
+            "--output", "--out", "-o", help="Draw the trees into a .png, .svg, .pdf or .dot file."
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="A method with trees, with options: sc, mc(C=1).")
+        str, typer.Option("--method", "-m", help="A tree method, with options: sc, mc(C=1), ...")
     ] = "sc",
     seed: SeedOption = 0,
     labels: LabelsOption = None,
@@ -47,10 +47,10 @@ def tree(
     max_features: MaxFeaturesOption = None,
     scale: ScaleOption = None,
 ) -> None:
-    """Learn which label depends on which, show it as text and draw it.
+    """Learn which label depends on which, and show the tree as text or as a drawing.
 
-    Beside a label stands what its parent, where present, adds to the label's log-odds, and how much
-    knowing the parent gains in log-likelihood on held-out rows. A mixture has several trees.
+    Next to each label are the change in its log-odds when its parent is present, and the gain in
+    held-out log-likelihood from knowing the parent. A mixture has several trees.
 
     \b
     labelweave tree emotions
@@ -59,14 +59,14 @@ def tree(
     """  # noqa: D301
     from labelweave import evaluation, report
 
-    writable(output, "--output")
+    check_writable(output, "--output")
     if output is not None and output.suffix.lower() not in report.FIGURE_FORMATS:
         raise BadInputError(
-            f"--output: {output} must end in {', '.join(report.FIGURE_FORMATS)}; rename it"
+            f"--output: {output} must have one of the extensions {', '.join(report.FIGURE_FORMATS)}"
         )
     with argument("--method"):
         estimator = evaluation.make_method(method, seed=seed)
-    reading = Reading(
+    read_options = ReadOptions(
         labels=labels,
         ignore=ignore,
         nominal=nominal,
@@ -74,11 +74,11 @@ def tree(
         max_memory=max_memory,
         max_features=max_features,
     )
-    data = load_dataset(dataset, reading)
+    data = load_dataset(dataset, read_options)
     fitted = fit_method(estimator, method, data, scale)
     structures = _structures_of(fitted)
     if structures is None:
-        raise BadInputError(f"--method: {method} has no trees; use sc, mc or ectbn")
+        raise BadInputError(f"--method: {method} does not learn trees; use sc, mc or ectbn")
     report.show_structures(structures, report.make_console(sys.stdout))
     if output is not None:
         with argument("--output"):

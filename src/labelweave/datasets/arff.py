@@ -1,4 +1,4 @@
-"""Read Mulan and Meka ARFF files."""
+"""Read ARFF files in the dialects of Mulan and Meka."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scipy import sparse
 from labelweave._core import native
 from labelweave.datasets.arff_header import Attribute, Header, parse_header
 from labelweave.datasets.arff_rows import needs_python, read_rows
-from labelweave.datasets.columns import numbers_of
+from labelweave.datasets.column_parsing import parse_numbers
+from labelweave.datasets.compression import FilePath, dataset_name, display_path, read_text
 from labelweave.datasets.dataset import Dataset, Features, as_features
-from labelweave.datasets.files import FilePath, data_name, read_text, shown
 from labelweave.datasets.label_columns import (
     LabelSpec,
     choose_labels,
@@ -26,7 +26,7 @@ from labelweave.datasets.label_columns import (
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.mulan import find_label_file, read_label_names
 
-# What the values of a nominal attribute stand for; other attributes have none.
+# The numbers that the values of a nominal attribute stand for; None for other attributes.
 Meaning: TypeAlias = "tuple[float, ...] | None"
 
 
@@ -42,31 +42,32 @@ def read_arff(
     Parameters
     ----------
     path : path or sequence of paths
-        One file, or several of the same columns whose rows follow each other (a training and a
-        test file).
+        One file, or several files with the same columns whose rows are concatenated (for example
+        a training and a test file).
     labels : str or sequence of str, optional
-        The label columns: ``"first:6"``, ``"last:14"``, names as ``"a,b,c"`` or as a list, or the
-        path of a Mulan ``.xml`` file. If left out, the ``.xml`` file beside the ARFF file tells
-        (Mulan), else ``-C k`` in its ``@relation`` line (Meka); the former wins, as the latter is
-        known to be wrong in published files. An XML file says which columns are labels, not their
-        order: they come in the order of the ARFF file.
+        The label columns: ``"first:6"``, ``"last:14"``, their names as ``"a,b,c"`` or as a list,
+        or the path of a Mulan ``.xml`` file. By default they are taken from the ``.xml`` file next
+        to the ARFF file (Mulan) or else from ``-C k`` in its ``@relation`` line (Meka). The former
+        takes precedence because the latter is known to be wrong in published files. An XML file
+        determines which columns are labels; their order is that of the ARFF file.
     ignore : sequence of str
-        Columns to leave out, such as an identifier.
+        Columns to drop, such as an identifier.
     limits : Limits, optional
-        How large the file may be.
+        Limits on the size of the file.
 
     Returns
     -------
     Dataset
-        With a sparse ``X`` if the file is sparse. Nominal attributes of one or two values become
-        numbers when these are numbers or words such as ``{no,yes}``, and dates become days since
-        1970; other nominal attributes, numeric codes among them, and text are categories. With
-        such columns, or with missing values ``?``, ``X`` is a data frame (see `Dataset`).
+        ``X`` is sparse if the file is. Nominal attributes with one or two values are converted to
+        numbers if the values are numbers or words such as ``{no,yes}``, and dates to days since
+        1970; all other nominal attributes, including numeric codes, and strings are categories. If
+        there are such columns or missing values (``?``), ``X`` is a data frame (see `Dataset`).
 
     Raises
     ------
     ValueError
-        Where the file is not as expected: with file, line, column, what was expected and found.
+        If the file is malformed. The message names the file, line and column, what was expected
+        and what was found.
 
     Examples
     --------
@@ -91,14 +92,14 @@ def read_arff(
         return _read_one(path, labels, ignore, limits)
     parts = [_read_one(part, labels, ignore, limits) for part in path]
     if not parts:
-        raise ValueError("path is an empty list: name at least one file")
+        raise ValueError("path is an empty list: pass at least one file")
     return _concatenate(parts)
 
 
 def _read_one(
     path: FilePath, labels: LabelSpec | None, ignore: Sequence[str], limits: Limits
 ) -> Dataset:
-    text, source = read_text(path, limits), shown(path)
+    text, source = read_text(path, limits), display_path(path)
     header = parse_header(text, source)
     label_columns = _label_columns(path, header, labels, ignore, source)
     unused = {*label_columns, *(c for c, name in enumerate(header.names) if name in set(ignore))}
@@ -112,7 +113,7 @@ def _read_one(
         Y,
         tuple(names[c] for c in feature_columns),
         tuple(names[c] for c in label_columns),
-        data_name(path),
+        dataset_name(path),
     )
 
 
@@ -124,19 +125,21 @@ def _label_columns(
     label_file = labels if isinstance(labels, str) else find_label_file(path)
     if label_file is not None:
         known = read_label_names(label_file)
-        return sorted(named_columns(known, header.names, f"{source} with {shown(label_file)}"))
+        return sorted(
+            named_columns(known, header.names, f"{source} with {display_path(label_file)}")
+        )
     count = header.meka_labels
     if count is None:
         raise ValueError(
-            f"{source}: cannot tell which columns are labels: put Mulan's {data_name(path)}.xml "
-            "beside it, or pass labels='last:6' (or 'first:6', or their names)"
+            f"{source}: cannot tell which columns are labels: put Mulan's {dataset_name(path)}.xml "
+            "next to it, or pass labels='last:6' (or 'first:6', or their names)"
         )
     return end_columns("first" if count > 0 else "last", abs(count), header.names, source)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of a file, not yet read, and which of its columns are wanted."""
+    """The unparsed rows of a file, and which of its columns to read."""
 
     text: bytes
     header: Header
@@ -162,9 +165,9 @@ class _Rows:
         return self._by_python(meanings)
 
     def _by_native(self, meanings: list[Meaning]) -> tuple[Features, NDArray[Any]]:
-        """Read numbers and nominal values with the compiled reader."""
+        """Read rows of numbers and nominal values with the compiled reader."""
         attributes, n_labels = self.header.attributes, len(self.label_columns)
-        # It tells features from labels only: columns to ignore are read behind the features.
+        # The reader only distinguishes features from labels: ignored columns follow the features.
         unwanted = set(range(len(attributes))).difference(self.feature_columns, self.label_columns)
         target = np.empty(len(attributes), dtype=np.int64)
         target[[*self.feature_columns, *unwanted]] = np.arange(len(attributes) - n_labels)
@@ -191,14 +194,14 @@ class _Rows:
         return self._features(X, {}), labels.reshape(n_rows, n_labels)
 
     def _by_python(self, meanings: list[Meaning]) -> tuple[Features, NDArray[Any]]:
-        """Read text, dates and missing values too."""
+        """Read rows that also hold text, dates or missing values."""
         rows = read_rows(self.text, self.header, meanings, self.label_columns, self.source)
         X: Any = np.ascontiguousarray(rows.values[:, self.feature_columns])
         X = sparse.csr_array(X) if rows.is_sparse and not np.isnan(X).any() else X
         return self._features(X, rows.levels), rows.values[:, self.label_columns]
 
     def _features(self, X: Any, levels: dict[int, tuple[str, ...]]) -> Features:
-        """Return X as it is if it is complete and numeric, else as a data frame."""
+        """Return X unchanged if it is complete and numeric, otherwise as a data frame."""
         names = [self.header.names[c] for c in self.feature_columns]
         levels = levels | {
             c: attribute.values
@@ -219,21 +222,23 @@ class _Rows:
 
 
 def _is_coded(attribute: Attribute) -> bool:
-    """Whether a nominal attribute has categories that are no numbers, or too many to be ordered."""
+    """Whether a nominal attribute stays categorical: more than two values, or not numeric."""
     values = attribute.values or ()
-    numbers = numbers_of(values)
+    numbers = parse_numbers(values)
     return len(values) > 2 or numbers is None or not np.isfinite(numbers).all()
 
 
 def _meaning(attribute: Attribute, is_label: bool, source: str) -> Meaning:
-    """Return the numbers that the values of a nominal attribute stand for, or are coded by."""
+    """Return the numbers that the values of a nominal attribute stand for or are coded by."""
     values = attribute.values
     if values is None:
         return None
     if not is_label:
         coded = _is_coded(attribute)
-        return tuple(map(float, range(len(values)))) if coded else tuple(numbers_of(values) or ())
-    numbers = numbers_of(values)
+        return (
+            tuple(map(float, range(len(values)))) if coded else tuple(parse_numbers(values) or ())
+        )
+    numbers = parse_numbers(values)
     if numbers is None or not {0.0, 1.0}.issuperset(numbers):
         choices = "{" + ",".join(values)[:60] + "}"
         raise ValueError(
@@ -248,8 +253,8 @@ def _concatenate(parts: list[Dataset]) -> Dataset:
     for part in parts[1:]:
         if part.feature_names != first.feature_names or part.label_names != first.label_names:
             raise ValueError(
-                f"{part.name!r} does not have the columns of {first.name!r}: only files of the "
-                "same attributes can follow each other"
+                f"{part.name!r} does not have the columns of {first.name!r}: only files with the "
+                "same attributes can be concatenated"
             )
     return Dataset(
         _stacked(parts),
@@ -268,7 +273,7 @@ def _stacked(parts: list[Dataset]) -> Features:
         names = list(parts[0].feature_names)
         frames = [pd.DataFrame(_dense(block), columns=names) for block in blocks]
         nominal = {name for part in parts for name in part.nominal_features}
-        # Categories of parts may differ: as text they are read anew.
+        # The parts may differ in their categories: convert to text and parse again.
         joined = pd.concat([f.astype(dict.fromkeys(nominal, object)) for f in frames])
         return as_features(joined, nominal=nominal)
     if any(part.is_sparse for part in parts):

@@ -1,4 +1,4 @@
-"""The header of an ARFF file: relation and attributes, up to ``@data``."""
+"""Parse the header of an ARFF file: the relation and the attributes, up to ``@data``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ISO_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column: its name, where it is declared, and what its values are.
+    """A column: its name, the line that declares it, and its type.
 
-    Nominal attributes have ``values``, dates the pattern they are written in, as Java has it;
-    ``kind`` is one of "numeric", "nominal", "string" and "date".
+    ``kind`` is "numeric", "nominal", "string" or "date". Nominal attributes have ``values``, dates
+    a ``date_pattern`` in Java's notation.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Attribute:
 
 @dataclass
 class Header:
-    """What precedes the rows. ``offset`` and ``line`` tell where the rows begin."""
+    """What precedes the rows. ``offset`` and ``line`` are where the rows begin."""
 
     relation: str = ""
     attributes: list[Attribute] = field(default_factory=list)
@@ -49,13 +49,13 @@ class Header:
 
     @property
     def meka_labels(self) -> int | None:
-        """Meka's count in the relation: k for the first k columns, -k for the last k."""
+        """Meka's number of labels in the relation: k for the first k columns, -k for the last k."""
         found = _MEKA_LABELS.search(self.relation)
         return int(found[1]) if found else None
 
 
 def parse_header(text: bytes, source: str) -> Header:
-    r"""Read the header of an ARFF file.
+    r"""Parse the header of an ARFF file.
 
     Examples
     --------
@@ -81,14 +81,14 @@ def parse_header(text: bytes, source: str) -> Header:
 
 
 class _Line:
-    """One line of the header, and how far it has been read."""
+    """One line of the header, with a cursor."""
 
     def __init__(self, text: str, number: int, source: str) -> None:
         self.text, self.number, self.source = text, number, source
         self.at = 0
 
     def is_data(self, header: Header) -> bool:
-        """Read the line into the header; whether it is the line ``@data``."""
+        """Parse the line into the header; return whether it is the line ``@data``."""
         if _END.match(self.text):
             return False
         keyword = self._keyword()
@@ -103,7 +103,7 @@ class _Line:
         return keyword == "data"
 
     def _start(self) -> int:
-        """Where the next word starts."""
+        """Return where the next word starts."""
         rest = self.text[self.at :]
         return self.at + len(rest) - len(rest.lstrip())
 
@@ -122,7 +122,7 @@ class _Line:
         return word
 
     def _relation(self) -> str:
-        # Free text in practice: what cannot be read as a name is kept as it stands.
+        # Free text in practice: what cannot be parsed as a name is kept verbatim.
         found = _NAME.match(self.text, self.at)
         if found and _END.match(self.text, found.end()):
             return unquote(found[1])
@@ -179,7 +179,7 @@ def _reject_repetition(attribute: Attribute, declared: dict[str, int], line: _Li
 
 
 def unquote(word: str) -> str:
-    """Return a word without the quotes around it and the escapes in it."""
+    """Return a word without its quotes, with its escape sequences resolved."""
     if word[0] not in "'\"":
         return word
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), word[1:-1])

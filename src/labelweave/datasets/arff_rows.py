@@ -1,4 +1,4 @@
-"""Rows of ARFF files with what the compiled reader does not know: text, dates, missing values."""
+"""Parse rows of ARFF files that the compiled reader cannot: text, dates and missing values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.datasets.arff_header import QUOTED, Attribute, Header, unquote
-from labelweave.datasets.columns import number_of
+from labelweave.datasets.column_parsing import parse_number
 
 _BLANKS = re.compile(r"[ \t\r]*")
 _END = re.compile(r"[ \t\r]*(?:%.*)?$")
@@ -22,28 +22,28 @@ _CELL = re.compile(rf"""{QUOTED}|[^\s,{{}}%'"][^\s,{{}}%]*""")
 _INDEX = re.compile(r"\d{1,9}(?=[ \t\r,}]|$)", re.ASCII)
 _MISSING = re.compile(rb"^[^%\n]*\?", re.MULTILINE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Java's letters of a date, and the same for Python.
+# Java's date format letters and their equivalents in Python.
 _DATE_PARTS = {
     **{"yyyy": "%Y", "yy": "%y", "MMM": "%b", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M"},
     **{"ss": "%S", "SSS": "%f", "Z": "%z", "EEE": "%a", "a": "%p", "hh": "%I", "''": "'"},
 }
 _DATE_WORD = re.compile(r"'[^']+'|''|([A-Za-z])\1*|[^A-Za-z']")
 
-#: What the text of a value stands for; None if it is none of the attribute's.
+#: Maps the text of a value to a number; None if the attribute has no such value.
 Reader = Callable[[str], float | None]
 
 
 @dataclass(frozen=True)
 class ArffRows:
-    """What the rows hold.
+    """The parsed rows.
 
     Parameters
     ----------
     values : (n, number of attributes) array
-        Numbers; of nominal attributes what `meanings` says, of strings the number of their level;
-        NaN where a value is missing.
+        Numbers. Nominal values are mapped as `meanings` says, strings to the index of their level;
+        missing values are NaN.
     levels : dict
-        The levels of every string attribute, by its position.
+        The levels of each string attribute, keyed by its position.
     is_sparse : bool
         Whether the rows are written as ``{index value, …}``.
     """
@@ -54,7 +54,7 @@ class ArffRows:
 
 
 def needs_python(text: bytes, header: Header) -> bool:
-    """Whether the rows hold what only this reader knows."""
+    """Whether the rows hold something that only this parser handles."""
     kinds = {attribute.kind for attribute in header.attributes}
     return not kinds <= {"numeric", "nominal"} or bool(_MISSING.search(text, header.offset))
 
@@ -66,7 +66,7 @@ def read_rows(
     labels: Collection[int],
     source: str,
 ) -> ArffRows:
-    r"""Read what follows ``@data``.
+    r"""Parse the rows that follow ``@data``.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ def read_rows(
     header : Header
         Its header.
     meanings : sequence
-        For every nominal attribute the numbers its values stand for.
+        For each nominal attribute, the numbers that its values stand for.
     labels : collection of int
         Positions of the attributes that must be 0 or 1, and not missing.
     source : str
-        The file, for messages.
+        The name of the file, for error messages.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def read_rows(
         _reader(attribute, meanings[c], levels.get(c), source)
         for c, attribute in enumerate(header.attributes)
     ]
-    # A sparse row leaves out what is 0 or, for a nominal attribute, its first value.
+    # A sparse row omits zeros and, for a nominal attribute, its first value.
     omitted = [0.0 if meaning is None else meaning[0] for meaning in meanings]
     columns = _Columns(header.attributes, readers, omitted, frozenset(labels))
     values, is_sparse = array("d"), None
@@ -114,7 +114,7 @@ def read_rows(
 
 @dataclass(frozen=True)
 class _Columns:
-    """What is known of the columns when a row is read."""
+    """What is known about the columns when a row is parsed."""
 
     attributes: Sequence[Attribute]
     readers: Sequence[Reader]
@@ -123,14 +123,14 @@ class _Columns:
 
 
 class _Row:
-    """One row, and how far it has been read."""
+    """One row, with a cursor."""
 
     def __init__(self, text: str, number: int, source: str, columns: _Columns) -> None:
         self.text, self.number, self.source, self.columns = text, number, source, columns
         self.at = 0
 
     def dense(self) -> list[float]:
-        """Read one value for every column; they stand apart by a comma, by blanks, or by both."""
+        """Parse one value per column; values are separated by a comma, by blanks, or by both."""
         values = []
         for column in range(len(self.columns.attributes)):
             self._skip_blanks()
@@ -142,7 +142,7 @@ class _Row:
         return values
 
     def sparse(self) -> list[float]:
-        """Read pairs of index and value in braces."""
+        """Parse pairs of index and value in braces."""
         values, seen = list(self.columns.omitted), set[int]()
         self._take("{", "'{', as in the rows before")
         more = not self._sees("}")
@@ -170,7 +170,7 @@ class _Row:
         return int(found[0]), self._value(int(found[0]))
 
     def _value(self, column: int) -> float:
-        """Read the value that stands here; NaN if it is missing."""
+        """Parse the value at the cursor; NaN if it is missing."""
         cell = _CELL.match(self.text, self.at)
         name, is_label = self.columns.attributes[column].name, column in self.columns.labels
         if not cell:
@@ -207,7 +207,7 @@ class _Row:
             self.fail(expected)
 
     def fail(self, expected: str) -> NoReturn:
-        """Say what was expected where the row stands."""
+        """Raise ValueError with what was expected and found at the cursor."""
         rest = self.text[self.at :].strip()
         word = _CELL.match(rest)
         found = repr((word[0] if word else rest[0])[:40]) if rest else "the end of the line"
@@ -223,7 +223,7 @@ def _reader(
     source: str,
 ) -> Reader:
     if levels is not None:
-        known = levels  # grows with every level that is new
+        known = levels  # grows with every new level
         return lambda text: known.setdefault(text, float(len(known)))
     if attribute.kind == "date":
         pattern = _date_pattern(attribute, source)
@@ -234,7 +234,7 @@ def _reader(
 
 
 def _finite(text: str) -> float | None:
-    number = number_of(text)
+    number = parse_number(text)
     return number if number is not None and math.isfinite(number) else None
 
 
@@ -249,7 +249,7 @@ def _days(text: str, pattern: str) -> float | None:
 
 
 def _date_pattern(attribute: Attribute, source: str) -> str:
-    """Return the pattern of a date as Python writes it."""
+    """Translate the pattern of a date into Python's notation."""
     parts = []
     for word in (found[0] for found in _DATE_WORD.finditer(attribute.date_pattern)):
         part = _DATE_PARTS.get(word, word.strip("'") if not word[0].isalpha() else None)

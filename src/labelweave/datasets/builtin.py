@@ -1,4 +1,4 @@
-"""The two data sets that come with the package; their sources are in ``bundled/README.md``."""
+"""The two data sets that ship with the package; ``bundled/README.md`` gives their sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labelweave.datasets.tables import read_csv
 
 
 def load_emotions() -> Dataset:
-    """Return emotions: 593 songs, 72 audio features, 6 emotions (Trohidis et al., 2008).
+    """Load emotions: 593 songs, 72 audio features, 6 emotions (Trohidis et al., 2008).
 
     Examples
     --------
@@ -26,7 +26,7 @@ def load_emotions() -> Dataset:
 
 
 def load_yeast() -> Dataset:
-    """Return yeast: 2417 genes, 103 features, 14 functional classes (Elisseeff, Weston, 2001).
+    """Load yeast: 2417 genes, 103 features, 14 functional classes (Elisseeff and Weston, 2001).
 
     Examples
     --------

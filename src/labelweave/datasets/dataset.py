@@ -1,4 +1,4 @@
-"""What every reader returns: features, labels and their names."""
+"""The data set that every reader returns: features, labels and their names."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indicators, Indices
 from labelweave._common.features import canonical_csr
-from labelweave.datasets.columns import feature_column
+from labelweave.datasets.column_parsing import feature_column
 from labelweave.datasets.label_columns import split_names
-from labelweave.datasets.names import NumberedNames
+from labelweave.datasets.numbered_names import NumberedNames
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Sparse features are a `csr_array` with 32-bit indices: scipy's current interface (the older
-# `csr_matrix` makes `*` a matrix product), accepted by scikit-learn since 1.4, and its solvers that
-# reject 64-bit indices take it too.
+# Sparse features are a `csr_array` (SciPy's current interface; for the older `csr_matrix`, `*` is a
+# matrix product) with 32-bit indices, because some of scikit-learn's solvers reject 64-bit ones.
 Features: TypeAlias = "Floats | sparse.csr_array | pd.DataFrame"
 
 
@@ -32,19 +31,19 @@ class Dataset:
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n, D)
-        The features. Kept as a C-ordered float64 array, as a float64 ``csr_array`` when sparse, or
-        as a data frame when some are categories or values are missing: float64 and ``category``
-        columns, which :func:`labelweave.datasets.make_preparation` turns into numbers.
+        The features, stored as a C-ordered float64 array, as a float64 ``csr_array`` if sparse, or,
+        if there are categories or missing values, as a data frame of float64 and ``category``
+        columns, which :func:`labelweave.datasets.make_preprocessor` converts to numbers.
     Y : array of shape (n, L)
-        The labels, 0 or 1. Kept as int64.
+        The labels, 0 or 1, stored as int64.
     feature_names : sequence of D strings, optional
-        If left out, the columns of a data frame, else ``x0, x1, …``.
+        By default the columns of a data frame, otherwise ``x0, x1, …``.
     label_names : sequence of L strings, optional
-        ``y0, y1, …`` if left out.
+        By default ``y0, y1, …``.
     name : str, optional
-        What to call the data set in tables and messages.
+        Name of the data set in tables and messages.
     train_rows : array of int, optional
-        Rows of the published training set, where there is one; the other rows are its test set.
+        Rows of the published training set, if there is one; the other rows are the test set.
 
     Examples
     --------
@@ -69,7 +68,7 @@ class Dataset:
     train_rows: Indices | None = None
 
     def __post_init__(self) -> None:
-        """Bring the fields to their documented types, or say which of them cannot be."""
+        """Convert the fields to their documented types."""
         X, Y = as_features(self.X), as_labels(self.Y)
         if X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}: they must agree")
@@ -116,12 +115,12 @@ class Dataset:
 
     @property
     def nominal_features(self) -> tuple[str, ...]:
-        """Names of the features that are categories."""
+        """Names of the categorical features."""
         return nominal_columns(cast(Any, self.X)) if self.is_mixed else ()
 
     @property
     def cardinality(self) -> float:
-        """Labels a row has on average."""
+        """Average number of labels per row."""
         return float(self.Y.sum() / self.n_rows) if self.n_rows else 0.0
 
     @property
@@ -136,7 +135,7 @@ class Dataset:
         return len({row.tobytes() for row in packed})
 
     def take(self, rows: Sequence[int] | NDArray[Any] | slice) -> Dataset:
-        """Return the data set of these rows, in this order.
+        """Return a data set with the given rows, in the given order.
 
         Examples
         --------
@@ -149,7 +148,7 @@ class Dataset:
         return Dataset(X, self.Y[chosen], self.feature_names, self.label_names, self.name)
 
     def without(self, features: str | Sequence[str]) -> Dataset:
-        """Return the data set without some features, such as an identifier of the rows.
+        """Return a data set without the given features, such as an identifier of the rows.
 
         Parameters
         ----------
@@ -164,7 +163,7 @@ class Dataset:
         names = split_names(features) if isinstance(features, str) else list(features)
         unknown = [name for name in names if name not in self.feature_names]
         if unknown:
-            raise ValueError(f"{self.name!r} has no feature {unknown[0]!r} to leave out")
+            raise ValueError(f"{self.name!r} has no feature {unknown[0]!r} to drop")
         dropped = {self.feature_names.index(name) for name in names}
         if not dropped:
             return self
@@ -175,7 +174,7 @@ class Dataset:
         return Dataset(X, self.Y, left, self.label_names, self.name, self.train_rows)
 
     def published_split(self) -> tuple[Dataset, Dataset]:
-        """Return the published training and test set.
+        """Return the published training set and test set.
 
         Examples
         --------
@@ -185,7 +184,7 @@ class Dataset:
         (391, 202)
         """
         if self.train_rows is None:
-            raise ValueError(f"no published training and test set is known for {self.name!r}")
+            raise ValueError(f"{self.name!r} has no published training and test set")
         test_rows = np.setdiff1d(np.arange(self.n_rows), self.train_rows)
         return self.take(self.train_rows), self.take(test_rows)
 
@@ -201,17 +200,17 @@ class Dataset:
 
 
 def is_mixed(X: Any) -> bool:
-    """Whether features are a data frame."""
+    """Whether the features are a data frame."""
     return hasattr(X, "iloc")
 
 
 def nominal_columns(X: pd.DataFrame) -> tuple[str, ...]:
-    """Return the names of the columns that are categories."""
+    """Return the names of the categorical columns."""
     return tuple(str(name) for name, dtype in X.dtypes.items() if dtype == "category")
 
 
 def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> Features:
-    """Return X as documented in `Dataset`; the columns named in `nominal` as categories."""
+    """Return X as documented in `Dataset`, with the columns named in `nominal` as categories."""
     if is_mixed(X):
         return _from_frame(X, nominal, source)
     if sparse.issparse(X):
@@ -220,7 +219,7 @@ def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> 
         return _with_small_indices(csr)
     dense = np.ascontiguousarray(X, dtype=np.float64)
     if dense.ndim != 2:
-        raise ValueError(f"X needs two dimensions (rows and features), got {dense.ndim}")
+        raise ValueError(f"X must have two dimensions (rows and features), got {dense.ndim}")
     _check_finite(dense)
     return dense
 
@@ -240,11 +239,11 @@ def _from_frame(frame: pd.DataFrame, nominal: Collection[str], source: str) -> F
 
 def _check_finite(values: Floats) -> None:
     if not np.isfinite(values).all():
-        raise ValueError("X holds NaN or infinite values: fill them in or drop those rows first")
+        raise ValueError("X contains NaN or infinite values: impute them or drop those rows first")
 
 
 def _with_small_indices(csr: sparse.csr_array) -> sparse.csr_array:
-    """Return the matrix with 32-bit indices, if they can count its entries."""
+    """Return the matrix with 32-bit indices if its size permits."""
     if csr.indices.dtype == np.int32 or max(csr.nnz, *csr.shape) > np.iinfo(np.int32).max:
         return csr
     parts = (csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32))
@@ -255,11 +254,11 @@ def as_labels(Y: Any) -> Indicators:
     """Return Y as documented in `Dataset`."""
     Y = np.asarray(cast(Any, Y).toarray() if sparse.issparse(Y) else Y)
     if Y.ndim != 2:
-        raise ValueError(f"Y needs two dimensions (rows and labels), got {Y.ndim}")
+        raise ValueError(f"Y must have two dimensions (rows and labels), got {Y.ndim}")
     wrong = np.argwhere((Y != 0) & (Y != 1))
     if len(wrong):
         row, label = wrong[0]
-        raise ValueError(f"Y must hold 0 and 1 only: Y[{row}, {label}] is {Y[row, label]!s}")
+        raise ValueError(f"Y must contain only 0 and 1: Y[{row}, {label}] is {Y[row, label]!s}")
     return np.ascontiguousarray(Y, dtype=np.int64)
 
 
@@ -267,7 +266,7 @@ def _as_names(names: Sequence[str] | None, count: int, argument: str, prefix: st
     if names is None or len(names) == 0:
         return NumberedNames(prefix, count)
     if len(names) != count:
-        raise ValueError(f"{argument} needs {count} names, got {len(names)}")
+        raise ValueError(f"{argument} must have {count} names, got {len(names)}")
     return names if isinstance(names, NumberedNames) else tuple(str(name) for name in names)
 
 
@@ -276,7 +275,7 @@ def _as_rows(rows: Indices | None, n_rows: int) -> Indices | None:
         return None
     rows = np.asarray(rows, dtype=np.int64)
     if rows.ndim != 1 or len(np.unique(rows)) != len(rows):
-        raise ValueError("train_rows must be a list of distinct row numbers")
+        raise ValueError("train_rows must be a list of distinct row indices")
     if len(rows) and (rows.min() < 0 or rows.max() >= n_rows):
         raise ValueError(f"train_rows must lie between 0 and {n_rows - 1}")
     return rows

@@ -1,4 +1,4 @@
-"""Which columns of a table are its labels."""
+"""Determine which columns of a table are labels."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def choose_labels(
     Parameters
     ----------
     labels : str or sequence of str
-        ``"first:6"`` or ``"last:14"``: so many columns at that end. ``"a,b,c"`` or
-        ``["a", "b", "c"]``: the columns of these names, in this order; a name that holds a comma
-        stands in double quotes.
+        ``"first:6"`` or ``"last:14"``: that many columns at that end. ``"a,b,c"`` or
+        ``["a", "b", "c"]``: the columns with these names, in this order; a name that contains a
+        comma is enclosed in double quotes.
     columns : sequence of str
         The names of all columns.
     source : str
-        The file, for messages.
+        The name of the file, for error messages.
     ignore : sequence of str
-        Columns that do not count.
+        Columns that are not counted.
 
     Examples
     --------
@@ -75,15 +75,15 @@ def end_columns(end: str, count: int, columns: Sequence[str], source: str) -> li
     """Return the positions of the ``count`` columns at the ``"first"`` or ``"last"`` end."""
     if not 0 < count <= len(columns):
         raise ValueError(
-            f"{source}: cannot take the {end} {count} columns as labels, there are {len(columns)}"
+            f"{source}: cannot use the {end} {count} columns as labels, there are {len(columns)}"
         )
     return list(range(count)) if end == "first" else list(range(len(columns) - count, len(columns)))
 
 
 def named_columns(names: Sequence[str], columns: Sequence[str], source: str) -> list[int]:
-    """Return the positions of the columns of these names."""
+    """Return the positions of the columns with these names."""
     if not names:
-        raise ValueError(f"{source}: labels is empty, name at least one column")
+        raise ValueError(f"{source}: labels is empty: name at least one column")
     position = {column: i for i, column in enumerate(columns)}
     for name in names:
         if name not in position:
@@ -91,7 +91,7 @@ def named_columns(names: Sequence[str], columns: Sequence[str], source: str) -> 
                 f"{source}: there is no column {name!r} for a label{_hint(name, columns)}"
             )
     if len(set(names)) != len(names):
-        raise ValueError(f"{source}: labels names a column more than once")
+        raise ValueError(f"{source}: labels contains the same column twice")
     return [position[name] for name in names]
 
 

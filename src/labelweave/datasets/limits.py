@@ -1,4 +1,4 @@
-"""How much a file may ask for: a damaged or hostile one should not exhaust the memory."""
+"""Limits on what reading a file may allocate, so that a corrupt or hostile file is harmless."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 @dataclass(frozen=True)
 class Limits:
-    """What reading a file may take; raise a limit for a file that is meant to be so large.
+    """Limits on memory and size when reading a file; raise them for files that are that large.
 
     Parameters
     ----------
     memory : int, default=2 GiB
-        The most bytes a compressed file may become, and the most that one matrix made from a file
-        may take.
+        Largest size in bytes of a decompressed file, and of any matrix built from a file.
     features : int, default=2^24
-        The highest number of features, or labels, to believe in where a number in the text decides
-        it (svmlight and XMC text). A text that is long enough to name more of them may have more.
+        Largest number of features, or of labels, in formats where a single number in the text
+        determines it (svmlight and XMC). A text that is long enough to name more may have more.
 
     Examples
     --------
     >>> Limits().check_count(100_000_000, "features", text_bytes=14, source="tiny.svm")
     Traceback (most recent call last):
-    ValueError: tiny.svm: a text of 14 bytes speaks of 100,000,000 features, ...
+    ValueError: tiny.svm: a text of 14 bytes declares 100,000,000 features, ...
     """
 
     memory: int = 2**31
@@ -39,35 +38,35 @@ class Limits:
             check_whole_number(getattr(self, name), name)
 
     def check_bytes(self, n_bytes: int, source: str) -> None:
-        """Refuse a content of more bytes than allowed."""
+        """Raise ValueError if the content exceeds the limit."""
         if n_bytes > self.memory:
             raise ValueError(
-                f"{source}: holds more than {in_words(self.memory)}: if that is expected, raise "
+                f"{source}: larger than {format_size(self.memory)}: if that is expected, raise "
                 "the limit (limits=Limits(memory=…), --max-memory on the command line)"
             )
 
     def check_matrix(self, n_rows: int, n_columns: int, what: str, source: str) -> None:
-        """Refuse a matrix of 8 bytes per entry that takes more memory than allowed."""
+        """Raise ValueError if a matrix with 8 bytes per entry exceeds the limit."""
         needed = 8 * n_rows * n_columns
         if needed > self.memory:
             raise ValueError(
-                f"{source}: a matrix of {n_rows:,} × {n_columns:,} ({what}) takes "
-                f"{in_words(needed)}, more than {in_words(self.memory)}: read fewer of them, or "
+                f"{source}: a matrix of {n_rows:,} × {n_columns:,} ({what}) needs "
+                f"{format_size(needed)}, more than {format_size(self.memory)}: select fewer or "
                 "raise the limit (limits=Limits(memory=…), --max-memory on the command line)"
             )
 
     def check_count(self, count: int, what: str, text_bytes: int, source: str) -> None:
-        """Refuse more features or labels than allowed, unless the text can name them all."""
+        """Raise ValueError for too many features or labels, unless the text can name them all."""
         if count > max(self.features, text_bytes):
             raise ValueError(
-                f"{source}: a text of {text_bytes:,} bytes speaks of {count:,} {what}, more "
-                f"than {self.features:,}: if that is meant, raise the limit "
+                f"{source}: a text of {text_bytes:,} bytes declares {count:,} {what}, more "
+                f"than {self.features:,}: if that is intended, raise the limit "
                 "(limits=Limits(features=…), --max-features on the command line)"
             )
 
 
 def parse_size(text: str) -> int:
-    """Return a number of bytes given in words.
+    """Return the number of bytes of a size such as 16GB.
 
     Examples
     --------
@@ -81,12 +80,12 @@ def parse_size(text: str) -> int:
     return size
 
 
-def in_words(n_bytes: int) -> str:
-    """Return a number of bytes in the largest unit that fits.
+def format_size(n_bytes: int) -> str:
+    """Return a number of bytes in the largest suitable unit.
 
     Examples
     --------
-    >>> in_words(2**32), in_words(1500), in_words(12)
+    >>> format_size(2**32), format_size(1500), format_size(12)
     ('4.0 GB', '1.5 KB', '12 bytes')
     """
     for unit, power in reversed(_UNITS.items()):

@@ -1,4 +1,4 @@
-"""The front door: a data set by name, or from a file of any known format."""
+"""Load a data set by name, or from a file of any supported format."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from labelweave.datasets.arff import read_arff
 from labelweave.datasets.builtin import BUNDLED
+from labelweave.datasets.catalogue import ENTRIES, CatalogueEntry, find_entry, is_in_catalogue
+from labelweave.datasets.compression import FilePath, display_path, uncompressed_name
 from labelweave.datasets.dataset import Dataset
-from labelweave.datasets.entries import ENTRIES, CatalogueEntry, find_entry, is_known
-from labelweave.datasets.files import FilePath, plain_name, shown
 from labelweave.datasets.label_columns import LabelSpec, split_names
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.openml import download
@@ -54,35 +54,37 @@ def load(
     zero_based: bool | None = None,
     limits: Limits | None = None,
 ) -> Dataset:
-    """Return a data set: one of the catalogue by its name, or the content of a file.
+    """Load a data set, by its name in the catalogue or from a file.
 
     Parameters
     ----------
     source : str or path
-        A name such as ``"emotions"`` (see `catalogue`), or a file whose ending tells its format:
-        ``.arff``; ``.xmc`` or ``.txt`` (XMC text); ``.svm``, ``.svmlight`` or ``.libsvm``;
-        ``.csv`` or ``.tsv``; ``.parquet`` or ``.pq``. All may be compressed (.gz, .xz, .bz2).
+        A name such as ``"emotions"`` (see `list_datasets`), or a file. The file's extension
+        determines its format: ``.arff``; ``.xmc`` or ``.txt`` (XMC text); ``.svm``, ``.svmlight``
+        or ``.libsvm``; ``.csv`` or ``.tsv``; ``.parquet`` or ``.pq``. All of them may be compressed
+        (.gz, .xz, .bz2).
     labels : str or sequence of str, optional
-        Which columns of a file are labels: ``"first:6"``, ``"last:14"``, or names as ``"a,b,c"``
-        or as a list. CSV and Parquet files need it, ARFF files can do without (see `read_arff`),
-        the other formats have it built in. In text, a name that holds a comma stands in double
-        quotes.
+        The label columns of a file: ``"first:6"``, ``"last:14"``, or their names as ``"a,b,c"``
+        (a name that contains a comma is enclosed in double quotes) or as a list. Required for CSV
+        and Parquet files, optional for ARFF files (see `read_arff`); the other formats mark their
+        labels themselves.
     ignore : str or sequence of str
-        Columns to leave out, such as an identifier: names as ``"a,b"`` or as a list.
+        Columns to drop, such as an identifier: their names as ``"a,b"`` or as a list.
     nominal : str or sequence of str
-        Columns of a CSV or Parquet file whose numbers are codes, to be read as categories.
+        Columns of a CSV or Parquet file whose numbers are codes and are read as categories.
     header : bool, optional
-        Whether the first line of a CSV file names its columns (see `read_csv`).
+        Whether the first line of a CSV file contains the column names (see `read_csv`).
     zero_based : bool, optional
-        Whether the features of an svmlight file count from 0 (see `read_svmlight`); other sources
-        do not need it.
+        Whether the feature indices of an svmlight file start at 0 (see `read_svmlight`); ignored
+        for other sources.
     limits : Limits, optional
-        How much memory a file may ask for.
+        Limits on the size of a file.
 
     Notes
     -----
-    A named set is looked for in the folder ``LABELWEAVE_DATA``, among the bundled sets and in the
-    cache (``LABELWEAVE_CACHE`` or the user's cache folder), and else downloaded from OpenML.
+    A named data set is searched for in the folder ``LABELWEAVE_DATA``, among the bundled data sets
+    and in the cache (``LABELWEAVE_CACHE`` or the user's cache folder); if it is in none of them, it
+    is downloaded from OpenML.
 
     Examples
     --------
@@ -90,29 +92,29 @@ def load(
     6
     """
     ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
-    if not is_known(os.fspath(source)):
-        known_format = _FORMATS.get(Path(plain_name(source)).suffix.lower())
+    if not is_in_catalogue(os.fspath(source)):
+        known_format = _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
         if known_format is not None:
             codes = split_names(nominal) if isinstance(nominal, str) else list(nominal)
             options = _Options(labels, ignored, codes, header, zero_based, limits)
             return _load_file(source, known_format, options)
         if Path(source).exists():
             raise ValueError(
-                f"cannot tell the format of {shown(source)!r} from its ending; "
-                f"known endings: {', '.join(_FORMATS)}, each also with .gz, .xz or .bz2"
+                f"cannot tell the format of {display_path(source)!r} from its extension; "
+                f"known extensions: {', '.join(_FORMATS)}, optionally followed by .gz, .xz or .bz2"
             )
     entry = find_entry(os.fspath(source))
     if labels is not None:
-        raise ValueError(f"labels is for files: the labels of {entry.name!r} are known")
+        raise ValueError(f"labels applies to files only: the labels of {entry.name!r} are known")
     return _load_named(entry).without(ignored)
 
 
-def catalogue() -> tuple[CatalogueEntry, ...]:
-    """Return the known data sets, and where on this machine each of them is.
+def list_datasets() -> tuple[CatalogueEntry, ...]:
+    """List the named data sets, and where each of them is on this machine.
 
     Examples
     --------
-    >>> [(entry.name, entry.n_rows, entry.n_labels) for entry in catalogue()][:2]
+    >>> [(entry.name, entry.n_rows, entry.n_labels) for entry in list_datasets()][:2]
     [('emotions', 593, 6), ('scene', 2407, 6)]
     """
     return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
@@ -120,7 +122,7 @@ def catalogue() -> tuple[CatalogueEntry, ...]:
 
 @dataclass(frozen=True)
 class _Options:
-    """The arguments of :func:`load` beside the file."""
+    """The arguments of :func:`load` other than the file."""
 
     labels: LabelSpec | None
     ignore: list[str]
@@ -132,16 +134,18 @@ class _Options:
 
 def _load_file(path: FilePath, known_format: str, options: _Options) -> Dataset:
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no file {shown(path)!r}")
+        raise FileNotFoundError(f"there is no file {display_path(path)!r}")
     if options.nominal and known_format not in ("csv", "parquet"):
-        raise ValueError(f"{shown(path)}: nominal is for CSV and Parquet files")
+        raise ValueError(f"{display_path(path)}: nominal applies to CSV and Parquet files only")
     labels, limits = options.labels, options.limits
     if known_format == "arff":
         return read_arff(path, labels, ignore=options.ignore, limits=limits)
     if known_format in ("csv", "parquet"):
         return _load_table(path, known_format, options)
     if labels is not None:
-        raise ValueError(f"{shown(path)}: labels is not used here, this format marks its labels")
+        raise ValueError(
+            f"{display_path(path)}: labels does not apply: this format marks its labels"
+        )
     if known_format == "xmc":
         return read_xmc(path, limits=limits).without(options.ignore)
     data = read_svmlight(path, zero_based=options.zero_based, limits=limits)
@@ -151,7 +155,7 @@ def _load_file(path: FilePath, known_format: str, options: _Options) -> Dataset:
 def _load_table(path: FilePath, known_format: str, options: _Options) -> Dataset:
     if options.labels is None:
         raise ValueError(
-            f"{shown(path)}: say which columns are labels: labels='last:6' "
+            f"{display_path(path)}: specify which columns are labels: labels='last:6' "
             "(or 'first:6', or their names)"
         )
     reader = partial(read_csv, header=options.header) if known_format == "csv" else read_parquet
@@ -185,7 +189,7 @@ def _load_named(entry: CatalogueEntry) -> Dataset:
         try:
             save_to_cache(data)
         except OSError as error:
-            warnings.warn(f"{entry.name!r} could not be kept in the cache: {error}", stacklevel=3)
+            warnings.warn(f"{entry.name!r} could not be saved to the cache: {error}", stacklevel=3)
     return data
 
 
@@ -196,8 +200,8 @@ def _read_local(entry: CatalogueEntry) -> Dataset:
     expected = (entry.n_rows, entry.n_features, entry.n_labels)
     if found != expected:
         raise ValueError(
-            f"{shown(files[0])} is not the expected {entry.name!r}: it has {found} rows, features "
-            f"and labels instead of {expected}"
+            f"{display_path(files[0])} is not the expected {entry.name!r}: it has {found} rows, "
+            f"features and labels instead of {expected}"
         )
     rows = None if entry.train_rows is None else np.arange(*entry.train_rows)
     return replace(data, name=entry.name, train_rows=rows)
@@ -206,7 +210,7 @@ def _read_local(entry: CatalogueEntry) -> Dataset:
 def _download(entry: CatalogueEntry) -> Dataset:
     advice = f"The data set {entry.name!r} is not on this machine"
     if entry.openml_id is None:
-        raise FileNotFoundError(f"{advice} and has no known download. {_instructions(entry)}")
+        raise FileNotFoundError(f"{advice} and cannot be downloaded. {_instructions(entry)}")
     try:
         return download(entry)
     except (OSError, ValueError) as error:
@@ -219,11 +223,11 @@ def _instructions(entry: CatalogueEntry) -> str:
     folder = data_folder()
     files = [*entry.files, *([entry.label_file] if entry.label_file else [])]
     where = (
-        f"the folder {shown(folder)} (LABELWEAVE_DATA)"
+        f"the folder {display_path(folder)} (LABELWEAVE_DATA)"
         if folder is not None
-        else "a folder of yours and name it in the environment variable LABELWEAVE_DATA"
+        else "a folder and set the environment variable LABELWEAVE_DATA to it"
     )
     return (
-        f"To use it offline, put {', '.join(files)} (origin: {entry.origin}; data files may be "
+        f"To use it offline, put {', '.join(files)} (source: {entry.origin}; data files may be "
         f"compressed: .xz, .gz, .bz2) into {where}."
     )

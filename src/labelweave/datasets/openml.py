@@ -1,4 +1,4 @@
-"""Download named data sets from OpenML, through scikit-learn."""
+"""Download named data sets from OpenML with scikit-learn."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelweave._common.arrays import Indicators
+from labelweave.datasets.catalogue import CatalogueEntry
 from labelweave.datasets.dataset import Dataset, as_features
-from labelweave.datasets.entries import CatalogueEntry
 
 _TRUE, _FALSE = {"true", "1", "1.0"}, {"false", "0", "0.0"}
 
 
 def download(entry: CatalogueEntry) -> Dataset:
-    """Return a named set from OpenML, once its name and its size prove to be the right ones.
+    """Download a named data set from OpenML and verify its name and size.
 
-    Raises ``ValueError`` if what OpenML holds is something else, ``OSError`` without network.
+    Raises ``ValueError`` if OpenML has a different data set, ``OSError`` without a network.
     """
     refused = []
     for wanted in _candidates(entry):
         try:
             bunch = _fetch(wanted)
-        except ValueError as error:  # there is no such set
+        except ValueError as error:  # no such data set
             refused.append(f"{wanted}: {error}")
             continue
         problem = _mismatch(bunch, entry)
         if problem is None:
             return _to_dataset(bunch, entry)
         refused.append(f"{wanted}: {problem}")
-    raise ValueError(f"OpenML does not hold the expected {entry.name!r} ({'; '.join(refused)})")
+    raise ValueError(f"OpenML does not have the expected {entry.name!r} ({'; '.join(refused)})")
 
 
 def _candidates(entry: CatalogueEntry) -> list[dict[str, Any]]:
-    # The number first. Should it belong to something else, the name: version 4 is where OpenML
-    # keeps the multi-label form of sets that it also has in other forms.
+    # First by identifier; if that belongs to another data set, by name: OpenML has the multi-label
+    # form of data sets that also exist in other forms as version 4.
     return [{"data_id": entry.openml_id}, {"name": entry.name, "version": 4}]
 
 
 def _fetch(wanted: dict[str, Any]) -> Any:
     from sklearn.datasets import fetch_openml
 
-    # It warns when it tries again, and of versions: both of no use to who asked for a set by name.
+    # It warns about retries and about versions; neither helps someone who asked for a name.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return fetch_openml(
@@ -69,7 +69,7 @@ def _mismatch(bunch: Any, entry: CatalogueEntry) -> str | None:
 def _to_dataset(bunch: Any, entry: CatalogueEntry) -> Dataset:
     X: Any = bunch.data
     if not sparse.issparse(X):
-        X = np.asarray(X).astype(np.float64)  # nominal columns come as text
+        X = np.asarray(X).astype(np.float64)  # nominal columns are returned as text
     if sparse.issparse(X) != entry.is_sparse:
         X = sparse.csr_array(X) if entry.is_sparse else X.toarray()
     return Dataset(
@@ -82,9 +82,9 @@ def _to_dataset(bunch: Any, entry: CatalogueEntry) -> Dataset:
 
 
 def _binary(target: NDArray[Any], entry: CatalogueEntry) -> Indicators:
-    """Return nominal labels, TRUE and FALSE in one spelling or another, as 1 and 0."""
+    """Return nominal labels, spelled TRUE and FALSE in various ways, as 1 and 0."""
     words = np.char.lower(target.astype(np.str_))
     unknown = set(np.unique(words)) - _TRUE - _FALSE
     if unknown:
-        raise ValueError(f"labels of {entry.name!r} on OpenML hold {str(min(unknown))!r}")
+        raise ValueError(f"labels of {entry.name!r} on OpenML contain {str(min(unknown))!r}")
     return np.isin(words, list(_TRUE)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Rows of svmlight or XMC text as a stream: batch after batch, in bounded memory."""
+"""Stream rows of svmlight or XMC text in batches, in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from scipy import sparse
 
 from labelweave._common.arrays import Indices
 from labelweave._core import native
-from labelweave.datasets.files import FilePath
-from labelweave.datasets.line_source import LineSource, Place
+from labelweave.datasets.compression import FilePath
+from labelweave.datasets.line_reader import LineReader, Place
 
-# Feature numbers beyond are taken for a damaged line unless the stream is told otherwise.
+# By default, a line with a higher feature index is taken to be corrupt.
 _MOST_FEATURES = 2**24
 _MOST_COLUMNS = 2**31 - 1
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -23,20 +23,20 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class RowBatch:
-    """Some rows of a stream.
+    """A batch of rows from a stream.
 
     Parameters
     ----------
     X : (n, D) CSR array
-        Features; D is what the header says, else the highest number seen in the batch.
+        Features; D is given by the header, or else by the highest index in the batch.
     labels : (k,) array of int32
-        The numbers of all rows' labels, one row after the other.
+        The labels of all rows, concatenated.
     label_starts : (n + 1,) array of int64
-        Where each row's labels begin in `labels`.
+        Where the labels of each row begin in `labels`.
     n_bad : int
-        How many malformed lines were left out.
+        Number of malformed lines that were skipped.
     complaint : str
-        What is wrong with the first of them.
+        The error in the first of them.
     """
 
     X: sparse.csr_array[np.float64]
@@ -47,32 +47,32 @@ class RowBatch:
 
 
 class RowStream:
-    r"""Read svmlight or XMC text without holding more than a batch of it.
+    r"""Read svmlight or XMC text while holding only one batch in memory.
 
-    XMC text is known by its first line, three whole numbers: rows, features, labels. All else is
-    taken for multi-label svmlight, whose features count from 1.
+    XMC text is recognised by its first line, three integers: the numbers of rows, features and
+    labels. Everything else is read as multi-label svmlight, whose feature indices start at 1.
 
     Parameters
     ----------
     source : path or binary file
         A file, plain or compressed (.gz, .xz, .bz2), or an open stream such as
-        ``sys.stdin.buffer``, which is read from where it stands.
+        ``sys.stdin.buffer``, which is read from its current position.
     zero_based : bool, default=False
-        Whether the features of svmlight text count from 0.
+        Whether the feature indices of svmlight text start at 0.
     n_features : int, optional
-        The largest number of features to accept, by default 2^24: a damaged line should not be
-        mistaken for a huge problem, nor a damaged header of XMC text.
+        The largest number of features to accept, by default 2^24, so that a corrupt line or XMC
+        header is not mistaken for a huge problem.
     n_labels : int, optional
-        The number of labels, from 0 on, to accept; any number if left out. XMC text says it itself.
+        The number of labels to accept, numbered from 0; unlimited by default. XMC text declares it.
     skip_bad : bool, default=False
-        Leave malformed lines out and count them instead of stopping at the first.
+        Skip and count malformed lines instead of stopping at the first.
 
     Attributes
     ----------
     header : (int, int, int) or None
-        Rows, features and labels by the first line of XMC text.
-    source : LineSource
-        Where the lines come from; ``source.place`` is behind the last batch.
+        Numbers of rows, features and labels in the first line of XMC text.
+    source : LineReader
+        The reader of the lines; ``source.place`` is the position after the last batch.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class RowStream:
         n_labels: int | None = None,
         skip_bad: bool = False,
     ) -> None:
-        self.source = LineSource(source)
+        self.source = LineReader(source)
         self.skip_bad = skip_bad
         self._n_features = _MOST_FEATURES if n_features is None else n_features
         try:
@@ -102,7 +102,7 @@ class RowStream:
         except ValueError:
             self.source.close()
             raise
-        #: What decides how the text is read.
+        #: The options that determine how the text is parsed.
         self.options = {
             "zero_based": zero_based,
             "n_features": n_features,
@@ -117,8 +117,8 @@ class RowStream:
     def _check_header(self) -> None:
         if self.header and self.header[1] > self._n_features:
             raise ValueError(
-                f"{self.source.name}:1: the header speaks of {self.header[1]:,} features, more "
-                f"than {self._n_features:,}: if that is meant, raise the limit (n_features=…, "
+                f"{self.source.name}:1: the header declares {self.header[1]:,} features, more "
+                f"than {self._n_features:,}: if that is intended, raise the limit (n_features=…, "
                 "--features on the command line)"
             )
 
@@ -134,13 +134,13 @@ class RowStream:
         Parameters
         ----------
         n_lines : int
-            Lines in a batch.
+            Lines per batch.
         start : Place, optional
-            A place between two batches that was reached before; the beginning if left out. What
-            can be read only once is read up to it.
+            A position between two batches that was reached before; by default the start. A stream
+            that can be read only once is read up to it.
         """
         if start is not None or self.source.path is not None:
-            self.source.go_to(start or Place())
+            self.source.seek(start or Place())
         if self.header and self.source.place.line == 0:
             self.source.read(1)
         while batch := self._read(n_lines):
@@ -149,7 +149,7 @@ class RowStream:
 
     def _read(self, n_lines: int) -> RowBatch | None:
         place = self.source.place
-        if self.header:  # every line behind the header is a row
+        if self.header:  # every line after the header is a row
             n_lines = min(n_lines, 1 + self.header[0] - place.line)
         text, n_read = self.source.read(n_lines)
         if not n_read:
@@ -174,7 +174,7 @@ class RowStream:
         return RowBatch(X, labels, label_starts, n_bad, complaint.decode("utf-8", "replace"))
 
     def _check_end(self) -> None:
-        """Nothing but blank lines may follow the rows that the header of XMC text promises."""
+        """Only blank lines may follow the rows that the header of XMC text declares."""
         if not self.header:
             return
         promised = f"{self.header[0]} rows, as the header says"

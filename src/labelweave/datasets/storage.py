@@ -1,4 +1,4 @@
-"""Where named data sets lie on this machine: the data folder and the cache."""
+"""Where named data sets are stored on this machine: the data folder and the cache."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelweave._common.files import replacing
+from labelweave.datasets.catalogue import CatalogueEntry
 from labelweave.datasets.dataset import Dataset, as_features, as_labels
-from labelweave.datasets.entries import CatalogueEntry
 
 _ENDINGS = ("", ".xz", ".gz", ".bz2")
 
 
 def data_folder() -> Path | None:
-    """Return the folder that the environment variable ``LABELWEAVE_DATA`` names, if it does."""
+    """Return the folder named by the environment variable ``LABELWEAVE_DATA``, if it is set."""
     folder = os.environ.get("LABELWEAVE_DATA")
     return Path(folder).expanduser() if folder else None
 
 
 def cache_folder() -> Path:
-    """Return the folder of downloaded sets: ``LABELWEAVE_CACHE`` or the user's cache folder."""
+    """Return the folder for downloads: ``LABELWEAVE_CACHE`` or the user's cache folder."""
     own = os.environ.get("LABELWEAVE_CACHE")
     if own:
         return Path(own).expanduser()
@@ -41,7 +41,7 @@ def cache_folder() -> Path:
 
 
 def local_files(entry: CatalogueEntry) -> list[Path] | None:
-    """Return the files of a named set in the data folder, None unless all are there."""
+    """Return the files of a named data set in the data folder; None unless all are there."""
     folder = data_folder()
     if folder is None:
         return None
@@ -56,12 +56,12 @@ def _any_compression(path: Path) -> Path | None:
 
 
 def cache_file(name: str) -> Path:
-    """Return where the cache holds the set of this name."""
+    """Return the path of a data set in the cache."""
     return cache_folder() / f"{name}.npz"
 
 
 def save_to_cache(data: Dataset) -> None:
-    """Put a data set into the cache, whole or not at all."""
+    """Save a data set to the cache atomically."""
     path = cache_file(data.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, NDArray[Any]] = {
@@ -70,7 +70,7 @@ def save_to_cache(data: Dataset) -> None:
         "label_names": np.asarray(data.label_names, dtype=np.str_),
         "shape": np.asarray(data.X.shape),
     }
-    X: Any = data.X  # the sets that can be downloaded are numeric and complete
+    X: Any = data.X  # data sets that can be downloaded are numeric and complete
     if isinstance(X, np.ndarray):
         arrays["X"] = X
     else:
@@ -80,14 +80,14 @@ def save_to_cache(data: Dataset) -> None:
 
 
 def load_from_cache(name: str) -> Dataset:
-    """Return the cached data set of this name."""
+    """Load a data set from the cache."""
     path = cache_file(name)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _from_arrays(arrays, name)
     except (BadZipFile, EOFError, KeyError, OSError, ValueError) as error:
         raise ValueError(
-            f"{path}: damaged cache file ({error}): delete it and try again"
+            f"{path}: corrupt cache file ({error}): delete it and try again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Read multi-label svmlight files through scikit-learn."""
+"""Read multi-label svmlight files with scikit-learn."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import io
 
 import numpy as np
 
+from labelweave.datasets.compression import FilePath, dataset_name, display_path, read_text
 from labelweave.datasets.dataset import Dataset
-from labelweave.datasets.files import FilePath, data_name, read_text, shown
 from labelweave.datasets.limits import Limits
 
-# scikit-learn reads labels as floating-point numbers, which tell whole numbers apart up to here.
+# scikit-learn reads labels as floats, which represent all integers up to here.
 _MOST_LABELS = 2**53
 
 
@@ -21,25 +21,25 @@ def read_svmlight(
     *,
     limits: Limits | None = None,
 ) -> Dataset:
-    r"""Read a multi-label svmlight (libsvm) file: ``label,label feature:value …`` a line.
+    r"""Read a multi-label svmlight (libsvm) file with lines ``label,label feature:value …``.
 
     Parameters
     ----------
     path : path
         The file, plain or compressed (.gz, .xz, .bz2).
     n_labels : int, optional
-        The number of labels, which are then those from 0 to ``n_labels - 1``. If left out, the
+        The number of labels, which are then numbered from 0 to ``n_labels - 1``. By default, the
         labels are those that occur, in ascending order.
     zero_based : bool, optional
-        Whether features count from 0 instead of 1. If left out, they do so if there is a feature 0:
-        say it for a file that may show only some of the features.
+        Whether feature indices start at 0 instead of 1. By default, they do if there is a feature
+        0; set it for a file in which some features may not occur.
     limits : Limits, optional
-        How large the file may be.
+        Limits on the size of the file.
 
     Returns
     -------
     Dataset
-        With a sparse ``X``; the label names are their numbers in the file.
+        ``X`` is sparse; the label names are their numbers in the file.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def read_svmlight(
     """
     from sklearn.datasets import load_svmlight_file
 
-    limits, source = limits or Limits(), shown(path)
+    limits, source = limits or Limits(), display_path(path)
     text = read_text(path, limits)
     try:
         base = "auto" if zero_based is None else zero_based
@@ -63,11 +63,10 @@ def read_svmlight(
         raise ValueError(f"{source}: not a multi-label svmlight file: {error}") from error
     present = sorted({label for labels in label_sets for label in labels})
     if any(label < 0 or not float(label).is_integer() for label in present):
-        raise ValueError(f"{source}: expected whole numbers from 0 as labels, found others")
+        raise ValueError(f"{source}: labels must be non-negative integers")
     if present and present[-1] >= _MOST_LABELS:
         raise ValueError(
-            f"{source}: found label {present[-1]:.0f}: labels must be below 2^53 to be told apart; "
-            "number them anew"
+            f"{source}: found label {present[-1]:.0f}: labels must be below 2^53; renumber them"
         )
     limits.check_count(X.shape[1], "features", len(text), source)
     known = [int(label) for label in present] if n_labels is None else list(range(n_labels))
@@ -81,4 +80,4 @@ def read_svmlight(
     Y = np.zeros((len(label_sets), len(known)), dtype=np.int64)
     for row, labels in enumerate(label_sets):
         Y[row, [column[int(label)] for label in labels]] = 1
-    return Dataset(X, Y, label_names=tuple(map(str, known)), name=data_name(path))
+    return Dataset(X, Y, label_names=tuple(map(str, known)), name=dataset_name(path))

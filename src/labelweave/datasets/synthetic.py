@@ -1,8 +1,8 @@
-"""Data whose true joint distribution is known.
+"""Synthetic data with a known joint distribution.
 
-Features are standard normal, labels are drawn from chains, trees or mixtures of trees with linear
-conditionals. Because P(y | x) is known, so is the best any method can do: `Synthetic.regret`
-measures a prediction against it.
+Features are standard normal; labels are drawn from chains, trees or mixtures of trees with linear
+conditionals. Since P(y | x) is known, so is the Bayes optimum: `SyntheticData.regret` measures how
+far a prediction falls short of it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
 
 
 @dataclass(frozen=True)
-class Synthetic:
-    """Features, labels and the distribution the labels were drawn from.
+class SyntheticData:
+    """Features, labels and the distribution from which the labels were drawn.
 
     Attributes
     ----------
     X : (n, D) array
     Y : (n, L) int8 array
     joint : JointDistribution
-        The true P(y | x) of the rows of X.
+        The true P(y | x) for the rows of X.
     joint_of : callable
-        ``joint_of(X)`` is the true P(y | x) of any features.
+        ``joint_of(X)`` is the true P(y | x) for any features.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Synthetic:
     def regret(
         self, labels: npt.ArrayLike, loss: Loss | None = None, X: npt.ArrayLike | None = None
     ) -> float:
-        """Return how much more than the Bayes optimum ``labels`` are expected to lose.
+        """Return the expected loss of ``labels`` in excess of the Bayes optimum.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class Synthetic:
             Predictions for the rows of X.
         loss : Loss, default SubsetLoss()
         X : (n, D) array, optional
-            The features predicted for; by default those of this data set.
+            The features of the predicted rows; by default those of this data set.
         """
         loss = SubsetLoss() if loss is None else loss
         joint = self.joint if X is None else self.joint_of(X)
@@ -101,20 +101,20 @@ def make_chain(
     coupling: float = 2.0,
     density: float = 1.0,
     random_state: int | None = None,
-) -> Synthetic:
+) -> SyntheticData:
     """Draw data from a classifier chain over a random order of the labels.
 
     Parameters
     ----------
     n_samples, n_features, n_labels : int
     signal : float
-        Standard deviation over instances of what the features add to the log-odds of a label.
+        Standard deviation, over rows, of the features' contribution to the log-odds of a label.
     coupling : float
-        Standard deviation of what a positive earlier label adds to them.
+        Standard deviation of the contribution of a positive earlier label.
     density : float
-        Share of the pairs of labels that are coupled at all.
+        Fraction of the pairs of labels that are coupled.
     random_state : int or None
-        None counts as 0.
+        Seed; None means 0.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def make_tree(
     signal: float = 1.5,
     coupling: float = 3.0,
     random_state: int | None = None,
-) -> Synthetic:
+) -> SyntheticData:
     """Draw data from a random tree: every label but the root has one parent label.
 
     Parameters
@@ -150,7 +150,7 @@ def make_tree(
     signal, coupling : float
         As in `make_chain`.
     random_state : int or None
-        None counts as 0.
+        Seed; None means 0.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def make_mixture(
     signal: float = 1.5,
     coupling: float = 3.0,
     random_state: int | None = None,
-) -> Synthetic:
+) -> SyntheticData:
     """Draw data from a mixture of random trees with random weights.
 
     Parameters
@@ -184,7 +184,7 @@ def make_mixture(
     signal, coupling : float
         As in `make_chain`.
     random_state : int or None
-        None counts as 0.
+        Seed; None means 0.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def _linear_chain(
 ) -> _LinearChain:
     n_labels = len(order)
     weights = rng.normal(scale=signal / np.sqrt(n_features), size=(n_labels, n_features))
-    # Centred so that a label whose causes are positive half of the time is itself undecided.
+    # Centred: a label whose parents are positive half of the time has log-odds around zero.
     bias = rng.normal(scale=0.5, size=n_labels) - effects.sum(axis=1) / 2
     return _LinearChain(weights, bias, effects, order)
 
@@ -240,7 +240,7 @@ def _draw(
     n_samples: int,
     n_features: int,
     joint_of: Callable[[npt.ArrayLike], JointDistribution],
-) -> Synthetic:
+) -> SyntheticData:
     X = rng.normal(size=(n_samples, n_features))
     joint = joint_of(X)
-    return Synthetic(X, joint.sample(1, rng)[:, 0], joint, joint_of)
+    return SyntheticData(X, joint.sample(1, rng)[:, 0], joint, joint_of)

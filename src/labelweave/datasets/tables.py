@@ -1,4 +1,4 @@
-"""Read tables, CSV or Parquet, some of whose columns are labels."""
+"""Read CSV and Parquet files in which some columns are labels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelweave.datasets.columns import label_column, number_of
+from labelweave.datasets.column_parsing import label_column, parse_number
+from labelweave.datasets.compression import (
+    FilePath,
+    dataset_name,
+    display_path,
+    read_bytes,
+    read_text,
+    uncompressed_name,
+)
 from labelweave.datasets.dataset import Dataset, as_features
-from labelweave.datasets.files import FilePath, data_name, plain_name, read_bytes, read_text, shown
 from labelweave.datasets.label_columns import LabelSpec, choose_labels
 from labelweave.datasets.limits import Limits
 
@@ -29,30 +36,30 @@ def read_csv(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> Dataset:
-    r"""Read a CSV file; tabs separate the columns of a ``.tsv`` file.
+    r"""Read a CSV file, or a ``.tsv`` file with tabs as separators.
 
     Parameters
     ----------
     path : path
         The file, plain or compressed (.gz, .xz, .bz2).
     labels : str or sequence of str
-        The label columns: ``"first:6"``, ``"last:14"``, or names as ``"a,b,c"`` or as a list. They
-        hold 0 and 1, or words such as no and yes.
+        The label columns: ``"first:6"``, ``"last:14"``, or their names as ``"a,b,c"`` or as a list.
+        They contain 0 and 1, or words such as no and yes.
     ignore : sequence of str
-        Columns to leave out, such as an identifier; they do not count among the first or last.
+        Columns to drop, such as an identifier; they are not counted among the first or last.
     nominal : collection of str
-        Columns whose numbers are codes, to be read as categories.
+        Columns whose numbers are codes and are read as categories.
     header : bool, optional
-        Whether the first line names the columns; without, they are called 1, 2, 3, … If left out,
-        it must, and a line that looks like a row is refused.
+        Whether the first line contains the column names; if False, the columns are named 1, 2, 3, …
+        By default it must, and a first line that looks like a row of data is an error.
     limits : Limits, optional
-        How large the file may be.
+        Limits on the size of the file.
 
     Returns
     -------
     Dataset
-        All other columns are features. Text becomes categories, and with such columns or missing
-        values (an empty cell, ``NA``, ``?``) ``X`` is a data frame (see `Dataset`).
+        All other columns are features. Text is read as categories. If there are such columns or
+        missing values (an empty cell, ``NA``, ``?``), ``X`` is a data frame (see `Dataset`).
 
     Examples
     --------
@@ -65,9 +72,11 @@ def read_csv(
     >>> folder.cleanup()
     """
     table = read_table(path, nominal=nominal, header=header, limits=limits)
-    data = from_table(table, labels, shown(path), data_name(path), ignore=ignore, nominal=nominal)
+    data = from_table(
+        table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
+    )
     if header is None and tuple(data.label_names) in (("0",), ("1",)):
-        raise ValueError(f"{shown(path)}: {_NO_NAMES.format(', '.join(table.columns[-3:]))}")
+        raise ValueError(f"{display_path(path)}: {_NO_NAMES.format(', '.join(table.columns[-3:]))}")
     return data
 
 
@@ -79,19 +88,19 @@ def read_parquet(
     nominal: Collection[str] = (),
     limits: Limits | None = None,
 ) -> Dataset:
-    """Read a Parquet file; needs pyarrow (``pip install labelweave[parquet]``).
+    """Read a Parquet file; requires pyarrow (``pip install labelweave[parquet]``).
 
     Parameters
     ----------
     path : path
         The file.
     labels, ignore, nominal, limits
-        As of :func:`read_csv`.
+        See :func:`read_csv`.
 
     Returns
     -------
     Dataset
-        As of :func:`read_csv`; columns that are categories in the file are nominal.
+        As for :func:`read_csv`; columns that are categorical in the file are nominal.
 
     Examples
     --------
@@ -106,7 +115,9 @@ def read_parquet(
     >>> folder.cleanup()
     """
     table = read_table(path, limits=limits)
-    return from_table(table, labels, shown(path), data_name(path), ignore=ignore, nominal=nominal)
+    return from_table(
+        table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
+    )
 
 
 def read_table(
@@ -116,12 +127,12 @@ def read_table(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> pd.DataFrame:
-    r"""Return all columns of a CSV or Parquet file as they are, named by distinct strings.
+    r"""Return all columns of a CSV or Parquet file unchanged, with distinct strings as names.
 
     Parameters
     ----------
     path, nominal, header, limits
-        As of :func:`read_csv`.
+        See :func:`read_csv`.
 
     Examples
     --------
@@ -134,13 +145,13 @@ def read_table(
     >>> folder.cleanup()
     """
     limits = limits or Limits()
-    if plain_name(path).lower().endswith((".parquet", ".pq")):
+    if uncompressed_name(path).lower().endswith((".parquet", ".pq")):
         table = _parquet_table(path, limits)
     else:
         table = _csv_table(path, nominal, header, limits)
     table.columns = table.columns.map(str)
     if len(table) == 0:
-        raise ValueError(f"{shown(path)}: expected rows below the names of the columns, found none")
+        raise ValueError(f"{display_path(path)}: expected rows below the column names, found none")
     return table
 
 
@@ -149,12 +160,12 @@ def _csv_table(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    text, source = read_text(path, limits), shown(path)
-    separator = "\t" if plain_name(path).lower().endswith(".tsv") else ","
+    text, source = read_text(path, limits), display_path(path)
+    separator = "\t" if uncompressed_name(path).lower().endswith(".tsv") else ","
     names = _column_names(text, separator, header, source)
     troubles = (
         pd.errors.ParserError,
-        pd.errors.ParserWarning,  # raised below where rows are longer than the header line
+        pd.errors.ParserWarning,  # raised below if rows are longer than the header line
         pd.errors.EmptyDataError,
     )
     try:
@@ -169,7 +180,7 @@ def _csv_table(
                 names=names,
                 dtype={name: str for name in names if name in set(nominal)},
                 na_values=["?"],
-                low_memory=False,  # a column has one type, whatever its length
+                low_memory=False,  # one type per column, whatever its length
                 **_exact_numbers(pd.__version__),
             )
     except troubles as error:
@@ -178,13 +189,13 @@ def _csv_table(
 
 
 def _column_names(text: bytes, separator: str, header: bool | None, source: str) -> list[str]:
-    """Return the names in the first line, or the numbers of its columns; refuse a row of data."""
+    """Return the column names in the first line, or 1, 2, 3, … if it is a row."""
     lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
     rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
         first = next((row for row in rows if row), [])
     except csv.Error as error:
-        raise ValueError(f"{source}: the first line cannot be read: {error}") from error
+        raise ValueError(f"{source}: cannot parse the first line: {error}") from error
     if not first:
         raise ValueError(f"{source}: No columns to parse from file")
     if header is False:
@@ -202,15 +213,15 @@ def _column_names(text: bytes, separator: str, header: bool | None, source: str)
 
 
 _NO_NAMES = (
-    "the first line should name the columns, but holds {}…: if it is a row, pass header=False "
-    "(--no-header on the command line), if these are names, header=True (--header)"
+    "the first line should contain the column names, but is {}…: if it is a row, pass header=False "
+    "(--no-header on the command line); if these are names, header=True (--header)"
 )
 
 
 def _looks_like_a_row(names: Sequence[str]) -> bool:
-    """Whether there are numbers only; counts are names, as a data frame writes them."""
+    """Whether all are numbers, other than the column numbers that pandas writes as names."""
     counts = ([str(k + start) for k in range(len(names))] for start in (0, 1))
-    return all(number_of(name) is not None for name in names) and list(names) not in counts
+    return all(parse_number(name) is not None for name in names) and list(names) not in counts
 
 
 def _parquet_table(path: FilePath, limits: Limits) -> pd.DataFrame:
@@ -219,21 +230,21 @@ def _parquet_table(path: FilePath, limits: Limits) -> pd.DataFrame:
         from pyarrow import parquet
     except ImportError as error:  # pragma: no cover - pyarrow is there when tests run
         raise ImportError(
-            "reading Parquet needs pyarrow: pip install 'labelweave[parquet]'"
+            "reading Parquet files requires pyarrow: pip install 'labelweave[parquet]'"
         ) from error
     try:
         file = parquet.ParquetFile(io.BytesIO(read_bytes(path, limits)))
-        # Repeated values take no room in the file.
+        # Repeated values take no space in the file.
         size = file.metadata.num_rows, file.metadata.num_columns
-        limits.check_matrix(*size, "rows × columns", shown(path))
+        limits.check_matrix(*size, "rows × columns", display_path(path))
         table: pd.DataFrame = file.read().to_pandas()
     except pa.ArrowException as error:
-        raise ValueError(f"{shown(path)}: not a Parquet file: {error}") from error
+        raise ValueError(f"{display_path(path)}: not a Parquet file: {error}") from error
     return table
 
 
 def _exact_numbers(pandas_version: str) -> dict[str, Any]:
-    """Return what makes pandas read numbers to the last bit; since 3.1 it always does."""
+    """Return the option that makes pandas parse numbers exactly; pandas 3.1 always does."""
     major, minor = (int(part) for part in pandas_version.split(".")[:2])
     return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
 
@@ -247,7 +258,7 @@ def from_table(
     ignore: Sequence[str] = (),
     nominal: Collection[str] = (),
 ) -> Dataset:
-    """Return the data set of a data frame; the arguments are those of :func:`read_csv`."""
+    """Convert a data frame to a data set; the arguments are those of :func:`read_csv`."""
     columns = [str(column) for column in table.columns]
     label_columns = choose_labels(labels, columns, source, ignore)
     unused = {*label_columns, *(c for c, column in enumerate(columns) if column in set(ignore))}

@@ -1,4 +1,4 @@
-"""Categories of many levels as numbers: how frequent every label is among the rows of a level."""
+"""Encode categorical features with many levels by the frequencies of the labels in each level."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from labelweave._common.checks import check_number, check_whole_number
 
 
 class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
-    """Encode a category by the frequency of every label among its rows (target encoding).
+    """Encode a category by the frequency of each label among its rows (target encoding).
 
-    A column of any number of levels becomes L columns, one per label. A level of n_v rows, s_j of
-    them with label j, is encoded as ``(s_j + m p_j) / (n_v + m)``, where p_j is the frequency of
-    the label among all rows and m the smoothing; levels that were not seen are encoded as p_j. A
-    missing value is a level of its own.
+    A column with any number of levels becomes L columns, one per label. A level with n_v rows, s_j
+    of which have label j, is encoded as ``(s_j + m p_j) / (n_v + m)``, where p_j is the frequency
+    of the label among all rows and m the smoothing; unseen levels are encoded as p_j. A missing
+    value is a level of its own.
 
-    What `fit_transform` returns of a row is learned from the other folds, since a row's own labels
-    would leak through the frequency of a rare level; `transform` uses all rows of `fit`.
+    As with scikit-learn's ``TargetEncoder``, `fit_transform` encodes each row by the rows of the
+    other folds, because a row's own labels would leak through the frequencies of a rare level;
+    `transform` uses all rows seen by `fit`.
 
     Parameters
     ----------
     smoothing : float, default=10
-        m, in rows: how many the overall frequency counts for.
+        The m above: the number of rows that the overall frequency counts for.
     n_folds : int, default=5
-        Folds of `fit_transform`, shuffled with seed 0.
+        Number of folds in `fit_transform`, shuffled with seed 0.
 
     Attributes
     ----------
@@ -56,12 +57,12 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         self.n_folds = n_folds
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the frequencies of the labels in every level.
+        """Learn the frequencies of the labels in each level.
 
         Parameters
         ----------
         X : (n, k) array or data frame
-            Columns of categories.
+            Categorical features.
         y : (n, L) array or data frame of 0/1
             Labels.
         """
@@ -76,12 +77,12 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Return the encoding of every row, (n, k L)."""
+        """Return the encoding of each row, an array of shape (n, k L)."""
         check_is_fitted(self)
         return self._encode(self._levels.transform(X))
 
     def fit_transform(self, X: Any, y: Any) -> Floats:
-        """Learn from all rows, and return each encoded by the rows of the other folds."""
+        """Fit to all rows, and return each row encoded by the rows of the other folds."""
         self.fit(X, y)
         member, labels = self._levels.transform(X), _labels(y)
         encoded = np.tile(self.overall_, (len(labels), self.n_features_in_))
@@ -95,7 +96,7 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         return encoded
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return ``column_label`` for every column of the encoding."""
+        """Return the names of the encoded columns, ``column_label``."""
         columns = self._levels.feature_names_in_ if input_features is None else input_features
         names = [f"{column}_{label}" for column in columns for label in self._label_names]
         return np.array(names, dtype=object)
@@ -105,7 +106,7 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         rows = np.asarray(member.sum(axis=0)).reshape(-1, 1)
         total = rows + self.smoothing
         carriers = member.T @ labels + self.smoothing * self.overall_
-        # A level without rows, and nothing to smooth by, is like one that was never seen.
+        # Without smoothing, a level without rows is encoded like an unseen one.
         rates = np.where(total > 0, carriers / np.where(total > 0, total, 1.0), self.overall_)
         ends = np.cumsum([len(levels) for levels in self._levels.categories_])
         self.frequencies_ = np.split(rates, ends[:-1])
@@ -120,7 +121,7 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         return np.hstack(parts)
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the encoder needs."""
+        """Return scikit-learn's tags: categorical input, missing values, required target."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True

@@ -1,4 +1,4 @@
-"""Read the text format of the extreme classification repository."""
+"""Read the text format of the Extreme Classification Repository (XMC)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import numpy as np
 from scipy import sparse
 
 from labelweave._core import native
+from labelweave.datasets.compression import FilePath, dataset_name, display_path, read_text
 from labelweave.datasets.dataset import Dataset
-from labelweave.datasets.files import FilePath, data_name, read_text, shown
 from labelweave.datasets.limits import Limits
-from labelweave.datasets.names import NumberedNames
+from labelweave.datasets.numbered_names import NumberedNames
 
 
 def read_xmc(path: FilePath, *, limits: Limits | None = None) -> Dataset:
-    r"""Read XMC text: a header ``n D L``, then a row a line, all counted from 0.
+    r"""Read XMC text: a header ``n D L``, then one row per line, with indices from 0.
 
-    A row is ``label,label feature:value feature:value``; one without labels begins with a blank
+    A row is ``label,label feature:value feature:value``; a row without labels starts with a blank
     or with its first feature. The file may be compressed (.gz, .xz, .bz2).
 
     Parameters
@@ -23,17 +23,18 @@ def read_xmc(path: FilePath, *, limits: Limits | None = None) -> Dataset:
     path : path
         The file.
     limits : Limits, optional
-        How large the file may be.
+        Limits on the size of the file.
 
     Returns
     -------
     Dataset
-        With a sparse ``X``, features ``f0, f1, …`` and labels ``l0, l1, …``.
+        ``X`` is sparse, with features ``f0, f1, …`` and labels ``l0, l1, …``.
 
     Raises
     ------
     ValueError
-        Where the file is not as expected: with file, line, column, what was expected and found.
+        If the file is malformed. The message names the file, line and column, what was expected
+        and what was found.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def read_xmc(path: FilePath, *, limits: Limits | None = None) -> Dataset:
     ([[1, 1], [0, 0]], [[0.5, 0.0, 1.0], [0.0, 2.0, 0.0]])
     >>> folder.cleanup()
     """
-    limits, source = limits or Limits(), shown(path)
+    limits, source = limits or Limits(), display_path(path)
     text = read_text(path, limits)
     (n, D, L), data, columns, row_starts, labels, label_starts = native.parse_xmc(text, source)
     limits.check_count(D, "features", len(text), source)
@@ -59,5 +60,5 @@ def read_xmc(path: FilePath, *, limits: Limits | None = None) -> Dataset:
         Y,
         NumberedNames("f", D),
         NumberedNames("l", L),
-        data_name(path),
+        dataset_name(path),
     )

@@ -1,16 +1,6 @@
-"""Measure predictions, compare methods on the same folds, and tell chance from difference."""
+"""Metrics, comparison of methods by cross-validation, and significance tests."""
 
-from labelweave.evaluation.answers import joint_of, labels_of, marginals_of, scores_of
-from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.cross_validation import compare, score_model
-from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
-from labelweave.evaluation.metrics import (
-    DEFAULT_METRICS,
-    METRICS,
-    Metric,
-    cll_loss,
-    cll_loss_path,
-    cll_loss_row,
+from labelweave.evaluation.classification_metrics import (
     exact_match,
     f1_example,
     f1_macro,
@@ -22,12 +12,22 @@ from labelweave.evaluation.metrics import (
     precision_micro,
     recall_macro,
     recall_micro,
-    resolve_metrics,
     subset_loss,
 )
+from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
+from labelweave.evaluation.cross_validation import compare, score_model
+from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
+from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
+from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
 from labelweave.evaluation.per_label import per_label
-from labelweave.evaluation.preparation import with_preparation
-from labelweave.evaluation.ranking import (
+from labelweave.evaluation.predictions import (
+    predict_joint,
+    predict_labels,
+    predict_marginals,
+    predict_scores,
+)
+from labelweave.evaluation.preprocessing import with_preprocessing
+from labelweave.evaluation.ranking_metrics import (
     auc_macro,
     auc_micro,
     average_precision_macro,
@@ -42,8 +42,8 @@ from labelweave.evaluation.significance import (
     TTest,
     corrected_t_test,
     paired_t_test,
-    tallies,
     verdicts,
+    win_tie_loss,
 )
 from labelweave.evaluation.splits import IterativeStratification, make_splitter
 
@@ -76,12 +76,12 @@ __all__ = [
     "f1_micro",
     "hamming_loss",
     "jaccard",
-    "joint_of",
-    "labels_of",
+    "predict_joint",
+    "predict_labels",
     "make_method",
     "make_methods",
     "make_splitter",
-    "marginals_of",
+    "predict_marginals",
     "one_error",
     "paired_t_test",
     "per_label",
@@ -93,9 +93,9 @@ __all__ = [
     "recall_micro",
     "resolve_metrics",
     "score_model",
-    "scores_of",
+    "predict_scores",
     "subset_loss",
-    "tallies",
+    "win_tie_loss",
     "verdicts",
-    "with_preparation",
+    "with_preprocessing",
 ]

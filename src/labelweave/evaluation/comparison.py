@@ -1,4 +1,4 @@
-"""The record of a comparison: every figure of every fold, and what is needed to repeat it."""
+"""The result of a comparison: the scores on every fold, and what is needed to repeat it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice
-from labelweave.evaluation.presentation import as_markdown, as_text, draw
+from labelweave.evaluation.comparison_display import as_markdown, as_text, draw
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["SCHEMA_VERSION", "Comparison", "DataSummary", "FoldResult"]
 
-#: Version of the JSON layout; raised when a reader of the old one would misread the new one.
+#: Version of the JSON schema; incremented when readers of the old one would misread the new one.
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
 class DataSummary:
-    """Name and size of the data that was compared on."""
+    """Name and size of the data set of a comparison."""
 
     name: str
     n_rows: int
@@ -36,24 +36,24 @@ class DataSummary:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What one method did on one fold.
+    """The result of one method on one fold.
 
     Parameters
     ----------
     method : str
         Name of the method in the comparison.
     fold : int
-        Number of the fold, from 0.
+        Index of the fold, from 0.
     scores : dict
-        Figure by measure; a measure the method has no answer for is absent.
+        Score by metric; metrics that do not apply to the method are absent.
     fit_seconds, predict_seconds : float
-        Wall-clock time; nan when the method failed before.
+        Wall-clock time; nan if the method failed before.
     warnings : tuple of str
-        Distinct warnings raised on the way.
+        Distinct warnings that were raised.
     error : str or None
-        Why the method failed on this fold, in one line.
+        Why the method failed on this fold, on one line.
     traceback : str or None
-        Where it failed.
+        The traceback of the failure.
     """
 
     method: str
@@ -68,26 +68,26 @@ class FoldResult:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Figures of several methods on the same folds of one data set.
+    """Scores of several methods on the same folds of one data set.
 
     Parameters
     ----------
     data : DataSummary
-        What was compared on.
+        The data set.
     splitter : str
         How the rows were split, e.g. ``KFold(n_splits=10, random_state=0, shuffle=True)``.
     fold_sizes : tuple of (int, int)
-        Rows of each fold's training and test set.
+        Numbers of rows in the training and test set of each fold.
     scale : str
         Preprocessing: "auto", "True" or "False" (see :func:`compare`).
     metrics : tuple of str
-        Measures taken.
+        Names of the metrics.
     methods : dict
-        The full estimator of every method by its name; the first one is the reference.
+        The estimator of each method, by name; the first one is the reference.
     results : tuple of FoldResult
-        One for every method and fold, in that order.
+        One for each method and fold, in that order.
     versions : dict
-        Versions of the libraries that took part.
+        Versions of the libraries in use.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class Comparison:
 
     @property
     def method_names(self) -> tuple[str, ...]:
-        """Names of the methods in the order given."""
+        """Names of the methods, in the given order."""
         return tuple(self.methods)
 
     @property
@@ -128,26 +128,26 @@ class Comparison:
     def of_method(self, method: str) -> tuple[FoldResult, ...]:
         """Return the results of one method, fold by fold."""
         if method not in self.methods:
-            raise ValueError(f"no method {method!r} here; there are {', '.join(self.methods)}")
+            raise ValueError(f"unknown method {method!r}; choose from {', '.join(self.methods)}")
         return tuple(result for result in self.results if result.method == method)
 
     def scores(self, method: str, metric: str) -> Floats:
-        """Return the figures of one method, one for each fold; nan where there is none."""
+        """Return the scores of one method, one per fold; nan where there is none."""
         if metric not in self.metrics:
-            raise ValueError(f"no metric {metric!r} here; there are {', '.join(self.metrics)}")
+            raise ValueError(f"unknown metric {metric!r}; choose from {', '.join(self.metrics)}")
         return np.array([run.scores.get(metric, math.nan) for run in self.of_method(method)])
 
     def seconds(self, method: str, phase: str) -> Floats:
-        """Return the seconds one method took in each fold to "fit" or "predict"."""
+        """Return the seconds that one method took to "fit" or "predict", one per fold."""
         check_choice(phase, "phase", ("fit", "predict"))
         return np.array([getattr(run, f"{phase}_seconds") for run in self.of_method(method)])
 
     def failures(self) -> tuple[FoldResult, ...]:
-        """Return the runs that ended in an error."""
+        """Return the results that ended in an error."""
         return tuple(run for run in self.results if run.error is not None)
 
     def failure_notes(self) -> list[str]:
-        """Say which method failed on how many folds, and why; one line a method and reason."""
+        """Describe the failures, one line per method and reason."""
         reasons = Counter((run.method, run.error) for run in self.failures())
         return [
             f"{method} failed on {count} of {self.n_folds} folds: {reason}"
@@ -155,7 +155,7 @@ class Comparison:
         ]
 
     def mean_sizes(self) -> tuple[float, float]:
-        """Return the rows of a training and of a test set, averaged over the folds."""
+        """Return the average numbers of training and test rows per fold."""
         train, test = np.mean(self.fold_sizes, axis=0)
         return float(train), float(test)
 
@@ -163,7 +163,7 @@ class Comparison:
         return as_text(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a data frame: one row for each method and fold, one column for each measure."""
+        """Return a data frame with one row per method and fold, and one column per metric."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -178,26 +178,26 @@ class Comparison:
         )
 
     def to_markdown(self) -> str:
-        """Return mean and standard deviation of every measure as a table of Markdown."""
+        """Return the mean and standard deviation of every metric as a Markdown table."""
         return as_markdown(self)
 
     def plot(self, metrics: Iterable[str] | None = None) -> Any:
-        """Draw the figures of all folds, one panel per measure; needs matplotlib.
+        """Plot the scores of all folds, one panel per metric; requires matplotlib.
 
         Parameters
         ----------
         metrics : iterable of str, optional
-            Measures to draw; by default all there are.
+            Metrics to plot; by default all.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Shown by a notebook; ``savefig`` writes it to a file.
+            Displayed by a notebook; ``savefig`` writes it to a file.
         """
         return draw(self, None if metrics is None else list(metrics))
 
     def to_json(self) -> str:
-        """Write everything as JSON text; :meth:`from_json` gives an equal comparison back."""
+        """Return everything as JSON text; :meth:`from_json` restores an equal comparison."""
         content: dict[str, Any] = {"schema": SCHEMA_VERSION, "kind": "labelweave-comparison"}
         content |= asdict(self)
         del content["results"]
@@ -216,26 +216,26 @@ class Comparison:
 
     @classmethod
     def from_json(cls, text: str) -> Comparison:
-        """Read what :meth:`to_json` wrote."""
+        """Restore a comparison from the output of :meth:`to_json`."""
         try:
             content = json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(f"text is not JSON: {error}") from error
         if not isinstance(content, dict) or content.get("kind") != "labelweave-comparison":
-            raise ValueError("text holds no comparison; pass a file that `compare` wrote")
+            raise ValueError("text is not a comparison; pass the output of `compare`")
         if content.get("schema") != SCHEMA_VERSION:
             raise ValueError(
-                f"text has layout {content.get('schema')!r}, this version reads {SCHEMA_VERSION}; "
+                f"text has schema {content.get('schema')!r}, this version reads {SCHEMA_VERSION}; "
                 "read it with the labelweave version that wrote it"
             )
         try:
             return _from_content(content)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"text is not a whole comparison: {error!r}") from error
+            raise ValueError(f"text is not a complete comparison: {error!r}") from error
 
 
 def _portable(value: Any) -> Any:
-    """Replace what JSON has no word for: infinite and undefined numbers become strings."""
+    """Convert infinite and undefined numbers, which JSON cannot represent, to strings."""
     if isinstance(value, dict):
         return {key: _portable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Compare methods by cross-validation: the same folds for all of them, in parallel."""
+"""Compare methods by cross-validation on the same folds, in parallel."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Indices
-from labelweave.evaluation.answers import joint_of, labels_of, scores_of
-from labelweave.evaluation.checks import as_labels
-from labelweave.evaluation.classifiers import check_classifier
+from labelweave.evaluation.classifier_checks import check_classifier
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, resolve_metrics
-from labelweave.evaluation.preparation import Scale, with_preparation
+from labelweave.evaluation.predictions import predict_joint, predict_labels, predict_scores
+from labelweave.evaluation.preprocessing import Scale, with_preprocessing
 from labelweave.evaluation.splits import make_splitter
+from labelweave.evaluation.validation import check_labels
 from labelweave.versions import library_versions
 
 __all__ = ["compare", "score_model"]
@@ -42,17 +42,17 @@ def compare(
     progress: Callable[[FoldResult], None] | None = None,
     name: str = "",
 ) -> Comparison:
-    """Fit and measure every method on the same folds.
+    """Cross-validate several methods on the same folds.
 
-    Each run of a method on a fold uses one thread for linear algebra, so that times compare and
-    workers do not fight for the cores. A method that fails on a fold leaves an error in that
-    fold's result, and a ``FitFailedWarning`` names it; the others go on.
+    Each run of a method on a fold uses one thread for linear algebra, so that times are comparable
+    and workers do not compete for cores. If a method fails on a fold, the error is recorded in that
+    fold's result and reported by a ``FitFailedWarning``; the other runs continue.
 
     Parameters
     ----------
     methods : mapping of str to estimator
-        Multi-label classifiers or pipelines by the name they are shown under. The first is the
-        reference of significance tests. They are cloned, never fitted themselves.
+        Multi-label classifiers or pipelines, by display name. The first is the reference for
+        significance tests. They are cloned before fitting.
     X : array, sparse matrix or data frame of shape (n, D)
         Features.
     Y : array or data frame of shape (n, L)
@@ -63,19 +63,19 @@ def compare(
     metrics : iterable of str
         Names in :data:`METRICS`.
     scale : {"auto", True, False}, default="auto"
-        Standardise the features on each training fold, where categories and missing values become
-        numbers too: see :func:`with_preparation`.
+        Whether to standardise the features on each training fold; see :func:`with_preprocessing`,
+        which also converts categories and missing values to numbers.
     n_jobs : int, optional
-        Worker processes; -1 for all cores.
+        Number of worker processes; -1 for all cores.
     progress : callable, optional
-        Called in this process with each :class:`FoldResult` as it arrives.
+        Called in this process with each :class:`FoldResult` as it completes.
     name : str, default=""
-        Name of the data, kept in the result.
+        Name of the data set, recorded in the result.
 
     Returns
     -------
     Comparison
-        Every figure of every fold.
+        The scores of all methods on all folds.
 
     Examples
     --------
@@ -89,18 +89,18 @@ def compare(
     (3,)
     """
     if not methods:
-        raise ValueError("methods is empty: name one estimator or more")
+        raise ValueError("methods is empty: pass at least one estimator")
     for method, estimator in methods.items():
         check_classifier(estimator, method)
     measures = resolve_metrics(metrics)
     check_consistent_length(X, Y)
-    truth = as_labels(Y, "Y")
+    truth = check_labels(Y, "Y")
     X = X.tocsr() if hasattr(X, "tocsr") else X
     splitter = make_splitter(n_splits=folds) if isinstance(folds, int) else folds
     parts = list(splitter.split(X, truth))
     _check_parts(parts)
     tasks = [
-        _Task(method, number, with_preparation(estimator, X, scale), train, test)
+        _Task(method, number, with_preprocessing(estimator, X, scale), train, test)
         for number, (train, test) in enumerate(parts)
         for method, estimator in methods.items()
     ]
@@ -145,7 +145,7 @@ class _Task:
     test: Indices
 
 
-# Notes to developers, not to the person who compares methods.
+# Addressed to developers, not to someone who compares methods.
 _DEVELOPER_WARNINGS = (
     DeprecationWarning,
     PendingDeprecationWarning,
@@ -155,7 +155,7 @@ _DEVELOPER_WARNINGS = (
 
 
 def _run(task: _Task, X: Any, Y: Any, metrics: tuple[Metric, ...]) -> FoldResult:
-    """Run one task; whatever goes wrong or is warned of becomes part of the result."""
+    """Run one task; errors and warnings become part of the result."""
     outcome: dict[str, Any]
     with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -163,12 +163,12 @@ def _run(task: _Task, X: Any, Y: Any, metrics: tuple[Metric, ...]) -> FoldResult
             outcome = _fit_and_score(task, X, Y, metrics)
         except Exception as error:
             outcome = {"error": _one_line(error), "traceback": traceback.format_exc()}
-    told = dict.fromkeys(
+    messages = dict.fromkeys(
         f"{entry.category.__name__}: {entry.message}"
         for entry in caught
         if not issubclass(entry.category, _DEVELOPER_WARNINGS)
     )
-    return FoldResult(task.method, task.fold, warnings=tuple(told), **outcome)
+    return FoldResult(task.method, task.fold, warnings=tuple(messages), **outcome)
 
 
 def _one_line(error: Exception) -> str:
@@ -192,7 +192,7 @@ def _fit_and_score(task: _Task, X: Any, Y: Any, metrics: tuple[Metric, ...]) -> 
 def score_model(
     model: Any, X: Any, Y: Any, metrics: Iterable[Metric]
 ) -> tuple[dict[str, float], float]:
-    """Measure a fitted model on test data.
+    """Score a fitted model on test data.
 
     Parameters
     ----------
@@ -201,13 +201,13 @@ def score_model(
     X, Y : array-like
         Test data.
     metrics : iterable of Metric
-        Measures; those that need a joint distribution or scores are left out if the model has
-        none.
+        The metrics to compute; those that need a joint distribution or scores are omitted if the
+        model has none.
 
     Returns
     -------
     dict, float
-        Figure by name of the measure, and the seconds ``predict`` took.
+        The scores by metric, and the seconds that ``predict`` took.
 
     Examples
     --------
@@ -218,16 +218,16 @@ def score_model(
     >>> scores
     {'exact_match': 1.0}
     """
-    truth = as_labels(Y, "Y")
+    truth = check_labels(Y, "Y")
     start = time.perf_counter()
-    prediction = labels_of(model, X)
+    prediction = predict_labels(model, X)
     seconds = time.perf_counter() - start
     wanted = list(metrics)
-    joint = joint_of(model, X) if any(metric.needs_joint for metric in wanted) else None
-    scores = scores_of(model, X) if any(metric.needs_scores for metric in wanted) else None
-    measured = {
+    joint = predict_joint(model, X) if any(metric.needs_joint for metric in wanted) else None
+    scores = predict_scores(model, X) if any(metric.needs_scores for metric in wanted) else None
+    inputs = {
         metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
         for metric in wanted
     }
-    figures = {m.name: m(truth, answer) for m, answer in measured.items() if answer is not None}
-    return figures, seconds
+    results = {m.name: m(truth, values) for m, values in inputs.items() if values is not None}
+    return results, seconds

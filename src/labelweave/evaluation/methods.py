@@ -1,6 +1,6 @@
-"""Methods by short name: what ``br`` or ``pcc(C=1)`` on the command line stands for.
+"""The registry of methods: what ``br`` or ``pcc(C=1)`` on the command line stands for.
 
-A new model joins with one line in :data:`METHODS`.
+To register a new model, add one line to :data:`METHODS`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from labelweave._common.presets import HasPresets, Presets
-from labelweave.evaluation.classifiers import check_classifier, similar_classifiers
-from labelweave.evaluation.expressions import Call, parse_call, split_calls
+from labelweave.evaluation.classifier_checks import check_classifier, similar_classifiers
+from labelweave.evaluation.specifications import (
+    Specification,
+    parse_specification,
+    split_specifications,
+)
 
 __all__ = ["METHODS", "Method", "make_method", "make_methods"]
 
@@ -27,30 +31,32 @@ class Method:
 
     Parameters
     ----------
-    call : str
-        The estimator, as a specification; options given by the user are added to it.
+    specification : str
+        The specification of the estimator; options given by the user are added to it.
     description : str
-        What it does, in a few words.
+        A short description.
     """
 
-    call: str
+    specification: str
     description: str
 
 
 #: Every method by its short name.
 METHODS: dict[str, Method] = {
-    "auto": Method("ClassifierChain()", "probabilistic chain, exact where that is cheap"),
-    "br": Method("BinaryRelevance()", "binary relevance: every label on its own"),
+    "auto": Method("ClassifierChain()", "probabilistic chain, exact where this is cheap"),
+    "br": Method("BinaryRelevance()", "binary relevance: one independent classifier per label"),
     "cc": Method("ClassifierChain(inference=Greedy())", "classifier chain, greedy"),
     "pcc": Method(
         "ClassifierChain(inference=Exhaustive(max_labels=30))", "probabilistic chain, exact"
     ),
     "p2cg": Method("ClassifierChain(inference=Gibbs())", "probabilistic chain, Gibbs sampling"),
     "beam": Method("ClassifierChain(inference=Beam())", "probabilistic chain, beam search"),
-    "bestfirst": Method("ClassifierChain(inference=BestFirst())", "probabilistic chain, proven"),
-    "ecc": Method("ChainEnsemble(decision=Vote())", "ensemble of chains, votes"),
+    "bestfirst": Method(
+        "ClassifierChain(inference=BestFirst())", "probabilistic chain, best-first search"
+    ),
+    "ecc": Method("ChainEnsemble(decision=Vote())", "ensemble of chains, majority vote"),
     "epcc": Method("ChainEnsemble()", "ensemble of probabilistic chains, averaged marginals"),
-    "sc": Method("TreeNetwork()", "tree network: every label given one other at most"),
+    "sc": Method("TreeNetwork()", "tree network: each label given at most one other"),
     "mc": Method("TreeMixture()", "mixture of tree networks"),
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
@@ -64,29 +70,29 @@ METHODS: dict[str, Method] = {
     ),
     "bomc-ind-cmn": Method(
         "BayesianOnlineClassifier(coupled=False, labelling=CardinalityMatching())",
-        "the same with a bias for every label",
+        "the same with one independent bias per label",
     ),
     "bomc-ind-sample": Method(
         "BayesianOnlineClassifier(coupled=False, labelling=SampledF())",
-        "the same with a bias for every label",
+        "the same with one independent bias per label",
     ),
-    "lp": Method("LabelPowerset()", "label powerset: every label vector is a class"),
+    "lp": Method("LabelPowerset()", "label powerset: each label vector is a class"),
     "rakel": Method("RAkEL()", "label powersets of random labelsets, averaged"),
     "chf": Method("StackedBinaryRelevance()", "binary relevance in two layers"),
     "mlknn": Method("MLkNN()", "Bayes' rule on the labels of ten neighbours"),
     "iblr": Method("InstanceBasedLogistic()", "logistic regression on the neighbours' labels"),
-    "mlcrf": Method("PairwiseCRF()", "conditional random field of label pairs"),
+    "mlcrf": Method("PairwiseCRF()", "conditional random field over label pairs"),
     "mmoc": Method("MaxMarginOutputCoding()", "maximum-margin output codes, decoded by a QP"),
     "svm": Method("ThresholdedSVM()", "linear SVMs, thresholds by nested cross-validation"),
-    "lasvm": Method("LaSVM()", "online SVMs in the dual, tuned thresholds"),
-    "pa-online": Method("PassiveAggressive()", "passive-aggressive, thresholds by its own folds"),
+    "lasvm": Method("LaSVM()", "online SVMs in the dual, thresholds by nested cross-validation"),
+    "pa-online": Method("PassiveAggressive()", "passive-aggressive, thresholds tuned on itself"),
     "pa-batch": Method(
-        "PassiveAggressive(tuned_with='batch')", "passive-aggressive, thresholds by those of SVMs"
+        "PassiveAggressive(tuned_with='batch')", "passive-aggressive, thresholds tuned on SVMs"
     ),
 }
 
-# A name without a dot is a public name of one of these.
-_ROOMS = (
+# A name without a dot is a public name of one of these packages.
+_PACKAGES = (
     "labelweave.models",
     "labelweave.online",
     "labelweave.baselines",
@@ -101,15 +107,15 @@ def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[
     Parameters
     ----------
     specifications : str or iterable of str
-        A list such as ``"br, pcc(C=1)"``: short names (:data:`METHODS`), names of labelweave's
-        classes, or import paths of scikit-learn classifiers, each with options.
+        Specifications such as ``"br, pcc(C=1)"``: short names (:data:`METHODS`), names of
+        labelweave's classes, or import paths of scikit-learn classifiers, each with options.
     seed : int, default=0
-        ``random_state`` of every estimator that has one and was not given one.
+        ``random_state`` of each estimator that has one, unless it is given as an option.
 
     Returns
     -------
     dict
-        Estimators by the name a table shows.
+        Estimators by display name.
 
     Examples
     --------
@@ -117,20 +123,20 @@ def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[
     {'DecisionTreeClassifier(max_depth=3)': DecisionTreeClassifier(max_depth=3, random_state=0)}
     """
     if isinstance(specifications, str):
-        specifications = split_calls(specifications)
+        specifications = split_specifications(specifications)
     methods: dict[str, Any] = {}
     for specification in specifications:
-        call = parse_call(specification)
-        name = str(Call(call.head.rpartition(".")[2], call.options))
+        parsed = parse_specification(specification)
+        name = str(Specification(parsed.name.rpartition(".")[2], parsed.options))
         if name in methods:
-            raise ValueError(f"{name} is given twice: drop one, or give it other options")
-        methods[name] = make_method(call, seed=seed)
+            raise ValueError(f"{name} is given twice: remove one or change its options")
+        methods[name] = make_method(parsed, seed=seed)
     if not methods:
-        raise ValueError(f"no method is named: choose from {', '.join(METHODS)}")
+        raise ValueError(f"no methods given: choose from {', '.join(METHODS)}")
     return methods
 
 
-def make_method(specification: str | Call, *, seed: int = 0) -> Any:
+def make_method(specification: str | Specification, *, seed: int = 0) -> Any:
     """Make one estimator from its specification.
 
     Examples
@@ -138,14 +144,15 @@ def make_method(specification: str | Call, *, seed: int = 0) -> Any:
     >>> make_method("sklearn.dummy.DummyClassifier", seed=7)
     DummyClassifier(random_state=7)
     """
-    call = parse_call(specification) if isinstance(specification, str) else specification
-    estimator = _build(call)
-    check_classifier(estimator, call.head)
+    if isinstance(specification, str):
+        specification = parse_specification(specification)
+    estimator = _build(specification)
+    check_classifier(estimator, specification.name)
     return _with_seed(estimator, seed)
 
 
 def _with_seed(estimator: Any, seed: int) -> Any:
-    """Fix every seed that is still open, so that the same command gives the same figures."""
+    """Set every seed that is None, so that the same command gives the same scores."""
     open_seeds = {
         name: seed
         for name, value in estimator.get_params(deep=True).items()
@@ -154,19 +161,20 @@ def _with_seed(estimator: Any, seed: int) -> Any:
     return estimator.set_params(**open_seeds)
 
 
-def _build(call: Call) -> Any:
-    options = dict(call.options)
-    if call.head in METHODS:
-        standard = parse_call(METHODS[call.head].call)
-        constructor = _find_class(standard.head)
+def _build(specification: Specification) -> Any:
+    options = dict(specification.options)
+    if specification.name in METHODS:
+        standard = parse_specification(METHODS[specification.name].specification)
+        constructor = _find_class(standard.name)
         if "preset" in options:
             standard = _preset_parts(standard, options["preset"])
         options = standard.options | _routed(options, constructor, standard)
     else:
-        constructor = _find_class(call.head)
-    _check_options(call.head, constructor, options)
+        constructor = _find_class(specification.name)
+    _check_options(specification.name, constructor, options)
     parameters = {
-        name: _build(value) if isinstance(value, Call) else value for name, value in options.items()
+        name: _build(value) if isinstance(value, Specification) else value
+        for name, value in options.items()
     }
     preset = parameters.pop("preset", None)
     if preset is None:
@@ -174,11 +182,11 @@ def _build(call: Call) -> Any:
     return constructor.preset(preset, **parameters)  # type: ignore[attr-defined]
 
 
-def _preset_parts(standard: Call, preset: Any) -> Call:
-    """Let a preset of a method hold for the strategies its short name stands for, too."""
+def _preset_parts(standard: Specification, preset: Any) -> Specification:
+    """Apply the preset of a method also to the strategies in its specification."""
     options = dict(standard.options)
     for name, part in options.items():
-        if isinstance(part, Call) and preset in list(_presets(_find_class(part.head))):
+        if isinstance(part, Specification) and preset in list(_presets(_find_class(part.name))):
             options[name] = replace(part, options=part.options | {"preset": preset})
     return replace(standard, options=options)
 
@@ -187,15 +195,15 @@ def _presets(constructor: type) -> Presets:
     return constructor.presets if issubclass(constructor, HasPresets) else {}
 
 
-def _routed(options: dict[str, Any], constructor: type, standard: Call) -> dict[str, Any]:
-    """Hand options that the estimator does not have to its strategy: ``p2cg(sweeps=70)``."""
+def _routed(options: dict[str, Any], constructor: type, standard: Specification) -> dict[str, Any]:
+    """Pass options that the estimator does not have to its strategy: ``p2cg(sweeps=70)``."""
     own = set(_parameters(constructor))
     for name, part in standard.options.items():
-        if not isinstance(part, Call) or name in options:
+        if not isinstance(part, Specification) or name in options:
             continue
-        taken = {k for k in options if k not in own and k in _parameters(_find_class(part.head))}
+        taken = {k for k in options if k not in own and k in _parameters(_find_class(part.name))}
         if taken:
-            inner = Call(part.head, part.options | {k: options[k] for k in taken})
+            inner = Specification(part.name, part.options | {k: options[k] for k in taken})
             options = {k: v for k, v in options.items() if k not in taken} | {name: inner}
     return options
 
@@ -216,14 +224,14 @@ def _check_options(head: str, constructor: type, options: dict[str, Any]) -> Non
 
 
 def _find_class(head: str) -> type:
-    """Find a class by its public name or its import path; only classes that are safe to make."""
+    """Return a class by public name or import path; only estimators and strategies are allowed."""
     if "." in head:
         found = _import(head)
         if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
             raise ValueError(f"{head} is not a scikit-learn estimator")
         return found
-    for room in _ROOMS:
-        module = import_module(room)
+    for package in _PACKAGES:
+        module = import_module(package)
         if head in getattr(module, "__all__", ()):
             found = getattr(module, head)
             if isinstance(found, type):
@@ -231,8 +239,8 @@ def _find_class(head: str) -> type:
     near = get_close_matches(head.lower(), METHODS, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise ValueError(
-        f"unknown method {head!r}: {hint}Known are {', '.join(METHODS)}, "
-        "and import paths such as sklearn.tree.DecisionTreeClassifier"
+        f"unknown method {head!r}: {hint}choose from {', '.join(METHODS)}, "
+        "or an import path such as sklearn.tree.DecisionTreeClassifier"
     )
 
 

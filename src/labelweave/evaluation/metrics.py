@@ -1,180 +1,53 @@
-"""How good is a prediction: measures of label vectors, of scores and of joint distributions."""
+"""The registry of metrics: what is measured, how it is titled, and whether higher is better."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import accuracy_score
-from sklearn.metrics import hamming_loss as sklearn_hamming_loss
 
-from labelweave._common.arrays import Floats
-from labelweave.evaluation import ranking
-from labelweave.evaluation.checks import as_labels, label_pair
-from labelweave.evaluation.overlap import (
+from labelweave.evaluation import ranking_metrics
+from labelweave.evaluation.classification_metrics import (
+    exact_match,
     f1_example,
     f1_macro,
     f1_macro_zero_division_1,
     f1_micro,
+    hamming_loss,
     jaccard,
     precision_macro,
     precision_micro,
     recall_macro,
     recall_micro,
+    subset_loss,
 )
+from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
 
-__all__ = [
-    "DEFAULT_METRICS",
-    "METRICS",
-    "Metric",
-    "SupportsLogProb",
-    "cll_loss",
-    "cll_loss_path",
-    "cll_loss_row",
-    "exact_match",
-    "f1_example",
-    "f1_macro",
-    "f1_macro_zero_division_1",
-    "f1_micro",
-    "hamming_loss",
-    "jaccard",
-    "precision_macro",
-    "precision_micro",
-    "recall_macro",
-    "recall_micro",
-    "resolve_metrics",
-    "subset_loss",
-]
-
-
-class SupportsLogProb(Protocol):
-    """What a measure of a joint distribution needs of it: one log-probability a row."""
-
-    def log_prob(self, Y: Any, /) -> Any:
-        """Return log P(y_n | x_n) for every row n."""
-        ...
-
-
-def exact_match(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """Fraction of rows whose whole label vector is right (EMA, subset accuracy).
-
-    Examples
-    --------
-    >>> exact_match([[1, 0], [0, 1]], [[1, 0], [1, 1]])
-    0.5
-    """
-    return float(accuracy_score(*label_pair(Y_true, Y_pred)))
-
-
-def subset_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """Fraction of rows with a mistake anywhere (subset 0/1 loss): 1 − exact match.
-
-    Examples
-    --------
-    >>> subset_loss([[1, 0], [0, 1]], [[1, 0], [1, 1]])
-    0.5
-    """
-    return 1.0 - exact_match(Y_true, Y_pred)
-
-
-def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """Fraction of single labels that are wrong.
-
-    Examples
-    --------
-    >>> hamming_loss([[1, 0], [0, 1]], [[1, 0], [1, 1]])
-    0.25
-    """
-    return float(sklearn_hamming_loss(*label_pair(Y_true, Y_pred)))
-
-
-def _log_likelihoods(Y_true: ArrayLike, joint: SupportsLogProb) -> Floats:
-    truth = as_labels(Y_true, "Y_true")
-    values = np.asarray(joint.log_prob(truth), dtype=np.float64)
-    if values.shape != (len(truth),):
-        raise ValueError(
-            f"joint.log_prob(Y_true) must give one number a row, got shape {values.shape} "
-            f"for {len(truth)} row(s); was the joint predicted from the same rows?"
-        )
-    return values
-
-
-def cll_loss(Y_true: ArrayLike, joint: SupportsLogProb) -> float:
-    """Conditional log-likelihood loss, −Σ_n log P(y_n | x_n), summed over the test set.
-
-    Parameters
-    ----------
-    Y_true : array-like of shape (n, L)
-        The labels that came true.
-    joint : JointDistribution
-        What the model said about the same rows: ``model.predict_joint(X)``.
-
-    Examples
-    --------
-    >>> class FairCoins:
-    ...     def log_prob(self, Y):
-    ...         return np.full(len(Y), -Y.shape[1] * np.log(2))
-    >>> round(cll_loss([[1, 0], [0, 1]], FairCoins()), 4)
-    2.7726
-    """
-    # 0.0 − x, so that a perfect joint costs 0 and not −0.
-    return 0.0 - float(_log_likelihoods(Y_true, joint).sum())
-
-
-def cll_loss_row(Y_true: ArrayLike, joint: SupportsLogProb) -> float:
-    """CLL-loss divided by the number of rows, so that test sets of any size compare.
-
-    Examples
-    --------
-    >>> class FairCoins:
-    ...     def log_prob(self, Y):
-    ...         return np.full(len(Y), -Y.shape[1] * np.log(2))
-    >>> round(cll_loss_row([[1, 0], [0, 1]], FairCoins()), 4)
-    1.3863
-    """
-    return 0.0 - float(_log_likelihoods(Y_true, joint).mean())
-
-
-def cll_loss_path(Y_true: ArrayLike, joint: SupportsLogProb) -> float:
-    """CLL-loss a row of the product of conditionals along a chain's greedy path.
-
-    It is what papers report for classifier chains (CC), which never look at P(y|x) itself. For
-    distributions without a greedy path it is `cll_loss_row`.
-
-    Examples
-    --------
-    >>> from labelweave.joint import ChainJoint
-    >>> joint = ChainJoint([[1.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]])
-    >>> round(cll_loss_path([[0, 0]], joint), 4), round(cll_loss_row([[0, 0]], joint), 4)
-    (3.4402, 2.0064)
-    """
-    path = joint.greedy_path() if hasattr(joint, "greedy_path") else joint
-    return cll_loss_row(Y_true, path)
+__all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "resolve_metrics"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure and what a table must know about it.
+    """A metric and its properties.
 
     Parameters
     ----------
     name : str
         Key in :data:`METRICS`.
     title : str
-        What a person reads.
+        Title in tables.
     function : callable
         ``function(Y_true, Y_pred)``, ``function(Y_true, joint)`` if ``needs_joint``, or
         ``function(Y_true, scores)`` if ``needs_scores``.
     higher_is_better : bool
-        Whether a good model has a high value.
+        Whether higher values are better.
     needs_joint : bool
-        Whether it measures the joint distribution instead of predicted labels.
+        Whether it scores the joint distribution instead of predicted labels.
     needs_scores : bool
-        Whether it measures the labels' probabilities, or other scores, instead.
+        Whether it evaluates probabilities or other scores instead of predicted labels.
 
     Examples
     --------
@@ -192,28 +65,28 @@ class Metric:
     needs_scores: bool = False
 
     def __call__(self, Y_true: ArrayLike, predicted: Any) -> float:
-        """Measure predicted labels, or what else is needed, against the truth."""
+        """Evaluate predicted labels, scores or a joint distribution against the true labels."""
         return self.function(Y_true, predicted)
 
 
 _RANKING = tuple(
     Metric(function.__name__, title, function, higher, needs_scores=True)
     for title, function, higher in (
-        ("macro AUC", ranking.auc_macro, True),
-        ("micro AUC", ranking.auc_micro, True),
-        ("macro average precision", ranking.average_precision_macro, True),
-        ("micro average precision", ranking.average_precision_micro, True),
-        ("ranking average precision", ranking.average_precision_ranking, True),
-        ("ranking loss", ranking.ranking_loss, False),
-        ("coverage error", ranking.coverage_error, False),
-        ("one-error", ranking.one_error, False),
-        ("precision at 1", ranking.precision_at_1, True),
-        ("precision at 3", ranking.precision_at_3, True),
-        ("precision at 5", ranking.precision_at_5, True),
+        ("macro AUC", ranking_metrics.auc_macro, True),
+        ("micro AUC", ranking_metrics.auc_micro, True),
+        ("macro average precision", ranking_metrics.average_precision_macro, True),
+        ("micro average precision", ranking_metrics.average_precision_micro, True),
+        ("ranking average precision", ranking_metrics.average_precision_ranking, True),
+        ("ranking loss", ranking_metrics.ranking_loss, False),
+        ("coverage error", ranking_metrics.coverage_error, False),
+        ("one-error", ranking_metrics.one_error, False),
+        ("precision at 1", ranking_metrics.precision_at_1, True),
+        ("precision at 3", ranking_metrics.precision_at_3, True),
+        ("precision at 5", ranking_metrics.precision_at_5, True),
     )
 )
 
-#: Every measure by name; a new one is one line here.
+#: All metrics by name; to register a new one, add one line.
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -236,7 +109,7 @@ METRICS: dict[str, Metric] = {
     )
 }
 
-#: The measures shown unless others are asked for.
+#: The metrics shown by default.
 DEFAULT_METRICS = (
     "exact_match",
     "hamming_loss",
@@ -249,7 +122,7 @@ DEFAULT_METRICS = (
 
 
 def resolve_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
-    """Look measures up by name; hyphens and capitals do not matter.
+    """Look up metrics by name; hyphens and upper case are accepted.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One line per label: where a model is good, and where it is not."""
+"""Metrics of each label on its own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import precision_recall_fscore_support
 
-from labelweave.evaluation.checks import as_labels
-from labelweave.evaluation.ranking import auc_of_columns, average_precision_of_columns
+from labelweave.evaluation.ranking_metrics import auc_per_column, average_precision_per_column
+from labelweave.evaluation.validation import check_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ def per_label(
     *,
     label_names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Measure every label on its own.
+    """Evaluate each label on its own.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ def per_label(
     scores : array-like of shape (n, L), optional
         Probabilities or other scores, for AUC and average precision.
     label_names : sequence of str, optional
-        What the rows of the table are called; by default the labels' numbers.
+        Names of the rows of the table; by default the label indices.
 
     Returns
     -------
     pandas.DataFrame
-        One row per label: how many rows carry it and how many were predicted to, precision, recall
-        and F1 (0 where they are 0/0), and with `scores` the AUC (nan where all or no rows carry the
-        label) and average precision.
+        One row per label: the numbers of rows that have the label (support) and are predicted to
+        have it, precision, recall and F1 (0 where they are 0/0), and, given `scores`, the AUC (nan
+        if all rows or none have the label) and average precision.
 
     Examples
     --------
@@ -53,12 +53,12 @@ def per_label(
     """
     import pandas as pd
 
-    truth, prediction = as_labels(Y_true, "Y_true"), as_labels(Y_pred, "Y_pred")
+    truth, prediction = check_labels(Y_true, "Y_true"), check_labels(Y_pred, "Y_pred")
     if truth.shape != prediction.shape:
         raise ValueError(
-            f"Y_true and Y_pred must have one shape, got {truth.shape} and {prediction.shape}"
+            f"Y_true and Y_pred must have the same shape, got {truth.shape} and {prediction.shape}"
         )
-    # One label at a time: scikit-learn reads a single column as a problem of two classes.
+    # One label at a time: scikit-learn treats a single column as a problem with two classes.
     figures = [
         precision_recall_fscore_support(y, p, average="binary", zero_division=0.0)[:3]
         for y, p in zip(truth.T, prediction.T, strict=True)
@@ -69,6 +69,6 @@ def per_label(
     table.insert(1, "predicted", prediction.sum(axis=0))
     if scores is not None:
         values = np.asarray(scores, dtype=np.float64)
-        table["auc"] = auc_of_columns(truth, values)
-        table["average_precision"] = average_precision_of_columns(truth, values)
+        table["auc"] = auc_per_column(truth, values)
+        table["average_precision"] = average_precision_per_column(truth, values)
     return table

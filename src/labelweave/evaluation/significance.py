@@ -1,9 +1,9 @@
-"""Tell a difference between two methods from chance.
+"""Significance tests for the difference between two methods.
 
-Both tests look at the fold-by-fold differences of two methods measured on the same folds. The
-paired t-test takes the folds for independent, which they are not: their training sets overlap.
-The corrected resampled t-test (Nadeau and Bengio, 2003) widens the variance by the ratio of test
-to training size; it finds fewer differences, and more of them are real.
+Both tests use the fold-by-fold differences of two methods on the same folds. The paired t-test
+assumes independent folds, which they are not: their training sets overlap. The corrected resampled
+t-test (Nadeau and Bengio, 2003) increases the variance by the ratio of test to training size; it
+finds fewer differences, and fewer of them are spurious.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from labelweave.evaluation.metrics import METRICS
 __all__ = [
     "TESTS",
     "TTest",
-    "Tally",
+    "WinTieLoss",
     "Verdict",
     "corrected_t_test",
     "paired_t_test",
-    "tallies",
+    "win_tie_loss",
     "verdicts",
 ]
 
-#: Seen from the first method: is it significantly better than the other, worse, or neither?
+#: Whether the first method is significantly better or worse than the other, or neither.
 Verdict = Literal["better", "worse", "tie"]
 
-#: Names of the tests a person can ask for.
+#: Names of the tests.
 TESTS = ("paired", "corrected")
 
 
 @dataclass(frozen=True)
 class TTest:
-    """Outcome of a test of mean difference zero.
+    """Result of a test of the null hypothesis that the mean difference is zero.
 
     Parameters
     ----------
     difference : float
         Mean of a − b over the folds.
     statistic : float
-        Student's t; infinite when all differences are equal and not zero.
+        Student's t; infinite if all differences are equal and nonzero.
     p_value : float
-        Two-sided; nan when no test is possible.
+        Two-sided; nan if no test is possible.
     n_pairs : int
-        Folds that both methods finished.
+        Number of folds that both methods completed.
     """
 
     difference: float
@@ -62,7 +62,7 @@ class TTest:
 
 
 def paired_t_test(a: ArrayLike, b: ArrayLike) -> TTest:
-    """Paired two-sided t-test over folds; folds with a nan on either side are left out.
+    """Paired two-sided t-test over folds; folds with nan on either side are omitted.
 
     Examples
     --------
@@ -79,9 +79,9 @@ def corrected_t_test(a: ArrayLike, b: ArrayLike, *, n_train: float, n_test: floa
     Parameters
     ----------
     a, b : array-like of shape (k,)
-        The figures of two methods on the same k folds.
+        The scores of two methods on the same k folds.
     n_train, n_test : float
-        Rows of a training and of a test set, averaged over the folds.
+        Average numbers of training and test rows per fold.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _t_test(a: ArrayLike, b: ArrayLike, overlap: float) -> TTest:
         return TTest(mean, float("nan"), float("nan"), n_pairs)
     mean = float(np.mean(differences))
     if np.ptp(differences) <= rounding:
-        # No variance: equal methods differ by nothing, else the difference is certain.
+        # Without variance, the difference is either zero or certain.
         if abs(mean) <= rounding:
             return TTest(0.0, 0.0, 1.0, n_pairs)
         return TTest(mean, float(np.copysign(np.inf, mean)), 0.0, n_pairs)
@@ -114,16 +114,15 @@ def _t_test(a: ArrayLike, b: ArrayLike, overlap: float) -> TTest:
 
 
 def _paired_differences(a: ArrayLike, b: ArrayLike) -> tuple[Floats, float]:
-    """Return a − b where both are known, and the size up to which a difference is rounding."""
+    """Return a − b where both are known, and the largest difference that rounding can cause."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(
-            "a and b must hold one figure for each of the same folds, "
-            f"got shapes {first.shape} and {second.shape}"
+            f"a and b must have one score per fold, got shapes {first.shape} and {second.shape}"
         )
     known = ~(np.isnan(first) | np.isnan(second))
     first, second = first[known], second[known]
-    # inf − inf is nan here: two infinite losses cannot be compared, and no test is made.
+    # inf − inf is nan here: infinite losses cannot be compared, so there is no test.
     with np.errstate(invalid="ignore"):
         differences = first - second
     scale = max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
@@ -133,24 +132,24 @@ def _paired_differences(a: ArrayLike, b: ArrayLike) -> tuple[Floats, float]:
 def verdicts(
     comparison: Comparison, metric: str, *, test: str = "paired", alpha: float = 0.05
 ) -> dict[str, Verdict | None]:
-    """Judge the first method of a comparison against each of the others on one measure.
+    """Test the first method of a comparison against each of the others on one metric.
 
     Parameters
     ----------
     comparison : Comparison
-        Figures of all methods on the same folds.
+        The scores of all methods on the same folds.
     metric : str
-        A measure the comparison holds.
+        A metric of the comparison.
     test : {"paired", "corrected"}, default="paired"
         Which t-test.
     alpha : float, default=0.05
-        Level of significance.
+        Significance level.
 
     Returns
     -------
     dict
-        For every method but the first: "better", "worse" or "tie", seen from the first method;
-        None where no test is possible (fewer than two folds in common, no such figure).
+        For each other method, whether the first method is "better" or "worse", or "tie"; None if no
+        test is possible (fewer than two folds in common, or no scores).
     """
     check_choice(test, "test", TESTS)
     check_number(alpha, "alpha", above=0, below=1)
@@ -158,12 +157,12 @@ def verdicts(
     reference = comparison.scores(first, metric)
     result: dict[str, Verdict | None] = {}
     for name in others:
-        figures = comparison.scores(name, metric)
+        scores = comparison.scores(name, metric)
         if test == "paired":
-            outcome = paired_t_test(reference, figures)
+            outcome = paired_t_test(reference, scores)
         else:
             n_train, n_test = comparison.mean_sizes()
-            outcome = corrected_t_test(reference, figures, n_train=n_train, n_test=n_test)
+            outcome = corrected_t_test(reference, scores, n_train=n_train, n_test=n_test)
         result[name] = _judge(outcome, METRICS[metric].higher_is_better, alpha)
     return result
 
@@ -177,12 +176,12 @@ def _judge(outcome: TTest, higher_is_better: bool, alpha: float) -> Verdict | No
 
 
 @dataclass(frozen=True)
-class Tally:
-    """How often the first method is significantly better, neither, or worse.
+class WinTieLoss:
+    """How often the first method is significantly better, neither, or significantly worse.
 
     Examples
     --------
-    >>> str(Tally(wins=3, ties=2, losses=0))
+    >>> str(WinTieLoss(wins=3, ties=2, losses=0))
     '3/2/0'
     """
 
@@ -194,23 +193,23 @@ class Tally:
         return f"{self.wins}/{self.ties}/{self.losses}"
 
 
-def tallies(by_metric: Mapping[str, Mapping[str, Verdict | None]]) -> dict[str, Tally]:
-    """Count the first method's wins, ties and losses against each other method.
+def win_tie_loss(by_metric: Mapping[str, Mapping[str, Verdict | None]]) -> dict[str, WinTieLoss]:
+    """Count the wins, ties and losses of the first method against each other method.
 
     Parameters
     ----------
     by_metric : mapping
-        What :func:`verdicts` gave, by measure.
+        Results of :func:`verdicts`, by metric.
 
     Examples
     --------
-    >>> counts = tallies({"exact_match": {"cc": "worse"}, "jaccard": {"cc": "tie"}})
+    >>> counts = win_tie_loss({"exact_match": {"cc": "worse"}, "jaccard": {"cc": "tie"}})
     >>> str(counts["cc"])
     '0/1/1'
     """
     names = dict.fromkeys(name for judged in by_metric.values() for name in judged)
-    counted: dict[str, Tally] = {}
+    counted: dict[str, WinTieLoss] = {}
     for name in names:
         seen = [judged.get(name) for judged in by_metric.values()]
-        counted[name] = Tally(seen.count("better"), seen.count("tie"), seen.count("worse"))
+        counted[name] = WinTieLoss(seen.count("better"), seen.count("tie"), seen.count("worse"))
     return counted

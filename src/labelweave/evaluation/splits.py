@@ -1,7 +1,7 @@
-"""Splits for cross-validation that treat every label fairly.
+"""Splitters for cross-validation, with stratification for multi-label data.
 
-scikit-learn's ``KFold`` ignores the labels; :class:`IterativeStratification` gives every fold its
-share of each label and each label combination.
+scikit-learn's ``KFold`` ignores the labels; :class:`IterativeStratification` gives each fold its
+share of every label and every label combination.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ __all__ = ["IterativeStratification", "make_splitter"]
 
 
 class IterativeStratification(BaseCrossValidator):
-    """K folds with the same share of every label and every label combination.
+    """K-fold splitter that preserves the frequency of every label and label combination.
 
-    Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011): serve the label with the
-    fewest unassigned rows first, and give each of its rows to the fold that lacks this label
-    most. Three things are added. Rows with the same label vector are first dealt evenly, as many
-    to each fold as the number of folds allows; only the remainder is placed one by one, which
-    gives combinations fair shares and makes large data sets fast. Ties look at the row's other
-    labels too, else a frequent label is left as chance had it. And a full fold takes no more
-    rows, so sizes differ by one at most, as with ``KFold``.
+    Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011) repeatedly selects the label
+    with the fewest unassigned rows and assigns each of its rows to the fold that lacks this label
+    most. There are three additions. First, rows with the same label vector are distributed evenly
+    over the folds and only the remainder is assigned one by one, which balances combinations and
+    is fast on large data sets. Second, ties are broken by the row's other labels; otherwise the
+    distribution of a frequent label would be left to chance. Third, a full fold takes no more rows,
+    so that sizes differ by at most one, as with ``KFold``.
 
     Parameters
     ----------
     n_splits : int, default=10
-        Number of folds, two or more.
+        Number of folds, at least 2.
     random_state : int, default=0
-        Seed of the shuffling and of tie-breaks: the same seed gives the same folds.
+        Seed for shuffling and breaking ties: the same seed gives the same folds.
 
     Examples
     --------
@@ -54,13 +54,13 @@ class IterativeStratification(BaseCrossValidator):
 
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Any]:
         if y is None:
-            raise ValueError("y is missing: stratified folds need the labels, split(X, Y)")
+            raise ValueError("y is missing: stratified folds need the labels; call split(X, Y)")
         assignment = self.assign(y)
         for fold in range(self.n_splits):
             yield assignment == fold
 
     def assign(self, Y: Any) -> Indices:
-        """Return the fold number of every row of the label array Y."""
+        """Return the index of the fold of each row of the label array Y."""
         labels = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
         if len(labels) < self.n_splits:
             raise ValueError(
@@ -71,10 +71,10 @@ class IterativeStratification(BaseCrossValidator):
 
 
 class _Dealer:
-    """One run of the stratification: who still wants what.
+    """The state of one run of the stratification.
 
-    ``room[f]`` is how many rows fold f still takes, ``demand[l, f]`` how many positives of label
-    l it still lacks (fractional, negative when it has more than its share).
+    ``room[f]`` is the number of rows that fold f can still take, ``demand[l, f]`` the number of
+    positives of label l that it still lacks (fractional; negative if it has more than its share).
     """
 
     def __init__(self, labels: Mask, n_folds: int, seed: int) -> None:
@@ -84,7 +84,7 @@ class _Dealer:
         self.n_folds = n_folds
         self.assignment = np.full(n_rows, -1, dtype=np.int64)
         self.room = np.full(n_folds, n_rows // n_folds)
-        # Which folds are the larger ones is drawn: else fold 0 would always be.
+        # The larger folds are chosen at random; otherwise fold 0 would always be one.
         self.room[self.random.permutation(n_folds)[: n_rows % n_folds]] += 1
         self.demand = np.repeat(labels.sum(axis=0)[:, None] / n_folds, n_folds, axis=1)
         packed = np.packbits(labels, axis=1)
@@ -96,7 +96,7 @@ class _Dealer:
         return self.assignment
 
     def _deal_combinations(self) -> Indices:
-        """Deal m rows of one combination m // k to each fold; return the rows left over."""
+        """Assign m // k of the m rows of each combination to each fold; return the other rows."""
         order = self.random.permutation(len(self.labels))
         order = order[np.argsort(self.combination[order], kind="stable")]
         sizes = np.bincount(self.combination)
@@ -112,10 +112,10 @@ class _Dealer:
         return order[~dealt]
 
     def _place_one_by_one(self, rows: Indices) -> None:
-        """Serve the rarest label first; rows without labels fill the room that is left."""
+        """Assign rows of the rarest label first; rows without labels fill the remaining room."""
         rows = self.random.permutation(rows)
         labels = self.labels[rows]
-        # Has fold f been given a left-over row of combination g? Spread those too.
+        # Counts the remaining rows of combination g in fold f, to spread them as well.
         _, group = np.unique(self.combination[rows], return_inverse=True)
         given = np.zeros((int(group.max(initial=-1)) + 1, self.n_folds))
         left = labels.sum(axis=0)
@@ -139,10 +139,10 @@ class _Dealer:
         given: Floats,
         label: int,
     ) -> None:
-        """Give a row to the open fold that lacks `label` most.
+        """Assign a row to the open fold that lacks `label` most.
 
-        Ties go to a fold without a left-over row of this combination, then to the one that
-        lacks the row's labels together most, then to the emptiest, then by chance.
+        Ties are broken in favour of a fold without a remaining row of this combination, then of the
+        one that lacks the row's labels most in total, then of the emptiest, then at random.
         """
         candidates = np.flatnonzero(self.room > 0)
         others = self.demand[labels].sum(axis=0)
@@ -150,7 +150,7 @@ class _Dealer:
             if len(candidates) == 1:
                 break
             wanted = preference[candidates]
-            # Demands are sums of whole numbers off one fraction: equal ones may differ by rounding.
+            # Demands are a fraction minus integers: equal ones may differ by rounding.
             candidates = candidates[wanted >= wanted.max() - 1e-9]
         fold = candidates[self.random.integers(len(candidates))]
         self.assignment[row] = fold
@@ -159,7 +159,7 @@ class _Dealer:
         given[fold] += 1
 
 
-#: Names of the splits a person can ask for.
+#: Names of the splitters.
 SPLITS = ("kfold", "stratified")
 
 

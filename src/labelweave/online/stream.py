@@ -15,7 +15,7 @@ from labelweave._common.arrays import Labels
 from labelweave._common.checks import check_whole_number
 from labelweave._common.files import require_writable
 from labelweave.datasets.limits import Limits
-from labelweave.datasets.line_source import Place
+from labelweave.datasets.line_reader import Place
 from labelweave.datasets.row_stream import RowBatch, RowStream
 from labelweave.decision import CardinalityMatching
 from labelweave.online.checkpoint import Checkpoint

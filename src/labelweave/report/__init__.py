@@ -1,7 +1,7 @@
-"""Show results to a person: tables, trees, pictures, and notes on what went wrong."""
+"""Display results: tables, trees, plots, and summaries of warnings."""
 
 from labelweave.report.console import Symbols, make_console
-from labelweave.report.listings import show_catalogue, show_label_table, show_scores
+from labelweave.report.listings import show_datasets, show_label_table, show_scores
 from labelweave.report.notes import warning_notes
 from labelweave.report.plots import plot_expected_f1
 from labelweave.report.structures import FIGURE_FORMATS, save_structures, show_structures
@@ -14,7 +14,7 @@ __all__ = [
     "make_console",
     "save_structures",
     "plot_expected_f1",
-    "show_catalogue",
+    "show_datasets",
     "show_comparison",
     "show_label_table",
     "show_scores",

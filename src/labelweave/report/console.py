@@ -1,4 +1,4 @@
-"""Where a report is written: colours and width of a terminal, plain lines of a pipe."""
+"""The output of reports: styled on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rich.console import Console
 
 __all__ = ["Symbols", "make_console"]
 
-# A pipe has no width: nothing is wrapped for it unless COLUMNS asks for it.
+# A pipe has no width: lines are not wrapped unless COLUMNS is set.
 _UNLIMITED = 10_000
 
 
 def make_console(file: TextIO) -> Console:
-    r"""Return a console for a stream: styled on a terminal, plain and unwrapped elsewhere.
+    r"""Return a console for a stream: styled on a terminal, plain and unwrapped otherwise.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def make_console(file: TextIO) -> Console:
 
 @dataclass(frozen=True)
 class Symbols:
-    """The few characters beyond ASCII a table uses, or stand-ins where they cannot be written.
+    """The non-ASCII characters in tables, or substitutes for encodings that lack them.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Symbols:
 
     @classmethod
     def of(cls, encoding: str) -> Symbols:
-        """Return what the encoding of a stream can write."""
+        """Return the symbols that an encoding can represent."""
         symbols = cls("±", "●", "○", "–")
         try:
             "±●○–".encode(encoding)

@@ -1,4 +1,4 @@
-"""Small tables: the figures of one model, the known data sets."""
+"""Simple tables: the scores of one model, overall and per label, and the named data sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labelweave.report.console import Symbols
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["show_catalogue", "show_label_table", "show_scores"]
+__all__ = ["show_datasets", "show_label_table", "show_scores"]
 
 
 def _plain_table() -> Table:
@@ -24,7 +24,7 @@ def _plain_table() -> Table:
 
 
 def show_scores(scores: Mapping[str, float], metrics: Iterable[Metric], console: Console) -> None:
-    """Print one figure a line; a dash where the model has no answer.
+    """Print one score per line; a dash for metrics that do not apply to the model.
 
     Examples
     --------
@@ -48,14 +48,14 @@ def show_scores(scores: Mapping[str, float], metrics: Iterable[Metric], console:
 
 
 def show_label_table(table: pd.DataFrame, console: Console) -> None:
-    """Print the figures of every label, one line each.
+    """Print the scores of each label, one line per label.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What :func:`labelweave.evaluation.per_label` returned.
+        The result of :func:`labelweave.evaluation.per_label`.
     console : rich.console.Console
-        Where.
+        Where to print.
 
     Examples
     --------
@@ -81,15 +81,15 @@ def show_label_table(table: pd.DataFrame, console: Console) -> None:
     console.print(shown)
 
 
-def show_catalogue(entries: Iterable[CatalogueEntry], console: Console) -> None:
-    """Print the data sets known by name, and where their data is.
+def show_datasets(entries: Iterable[CatalogueEntry], console: Console) -> None:
+    """Print the named data sets, and where they are found.
 
     Examples
     --------
     >>> import sys
-    >>> from labelweave.datasets import catalogue
+    >>> from labelweave.datasets import list_datasets
     >>> from labelweave.report import make_console
-    >>> show_catalogue(catalogue()[:1], make_console(sys.stdout))
+    >>> show_datasets(list_datasets()[:1], make_console(sys.stdout))
     name      rows  features  labels  per row  ...
     emotions   593        72       6    1.868  ...
     """

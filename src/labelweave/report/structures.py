@@ -1,4 +1,4 @@
-"""Structures of labels on the terminal and in files."""
+"""Show label structures on the terminal and draw them into files."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURE_FORMATS", "save_structures", "show_structures"]
 
-#: Endings of files that `save_structures` can write.
+#: File formats that `save_structures` can write.
 FIGURE_FORMATS = (".png", ".svg", ".pdf", ".dot")
 
-# For streams that cannot show lines.
+# For streams that cannot represent box-drawing characters.
 _PLAIN = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|"})
 
 
@@ -48,9 +48,9 @@ def show_structures(structures: Sequence[Structure], console: Console) -> None:
 
 
 def save_structures(structures: Sequence[Structure], path: Path) -> None:
-    """Draw forests into a file, below each other; its ending chooses the format.
+    """Draw forests into a file, one below the other; the extension determines the format.
 
-    Needs matplotlib, but for ``.dot``.
+    Requires matplotlib, except for ``.dot``.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def save_structures(structures: Sequence[Structure], path: Path) -> None:
     """
     kind = path.suffix.lower()
     if kind not in FIGURE_FORMATS:
-        raise ValueError(f"cannot draw into {path.name!r}: it must end in {_listed()}")
+        raise ValueError(f"cannot draw into {path.name!r}: its extension must be {_listed()}")
     titles = [
         f"tree {number} of {len(structures)}" if len(structures) > 1 else None
         for number in range(1, len(structures) + 1)
@@ -86,7 +86,7 @@ def _draw(structures: Sequence[Structure], titles: Sequence[str | None], path: P
     from labelweave.models.trees.plot import layout_of, needs_matplotlib
 
     try:
-        from matplotlib.figure import Figure  # needs no screen, unlike pyplot's figures
+        from matplotlib.figure import Figure  # unlike pyplot's figures, needs no display
     except ImportError as error:
         raise ImportError(needs_matplotlib(f"drawing {path.name}")) from error
     sizes = [layout_of(structure).size for structure in structures]
@@ -97,7 +97,7 @@ def _draw(structures: Sequence[Structure], titles: Sequence[str | None], path: P
     widest = max(width for width, _ in sizes)
     for ax, structure, title, (width, _) in zip(axes, structures, titles, sizes, strict=True):
         structure.plot(ax)
-        # Panels are equally wide: the same scale keeps boxes as wide as the names in them.
+        # Panels are equally wide; the same scale keeps boxes as wide as the names in them.
         left, right = ax.get_xlim()
         ax.set_xlim(left, left + (right - left) * widest / width)
         if title is not None:

@@ -1,4 +1,4 @@
-"""Comparisons as tables: one row a measure, one column a method, as papers print them."""
+"""Tables of comparisons: one row per metric, one column per method, as in papers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation import METRICS, Comparison, tallies, verdicts
-from labelweave.evaluation.presentation import heading
+from labelweave.evaluation import METRICS, Comparison, verdicts, win_tie_loss
+from labelweave.evaluation.comparison_display import heading
 from labelweave.evaluation.significance import Verdict
 from labelweave.report.console import Symbols
 
@@ -25,26 +25,26 @@ _TALLY = "wins/ties/losses"
 
 @dataclass(frozen=True)
 class _Style:
-    """How figures are written: can bold and lines be seen, what is there room for."""
+    """How scores are formatted: whether bold and lines are available, and what fits."""
 
     symbols: Symbols
     bold: bool
     lines: bool
     with_spread: bool = True
-    # A method's name is folded when it is longer than this and than the figures below it.
+    # A method's name is wrapped if it is longer than this and than the scores below it.
     name_width: int = 24
 
 
 @dataclass(frozen=True)
 class _Figure:
-    """What stands in a cell: a number, whether it is the best of its row, and its mark."""
+    """The content of a cell: a number, whether it is the best in its row, and its mark."""
 
     written: str
     is_best: bool = False
     mark: str = ""
 
     def text(self, width: int, bold: bool) -> Text:
-        """Align numbers, not marks: star and mark have columns of their own at the end."""
+        """Align the numbers; star and mark have columns of their own at the end."""
         star = "*" if self.is_best and not bold else " "
         text = Text(f"{self.written:>{width}}{star}{self.mark}")
         if self.is_best and bold:
@@ -54,7 +54,7 @@ class _Figure:
 
 @dataclass(frozen=True)
 class _Row:
-    """One line of the table before it is cut into blocks: a title and a cell a method."""
+    """One row of the table before it is split into blocks: a title and one cell per method."""
 
     title: str
     figures: dict[str, _Figure]
@@ -62,14 +62,14 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Layout:
-    """All rows, and how wide each method's column is; columns stand two spaces apart."""
+    """All rows, and the width of each method's column; columns are two spaces apart."""
 
     rows: list[_Row]
     style: _Style
     widths: dict[str, int]
 
     def blocks(self, width: int) -> list[list[str]]:
-        """Fill lines of the given width with as many methods as fit, at least one each."""
+        """Split the methods into blocks that fit the given width, with at least one method each."""
         titles = max(len(row.title) for row in self.rows)
         blocks: list[list[str]] = []
         room = 0
@@ -82,12 +82,12 @@ class _Layout:
         return blocks
 
     def fits(self, width: int) -> bool:
-        """Whether the widest column has room beside the titles."""
+        """Whether the widest column fits next to the titles."""
         titles = max(len(row.title) for row in self.rows)
         return titles + 2 + max(self.widths.values()) <= width
 
     def table(self, methods: list[str]) -> Table:
-        """Lay out the columns of some of the methods."""
+        """Return the table for some of the methods."""
         lines = self.style.lines
         table = Table(
             box=box.SIMPLE_HEAD if lines else None,
@@ -98,7 +98,7 @@ class _Layout:
         )
         table.add_column("", no_wrap=True)
         for name in methods:
-            # A name too long for its column is folded, first where its options begin.
+            # A name too long for its column is wrapped, first at its options.
             folded = name if len(name) <= self.widths[name] else name.replace("(", "(\n", 1)
             header = Text(folded, justify="right", overflow="fold")
             table.add_column(header, width=self.widths[name])
@@ -108,25 +108,25 @@ class _Layout:
 
     def _cell(self, row: _Row, method: str) -> Text:
         figure = row.figures.get(method)
-        # Two columns at the end are for star and mark.
+        # The last two characters are for star and mark.
         return figure.text(self.widths[method] - 2, self.style.bold) if figure else Text()
 
 
 def show_comparison(
     comparison: Comparison, console: Console, *, test: str = "paired", alpha: float = 0.05
 ) -> None:
-    """Print a comparison: heading, table, and what its marks mean.
+    """Print a comparison: heading, table and legend.
 
     Parameters
     ----------
     comparison : Comparison
-        What to show.
+        The comparison.
     console : rich.console.Console
-        Where; see :func:`make_console`.
+        Where to print; see :func:`make_console`.
     test : {"paired", "corrected"}, default="paired"
-        Test of the first method against each of the others.
+        The t-test of the first method against each of the others.
     alpha : float, default=0.05
-        Level of significance.
+        Significance level.
 
     Examples
     --------
@@ -160,16 +160,16 @@ def show_comparison(
 def comparison_tables(
     comparison: Comparison, console: Console, *, test: str = "paired", alpha: float = 0.05
 ) -> list[Table]:
-    """Lay a comparison out as one table, or as several blocks where the console is narrow.
+    """Return a comparison as one table, or as several blocks if the console is narrow.
 
-    The best figure of a row is bold, on a plain stream followed by a star. A mark behind a
-    figure says that the first method is significantly better or worse there. The last row
-    counts how often it wins, ties and loses.
+    The best score of a row is bold, or followed by a star on a plain stream. A mark after a score
+    means that the first method is significantly better or worse. The last row counts its wins, ties
+    and losses.
 
     Returns
     -------
     list of rich.table.Table
-        Blocks of methods; each repeats the titles of the rows.
+        Blocks of methods; each block repeats the row titles.
     """
     judged = {
         metric: verdicts(comparison, metric, test=test, alpha=alpha)
@@ -181,7 +181,7 @@ def comparison_tables(
         lines=not console.options.ascii_only,
     )
     layout = _layout(comparison, judged, style)
-    # Where one column is too wide, names give way first, then the spread.
+    # If a column is too wide, first wrap the names, then drop the standard deviations.
     for with_spread in (True, False):
         if not layout.fits(console.width):
             narrower = replace(style, name_width=0, with_spread=with_spread)
@@ -198,7 +198,7 @@ def _legend(comparison: Comparison, console: Console, test: str, alpha: float) -
         lines[0] += f"; {best}: best"
         lines.append(
             f"{symbols.better}/{symbols.worse}: {first} is significantly better/worse "
-            f"({test} t-test, p < {alpha:g}); last row: how often it wins, ties, loses"
+            f"({test} t-test, p < {alpha:g}); last row: its wins, ties, losses"
         )
     return lines
 
@@ -227,7 +227,7 @@ def _rows(
         seconds = {name: comparison.seconds(name, phase) for name in names}
         rows.append(_Row(f"{phase} seconds", _figures(seconds, False, {}, style)))
     if len(names) > 1:
-        counts = tallies(judged).items()
+        counts = win_tie_loss(judged).items()
         rows.append(_Row(_TALLY, {name: _Figure(str(tally)) for name, tally in counts}))
     return rows
 
@@ -238,11 +238,11 @@ def _figures(
     judged: dict[str, Verdict | None],
     style: _Style,
 ) -> dict[str, _Figure]:
-    """Write the figures of one row, all with the same number of decimals."""
+    """Format the scores of one row, all with the same number of decimals."""
     finished = {name: folds[~np.isnan(folds)] for name, folds in values.items()}
     means = {name: float(np.mean(folds)) for name, folds in finished.items() if len(folds)}
     decimals = _decimals(means.values())
-    # Methods that print alike are best alike.
+    # Methods whose printed scores are equal are equally good.
     choose = max if higher_is_better else min
     best = choose(means.values(), default=math.nan)
     marks = {"better": style.symbols.better, "worse": style.symbols.worse}
@@ -265,6 +265,6 @@ def _spread(folds: Floats, decimals: int, style: _Style) -> str:
 
 
 def _decimals(means: Iterable[float]) -> int:
-    """Four decimals for small figures, fewer for large ones."""
+    """Return the number of decimals: four for small values, fewer for large ones."""
     largest = max((abs(mean) for mean in means if math.isfinite(mean)), default=0.0)
     return 4 if largest < 10 else 3 if largest < 100 else 2 if largest < 10_000 else 0

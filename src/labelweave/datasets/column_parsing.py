@@ -1,4 +1,4 @@
-"""The columns of a table: numbers or categories, and labels of 0 and 1."""
+"""Parse the columns of a table: features as numbers or categories, labels as 0 and 1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-# Pairs of words that have an obvious number.
+# Words that are read as 0 or 1.
 _WORDS = {
     "false": 0.0,
     "true": 1.0,
@@ -30,12 +30,12 @@ _WORDS = {
 }
 
 
-def number_of(value: Any) -> float | None:
-    """Return the number a value is or spells, None if there is none; it may be infinite.
+def parse_number(value: Any) -> float | None:
+    """Return the number that a value is or spells, or None; the number may be infinite.
 
     Examples
     --------
-    >>> number_of("-1.5e3"), number_of("red"), number_of("1_000"), number_of("9" * 400)
+    >>> parse_number("-1.5e3"), parse_number("red"), parse_number("1_000"), parse_number("9" * 400)
     (-1500.0, None, None, inf)
     """
     if isinstance(value, str):
@@ -48,34 +48,34 @@ def number_of(value: Any) -> float | None:
         return math.inf if cast(int, value) > 0 else -math.inf
 
 
-def numbers_of(values: Sequence[Any]) -> list[float] | None:
-    """Return what distinct values stand for, if they are numbers or words such as no and yes.
+def parse_numbers(values: Sequence[Any]) -> list[float] | None:
+    """Return the numbers that distinct values spell, words such as no and yes included, or None.
 
     Examples
     --------
-    >>> numbers_of(["1", "2.5"]), numbers_of(["NO", "YES"]), numbers_of(["red", "2"])
+    >>> parse_numbers(["1", "2.5"]), parse_numbers(["NO", "YES"]), parse_numbers(["red", "2"])
     ([1.0, 2.5], [0.0, 1.0], None)
     """
-    numbers = [number_of(value) for value in values]
+    numbers = [parse_number(value) for value in values]
     words = [_WORDS.get(str(value).strip().lower()) for value in values] if None in numbers else []
     known = [number for number in words or numbers if number is not None]
     return known if len(known) == len(values) else None
 
 
 def feature_column(column: pd.Series, name: str, source: str, nominal: bool = False) -> pd.Series:
-    """Return a column as float64 (NaN where a value is missing) or as categories that are text.
+    """Return a column as float64, with NaN for missing values, or as categories of text.
 
-    Columns of numbers, booleans, dates (as days since 1970) and words such as yes and no become
-    numbers; all others, and those that are declared nominal, become categories.
+    Columns of numbers, booleans, dates (as days since 1970) and words such as yes and no are
+    converted to numbers; all others, and those declared nominal, to categories.
 
     Parameters
     ----------
     column : pandas.Series
         The values.
     name, source : str
-        Column and file, for messages.
+        Names of the column and of the file, for error messages.
     nominal : bool, default=False
-        Make categories of numbers too.
+        Whether to convert numbers to categories as well.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def feature_column(column: pd.Series, name: str, source: str, nominal: bool = Fa
         if _is_categories_of_text(column):
             return column.rename(name)
         codes, levels = _levels(column, name, source)
-        known = None if nominal or column.dtype == "category" else numbers_of(levels)
+        known = None if nominal or column.dtype == "category" else parse_numbers(levels)
         if known is None:
             text = np.array([*(_text(level) for level in levels), None], dtype=object)
             return pd.Series(pd.Categorical(text[codes]), index=column.index, name=name)
@@ -104,14 +104,14 @@ def feature_column(column: pd.Series, name: str, source: str, nominal: bool = Fa
     infinite = np.flatnonzero(np.isinf(numbers))
     if len(infinite):
         raise ValueError(
-            f"{source}: column {name!r} is infinite, or too large for a number, in row "
-            f"{infinite[0] + 1}: give it a finite value, or drop such rows, first"
+            f"{source}: column {name!r} is infinite or too large for a float in row "
+            f"{infinite[0] + 1}: replace the value or drop such rows first"
         )
     return pd.Series(numbers, index=column.index, name=name)
 
 
 def label_column(column: pd.Series, name: str, source: str) -> Indicators:
-    """Return a column of labels, which may say yes and no or true and false, as 0 and 1.
+    """Return a column of labels as 0 and 1; it may also say yes and no, or true and false.
 
     Examples
     --------
@@ -123,14 +123,14 @@ def label_column(column: pd.Series, name: str, source: str) -> Indicators:
     if (codes < 0).any():
         raise ValueError(
             f"{source}: label column {name!r} has no value in row {int(np.argmax(codes < 0)) + 1}: "
-            "drop such rows, or leave the label out, first"
+            "drop such rows or this label first"
         )
-    numbers = [(numbers_of([level]) or [math.nan])[0] for level in levels]
+    numbers = [(parse_numbers([level]) or [math.nan])[0] for level in levels]
     wrong = [code for code, number in enumerate(numbers) if number not in (0.0, 1.0)]
     if wrong:
         row = int(np.flatnonzero(np.isin(codes, wrong))[0])
         raise ValueError(
-            f"{source}: label column {name!r} must hold 0 and 1 only (or no and yes, false and "
+            f"{source}: label column {name!r} must contain only 0 and 1 (or no and yes, false and "
             f"true), found {_text(levels[codes[row]])[:40]} in row {row + 1}"
         )
     return np.array([*numbers, 0.0])[codes].astype(np.int64)
@@ -151,21 +151,21 @@ def _holds_dates(column: pd.Series) -> bool:
 
 
 def _levels(column: pd.Series, name: str, source: str) -> tuple[Indices, list[Any]]:
-    """Return the distinct values, and which of them each row has: -1 where it is missing."""
+    """Return the code of each row (-1 where the value is missing) and the distinct values."""
     import pandas as pd
 
     try:
         codes, levels = pd.factorize(column)
     except TypeError as error:
         raise ValueError(
-            f"{source}: column {name!r} holds neither numbers nor text ({error}): leave it out"
+            f"{source}: column {name!r} holds neither numbers nor text ({error}): drop it"
         ) from error
     return codes, list(levels)
 
 
 def _text(level: Any) -> str:
-    """Return a value as text: a code is the same whether it came as 3, 3.0 or "3"."""
+    """Return a value as text: the codes 3, 3.0 and "3" are the same."""
     if isinstance(level, Real) and not isinstance(level, bool | np.bool_):
-        number = number_of(level) or 0.0
+        number = parse_number(level) or 0.0
         return f"{number:.17g}"
     return str(level).strip()

@@ -1,4 +1,4 @@
-"""A comparison as text, Markdown and picture, without a terminal around it."""
+"""Display a comparison as text, Markdown or a plot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["as_markdown", "as_text", "draw", "heading", "summary"]
 
 
 def summary(comparison: Comparison) -> pd.DataFrame:
-    """Return mean and standard deviation over folds as text, one column per method."""
+    """Return the mean and standard deviation over folds as text, one column per method."""
     import pandas as pd
 
     rows = {
@@ -43,7 +43,7 @@ def _mean_and_spread(values: Any) -> str:
 
 
 def heading(comparison: Comparison) -> str:
-    """Say what was compared on."""
+    """Describe the data set and the number of folds."""
     data = comparison.data
     return (
         f"{data.name or 'data'}: {data.n_rows} rows, {data.n_features} features, "
@@ -52,13 +52,13 @@ def heading(comparison: Comparison) -> str:
 
 
 def as_text(comparison: Comparison) -> str:
-    """Return a table of plain text, and which methods failed."""
+    """Return a plain-text table, and which methods failed."""
     table = summary(comparison).to_string()
     return "\n".join([heading(comparison), table, *comparison.failure_notes()])
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """Return the same as a table of Markdown."""
+    """Return a Markdown table, and which methods failed."""
     table = summary(comparison)
     lines = [_markdown_row(["", *table.columns])]
     lines += [_markdown_row([title, *row]) for title, *row in table.itertuples()]
@@ -73,13 +73,11 @@ def _markdown_row(cells: list[str]) -> str:
 
 
 def draw(comparison: Comparison, metrics: list[str] | None = None) -> Any:
-    """Draw a panel per measure: a point per fold, and a bar at the mean of each method."""
+    """Draw one panel per metric: one point per fold, and a bar at the mean of each method."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError(
-            "plot needs matplotlib: install it (pip install 'labelweave[plot]')"
-        ) from error
+        raise ImportError("plot requires matplotlib: pip install 'labelweave[plot]'") from error
     chosen = list(comparison.metrics if metrics is None else metrics)
     names = list(comparison.methods)
     figure = Figure(

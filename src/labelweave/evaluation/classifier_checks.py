@@ -1,4 +1,4 @@
-"""Tell classifiers from other estimators before any work is done with them."""
+"""Check that an estimator is a classifier before it is used."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["check_classifier", "similar_classifiers"]
 
 
 def check_classifier(estimator: Any, name: str) -> None:
-    """Refuse what is not a classifier; `name` is what the user called it.
+    """Raise ValueError if `estimator` is not a classifier; `name` is what the user called it.
 
-    An estimator that does not say what it is, as those of older libraries, is taken at its word.
+    An estimator without scikit-learn's tags, as in older libraries, is assumed to be a classifier.
 
     Examples
     --------
@@ -27,18 +27,18 @@ def check_classifier(estimator: Any, name: str) -> None:
     ValueError: ridge is a regressor, not a classifier; did you mean RidgeClassifier...?
     """
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-        raise ValueError(f"{name} is not a classifier: it has no fit and predict")
-    told = hasattr(estimator, "__sklearn_tags__")
-    kind = get_tags(estimator).estimator_type if told else None
+        raise ValueError(f"{name} is not a classifier: it lacks fit or predict")
+    has_tags = hasattr(estimator, "__sklearn_tags__")
+    kind = get_tags(estimator).estimator_type if has_tags else None
     if kind in (None, "classifier"):
         return
     near = similar_classifiers(_package_of(estimator), type(estimator).__name__)
-    hint = f"; did you mean {near[0]}?" if near else "; name a classifier instead"
+    hint = f"; did you mean {near[0]}?" if near else "; choose a classifier instead"
     raise ValueError(f"{name} is a {kind.replace('_', ' ')}, not a classifier{hint}")
 
 
 def similar_classifiers(module: ModuleType, name: str) -> list[str]:
-    """Return the classifiers of a module whose names are most like `name`, the nearest first.
+    """Return the classifiers of a module whose names are most similar to `name`, the closest first.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def similar_classifiers(module: ModuleType, name: str) -> list[str]:
 
 
 def _package_of(estimator: Any) -> ModuleType:
-    """Return the public package an estimator's class is in, without private modules below it."""
+    """Return the public package of an estimator's class, without private modules."""
     path = type(estimator).__module__.split(".")
     public = [part for part in path if not part.startswith("_")]
     return import_module(".".join(public) or path[0])

@@ -1,4 +1,4 @@
-"""Columns of mixed kinds as numbers: what stands between a data frame and a model."""
+"""Preprocess data frames with categories and missing values into numeric features."""
 
 from __future__ import annotations
 
@@ -14,47 +14,48 @@ from labelweave.datasets.target_encoding import LabelFrequencyEncoder
 if TYPE_CHECKING:
     import pandas as pd
 
-# Beyond, one column per level is more than a few rows per level can teach; see `make_preparation`.
+# With more levels, one-hot columns have too few rows each to learn from; see `make_preprocessor`.
 _MOST_LEVELS = 40
 _NUMERIC, _ONE_HOT, _FREQUENCIES = "numeric", "one_hot", "label_frequencies"
 
 
-def make_preparation(
+def make_preprocessor(
     X: pd.DataFrame, *, scale: bool = True, max_levels: int = _MOST_LEVELS
 ) -> ColumnTransformer:
-    """Make the transformer that turns a data frame with categories and gaps into numbers.
+    """Make a transformer from a data frame with categories and missing values to numbers.
 
-    Numeric columns have their gaps filled with the median, a column that tells where they were,
-    and are standardised. Categories of up to `max_levels` levels get one column per level; levels
-    of a single row share one, which also serves levels that were not seen. Categories of more
-    levels are encoded by the frequency of every label (:class:`LabelFrequencyEncoder`). A missing
-    category is a level of its own. All is learned from the rows given to ``fit``.
+    Missing values of numeric columns are replaced by the median and marked in an indicator column;
+    then the columns are standardised. Categorical columns with up to `max_levels` levels are
+    one-hot encoded; levels that occur in a single row share one column, which also stands for
+    unseen levels. Categorical columns with more levels are encoded by label frequencies
+    (:class:`LabelFrequencyEncoder`). A missing category is a level of its own. Everything is
+    learned from the rows passed to ``fit``.
 
     Parameters
     ----------
     X : data frame
-        The columns; what numbers and categories they hold is looked at, not learned from.
+        The features; only their types and numbers of levels are used.
     scale : bool, default=True
-        Standardise numeric columns.
+        Whether to standardise numeric columns.
     max_levels : int, default=40
-        The most levels to give a column each.
+        Largest number of levels for one-hot encoding.
 
     Returns
     -------
     ColumnTransformer
-        Not fitted.
+        The transformer, not fitted.
 
     Examples
     --------
     >>> import pandas as pd
     >>> songs = pd.DataFrame({"genre": ["rock", "folk", "rock", "folk"], "bpm": [9, None, 5, 7]})
-    >>> preparation = make_preparation(songs)
-    >>> preparation.fit_transform(songs, [[1], [0], [1], [0]]).round(1)
+    >>> preprocessor = make_preprocessor(songs)
+    >>> preprocessor.fit_transform(songs, [[1], [0], [1], [0]]).round(1)
     array([[ 1.4, -0.6,  0. ,  1. ],
            [ 0. ,  1.7,  1. ,  0. ],
            [-1.4, -0.6,  0. ,  1. ],
            [ 0. , -0.6,  1. ,  0. ]])
-    >>> list(preparation.get_feature_names_out())
+    >>> list(preprocessor.get_feature_names_out())
     ['numeric__bpm', 'numeric__missingindicator_bpm', 'one_hot__genre_folk', 'one_hot__genre_rock']
     """
     kinds: dict[str, list[Any]] = {_NUMERIC: [], _ONE_HOT: [], _FREQUENCIES: []}
@@ -67,12 +68,12 @@ def make_preparation(
         _FREQUENCIES: LabelFrequencyEncoder(),
     }
     parts = [(kind, steps[kind], names) for kind, names in kinds.items() if names]
-    # Always dense: whether the result is sparse should not depend on the fold.
+    # Always dense: whether the result is sparse must not depend on the fold.
     return ColumnTransformer(parts, sparse_threshold=0)
 
 
-def needs_preparation(X: Any) -> bool:
-    """Whether X is a data frame with columns that are no numbers, or with missing values."""
+def needs_preprocessing(X: Any) -> bool:
+    """Whether X is a data frame with non-numeric columns or missing values."""
     if not hasattr(X, "iloc"):
         return False
     from pandas.api.types import is_numeric_dtype
@@ -80,8 +81,8 @@ def needs_preparation(X: Any) -> bool:
     return any(not is_numeric_dtype(dtype) for dtype in X.dtypes) or bool(X.isna().any(axis=None))
 
 
-def preparation_of(model: Any) -> ColumnTransformer | None:
-    """Return the first step of a pipeline if :func:`make_preparation` made it."""
+def preprocessor_of(model: Any) -> ColumnTransformer | None:
+    """Return the first step of a pipeline if it was made by :func:`make_preprocessor`."""
     first = model.steps[0][1] if isinstance(model, Pipeline) else None
     made = isinstance(first, ColumnTransformer) and {_NUMERIC, _ONE_HOT, _FREQUENCIES}.issuperset(
         name for name, *_ in first.transformers
@@ -89,27 +90,28 @@ def preparation_of(model: Any) -> ColumnTransformer | None:
     return first if made else None
 
 
-def nominal_in(preparation: ColumnTransformer) -> list[str]:
-    """Return the columns that a preparation takes for categories."""
+def nominal_columns_of(preprocessor: ColumnTransformer) -> list[str]:
+    """Return the columns that a preprocessor treats as categorical."""
     return [
         str(column)
-        for kind, _, columns in preparation.transformers
+        for kind, _, columns in preprocessor.transformers
         if kind != _NUMERIC
         for column in columns
     ]
 
 
-def describe(preparation: ColumnTransformer) -> str:
-    """Say in one line what a preparation does.
+def describe_preprocessor(preprocessor: ColumnTransformer) -> str:
+    """Describe in one line what a preprocessor does.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> describe(make_preparation(pd.DataFrame({"genre": ["rock", "folk"], "bpm": [120, 80]})))
-    '1 numeric column: gaps filled, standardised; 1 nominal column one-hot: genre'
+    >>> songs = pd.DataFrame({"genre": ["rock", "folk"], "bpm": [120, 80]})
+    >>> describe_preprocessor(make_preprocessor(songs))
+    '1 numeric column: imputed, standardised; 1 nominal column, one-hot: genre'
     """
     return "; ".join(
-        _described(kind, step, columns) for kind, step, columns in preparation.transformers
+        _described(kind, step, columns) for kind, step, columns in preprocessor.transformers
     )
 
 
@@ -118,9 +120,9 @@ def _described(kind: str, step: Any, columns: list[Any]) -> str:
     plural = "s" if len(columns) > 1 else ""
     if kind == _NUMERIC:
         scaled = ", standardised" if isinstance(step, Pipeline) else ""
-        return f"{len(columns)} numeric column{plural}: gaps filled{scaled}"
-    how = "one-hot" if kind == _ONE_HOT else "by the frequency of every label"
-    return f"{len(columns)} nominal column{plural} {how}: {few}"
+        return f"{len(columns)} numeric column{plural}: imputed{scaled}"
+    how = "one-hot" if kind == _ONE_HOT else "by label frequencies"
+    return f"{len(columns)} nominal column{plural}, {how}: {few}"
 
 
 def _kind(column: pd.Series, max_levels: int) -> str:
@@ -128,7 +130,7 @@ def _kind(column: pd.Series, max_levels: int) -> str:
 
     if is_datetime64_any_dtype(column):
         raise ValueError(
-            f"column {column.name!r} of X holds dates: make numbers of them first, as "
+            f"column {column.name!r} of X holds dates: convert them to numbers first, as "
             "labelweave.Dataset does"
         )
     if is_numeric_dtype(column) and not is_bool_dtype(column):

@@ -1,9 +1,9 @@
-"""Measures of scores: how well labels are ordered, within each row and over all rows.
+"""Metrics of scores: how well they rank the labels of each row, or the rows for each label.
 
-Scores are marginal probabilities, or whatever else is the higher the likelier a label is. As in
-scikit-learn, an irrelevant label with the same score as a relevant one counts as ranked before it.
-Only where a fixed number of labels is taken (one-error, precision at k) are ties broken by chance,
-and the expected value is returned.
+Scores are marginal probabilities or any other values that increase with the probability of a
+label. As in scikit-learn, an irrelevant label with the same score as a relevant one counts as
+ranked before it. Only where a fixed number of labels is selected (one-error, precision at k) are
+ties broken at random, and the expected value is returned.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from scipy.stats import rankdata
 from sklearn.metrics import average_precision_score
 
 from labelweave._common.arrays import Floats, Indicators
-from labelweave.evaluation.checks import as_labels
+from labelweave.evaluation.validation import check_labels
 
 __all__ = [
     "auc_macro",
     "auc_micro",
-    "auc_of_columns",
+    "auc_per_column",
     "average_precision_macro",
     "average_precision_micro",
-    "average_precision_of_columns",
+    "average_precision_per_column",
     "average_precision_ranking",
     "coverage_error",
     "one_error",
@@ -35,27 +35,27 @@ __all__ = [
 
 
 def _pair(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floats]:
-    truth, values = as_labels(Y_true, "Y_true"), np.asarray(scores, dtype=np.float64)
+    truth, values = check_labels(Y_true, "Y_true"), np.asarray(scores, dtype=np.float64)
     if values.shape != truth.shape:
         raise ValueError(
             f"scores must have the shape of Y_true, got {values.shape} and {truth.shape}"
         )
     if np.isnan(values).any():
-        raise ValueError("scores must not hold NaN")
+        raise ValueError("scores must not contain NaN")
     return truth, values
 
 
-def auc_of_columns(truth: Indicators, scores: Floats) -> Floats:
-    """Area under the ROC curve of each column; nan where all or none of its rows are positive.
+def auc_per_column(truth: Indicators, scores: Floats) -> Floats:
+    """Area under the ROC curve of each column; nan if all or none of its rows are positive.
 
     Examples
     --------
-    >>> auc_of_columns(np.array([[1, 0], [0, 0], [1, 0]]), np.array([[3, 1], [2, 2], [1, 3.0]]))
+    >>> auc_per_column(np.array([[1, 0], [0, 0], [1, 0]]), np.array([[3, 1], [2, 2], [1, 3.0]]))
     array([0.5, nan])
     """
     positive = truth.sum(axis=0)
     negative = len(truth) - positive
-    # The rank-sum statistic of Mann and Whitney.
+    # The Mann-Whitney rank-sum statistic.
     ranks = np.where(truth == 1, rankdata(scores, axis=0), 0.0).sum(axis=0)
     pairs = positive * negative
     won = ranks - positive * (positive + 1) / 2
@@ -63,22 +63,22 @@ def auc_of_columns(truth: Indicators, scores: Floats) -> Floats:
 
 
 def auc_macro(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the ROC curve of each label, averaged over the labels that have one.
+    """Area under the ROC curve per label, averaged over the labels that have one.
 
-    A label that all or no rows carry has no ROC curve; nan if that holds for every label.
+    A label that all rows or none have has no ROC curve; nan if this holds for every label.
 
     Examples
     --------
     >>> auc_macro([[1, 0], [0, 1], [0, 0]], [[0.9, 0.2], [0.4, 0.6], [0.5, 0.7]])
     0.75
     """
-    areas = auc_of_columns(*_pair(Y_true, scores))
+    areas = auc_per_column(*_pair(Y_true, scores))
     known = areas[~np.isnan(areas)]
     return float(known.mean()) if len(known) else float("nan")
 
 
 def auc_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the ROC curve of all rows and labels pooled.
+    """Area under the ROC curve over all rows and labels pooled.
 
     Examples
     --------
@@ -86,15 +86,15 @@ def auc_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
     1.0
     """
     truth, values = _pair(Y_true, scores)
-    return float(auc_of_columns(truth.reshape(-1, 1), values.reshape(-1, 1))[0])
+    return float(auc_per_column(truth.reshape(-1, 1), values.reshape(-1, 1))[0])
 
 
-def average_precision_of_columns(truth: Indicators, scores: Floats) -> Floats:
-    """Average precision of each column; 0, as in scikit-learn, where no row is positive.
+def average_precision_per_column(truth: Indicators, scores: Floats) -> Floats:
+    """Average precision of each column; 0 if no row is positive, as in scikit-learn.
 
     Examples
     --------
-    >>> average_precision_of_columns(np.array([[1, 0], [0, 0]]), np.array([[1, 1], [0, 0.0]]))
+    >>> average_precision_per_column(np.array([[1, 0], [0, 0]]), np.array([[1, 1], [0, 0.0]]))
     array([1., 0.])
     """
     columns = zip(truth.T, scores.T, strict=True)
@@ -102,18 +102,18 @@ def average_precision_of_columns(truth: Indicators, scores: Floats) -> Floats:
 
 
 def average_precision_macro(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Average precision of each label over the rows, averaged.
+    """Average precision per label, averaged.
 
     Examples
     --------
     >>> average_precision_macro([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.6]])
     1.0
     """
-    return float(average_precision_of_columns(*_pair(Y_true, scores)).mean())
+    return float(average_precision_per_column(*_pair(Y_true, scores)).mean())
 
 
 def average_precision_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Average precision of all rows and labels pooled.
+    """Average precision over all rows and labels pooled.
 
     Examples
     --------
@@ -121,23 +121,23 @@ def average_precision_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
     1.0
     """
     truth, values = _pair(Y_true, scores)
-    pooled = average_precision_of_columns(truth.reshape(-1, 1), values.reshape(-1, 1))
+    pooled = average_precision_per_column(truth.reshape(-1, 1), values.reshape(-1, 1))
     return float(pooled[0])
 
 
 def _ranks(truth: Indicators, scores: Floats) -> tuple[Floats, Floats]:
-    """Count the labels, and the relevant labels, with at least the score of each label."""
+    """Count the labels, and the relevant labels, that score at least as high as each label."""
     all_labels = rankdata(-scores, method="max", axis=1).astype(np.float64)
-    # Irrelevant labels behind all others leave the ranks of the relevant ones among themselves.
+    # With irrelevant labels last, the ranks of the relevant ones are those among themselves.
     behind = np.where(truth == 1, -scores, np.inf)
     return all_labels, rankdata(behind, method="max", axis=1).astype(np.float64)
 
 
 def average_precision_ranking(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Precision at each relevant label of a row's ranking, averaged over labels, then rows.
+    """Precision at each relevant label in the ranking of a row, averaged over labels, then rows.
 
-    scikit-learn's ``label_ranking_average_precision_score``, the "average precision" of the
-    multi-label literature. A row without relevant or without irrelevant labels counts 1.
+    This is scikit-learn's ``label_ranking_average_precision_score``, called "average precision" in
+    the multi-label literature. A row without relevant or without irrelevant labels counts as 1.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def average_precision_ranking(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
 
 def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Share of a row's pairs of a relevant and an irrelevant label in the wrong order, averaged.
+    """Fraction of wrongly ordered pairs of a relevant and an irrelevant label, averaged over rows.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
 
 def coverage_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Length of a row's ranking down to its last relevant label, averaged; 0 without labels.
+    """Rank of the last relevant label, averaged over rows; 0 for a row without labels.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def coverage_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
 
 def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int) -> float:
-    """Share of relevant labels among the k with the highest scores of each row, averaged.
+    """Fraction of relevant labels among the k with the highest scores, averaged over rows.
 
     Examples
     --------
@@ -200,22 +200,22 @@ def _precision_of_rows(truth: Indicators, scores: Floats, k: int) -> Floats:
 
 
 def precision_at_1(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Share of rows whose label of the highest score is relevant."""
+    """Fraction of rows whose top-scoring label is relevant."""
     return precision_at_k(Y_true, scores, 1)
 
 
 def precision_at_3(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Share of relevant labels among the three of the highest scores."""
+    """Fraction of relevant labels among the three with the highest scores, averaged over rows."""
     return precision_at_k(Y_true, scores, 3)
 
 
 def precision_at_5(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Share of relevant labels among the five of the highest scores."""
+    """Fraction of relevant labels among the five with the highest scores, averaged over rows."""
     return precision_at_k(Y_true, scores, 5)
 
 
 def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
-    """Share of rows whose label of the highest score is not relevant; of the rows with labels.
+    """Fraction of rows whose top-scoring label is irrelevant, among the rows with labels.
 
     Examples
     --------

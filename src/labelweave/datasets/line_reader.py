@@ -1,4 +1,4 @@
-"""Lines of a file or an open stream, some at a time, from a place reached before if need be."""
+"""Read lines of a file or an open stream in batches, and resume from an earlier position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from labelweave.datasets.files import DAMAGED, FilePath, is_compressed, open_bytes, shown
+from labelweave.datasets.compression import (
+    CORRUPT_FILE_ERRORS,
+    FilePath,
+    display_path,
+    is_compressed,
+    open_bytes,
+)
 
 _LONGEST_LINE = 2**28
 _HEAD_BYTES = 2**16
@@ -18,14 +24,14 @@ _BLOCK = 2**20
 
 @dataclass(frozen=True)
 class Place:
-    """A place between two lines.
+    """A position between two lines.
 
     Parameters
     ----------
     offset : int
-        Bytes before it, decompressed.
+        Number of decompressed bytes before it.
     line : int
-        Lines before it.
+        Number of lines before it.
     checksum : int
         CRC-32 of the bytes before it.
     """
@@ -34,22 +40,22 @@ class Place:
     line: int = 0
     checksum: int = 0
 
-    def behind(self, text: bytes, n_lines: int) -> Place:
-        """Return the place behind some lines that begin here."""
+    def after(self, text: bytes, n_lines: int) -> Place:
+        """Return the position after some lines that begin here."""
         return Place(self.offset + len(text), self.line + n_lines, zlib.crc32(text, self.checksum))
 
 
-class LineSource:
-    r"""Lines of a file, plain or compressed, or of an open stream that can be read only once.
+class LineReader:
+    r"""Read the lines of a file, plain or compressed, or of a stream that can be read only once.
 
     Parameters
     ----------
     source : path or binary file
-        Where the lines come from. An open stream begins where it stands.
+        Where to read from. An open stream is read from its current position.
 
     Examples
     --------
-    >>> source = LineSource(io.BytesIO(b"one\ntwo\nthree\n"))
+    >>> source = LineReader(io.BytesIO(b"one\ntwo\nthree\n"))
     >>> source.peek(), source.read(2), source.place.line
     (b'one\n', (b'one\ntwo\n', 2), 2)
     """
@@ -57,21 +63,21 @@ class LineSource:
     def __init__(self, source: FilePath | BinaryIO) -> None:
         self.path = source if isinstance(source, str | os.PathLike) else None
         if isinstance(source, str | os.PathLike):
-            self.name, self._file = shown(source), open_bytes(source)
+            self.name, self._file = display_path(source), open_bytes(source)
         else:
             self.name, self._file = "standard input", source
         self.place = Place()
         self._ahead = b""
 
     def close(self) -> None:
-        """Close the file; a stream that came open stays open."""
+        """Close the file; a stream that was passed open stays open."""
         if self.path is not None:
             self._file.close()
 
     def head(self, n_bytes: int = _HEAD_BYTES) -> tuple[int, str]:
-        """Return how many bytes of the file were looked at, and their SHA-256, to tell files apart.
+        """Return the number of bytes read from the start of the file, and their SHA-256.
 
-        A stream that can be read only once has none: (0, "").
+        They identify the file. A stream that can be read only once has none: (0, "").
         """
         if self.path is None:
             return 0, ""
@@ -80,12 +86,12 @@ class LineSource:
         return len(beginning), hashlib.sha256(beginning).hexdigest()
 
     def peek(self) -> bytes:
-        """Return the next line and stay before it."""
+        """Return the next line without consuming it."""
         self._ahead = self._ahead or self._line(self.place.line)
         return self._ahead
 
     def read(self, n_lines: int) -> tuple[bytes, int]:
-        """Return up to so many lines, and how many they are."""
+        """Return up to `n_lines` lines, and how many there are."""
         lines = []
         for number in range(n_lines):
             line, self._ahead = self._ahead or self._line(self.place.line + number), b""
@@ -93,17 +99,17 @@ class LineSource:
                 break
             lines.append(line)
         text = b"".join(lines)
-        self.place = self.place.behind(text, len(lines))
+        self.place = self.place.after(text, len(lines))
         return text, len(lines)
 
-    def go_to(self, place: Place) -> None:
-        """Stand at a place that was reached before, or in a file at its beginning.
+    def seek(self, place: Place) -> None:
+        """Go to a position that was reached before; a file can also return to its start.
 
         Raises
         ------
         ValueError
-            Where what comes before the place is not what it was; of plain files only the length is
-            looked at.
+            If the content before the position has changed; for uncompressed files, only the length
+            is checked.
         """
         if self.path is not None:
             self._file.seek(0)
@@ -122,18 +128,19 @@ class LineSource:
             self._ahead = b""
             if not text:
                 break
-            at = at.behind(text, text.count(b"\n"))
-        # The last line of a file may have no end, and then counts all the same.
+            at = at.after(text, text.count(b"\n"))
+        # The last line counts even if it is not terminated.
         if (at.offset, at.checksum) != (place.offset, place.checksum):
             raise ValueError(
-                f"{self.name} is not what was read before: its first {place.line} lines differ"
+                f"{self.name} has changed since it was last read: its first {place.line} lines "
+                "differ"
             )
         self.place = replace(at, line=place.line)
 
     def _line(self, number: int) -> bytes:
         try:
             line = self._file.readline(_LONGEST_LINE)
-        except DAMAGED as error:
+        except CORRUPT_FILE_ERRORS as error:
             raise ValueError(f"{self.name}:{number + 1}: cannot be read: {error}") from error
         if len(line) == _LONGEST_LINE:
             raise ValueError(f"{self.name}:{number + 1}: the line is too long to be one row")
@@ -142,5 +149,5 @@ class LineSource:
     def _guarded(self, n_bytes: int, number: int) -> bytes:
         try:
             return self._file.read(n_bytes)
-        except DAMAGED as error:
+        except CORRUPT_FILE_ERRORS as error:
             raise ValueError(f"{self.name}:{number + 1}: cannot be read: {error}") from error

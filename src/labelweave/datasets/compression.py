@@ -1,4 +1,4 @@
-"""Files as bytes, whatever their compression, and what their names tell."""
+"""Read plain and compressed files, and interpret their names."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _OPENERS: dict[str, Callable[..., object]] = {
     ".bz2": bz2.open,
 }
 _PIECE = 2**20
-# What reading a damaged compressed file raises.
-DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
+# Raised when a corrupt compressed file is read.
+CORRUPT_FILE_ERRORS = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 
 
 def is_compressed(path: FilePath) -> bool:
-    """Return whether a file's name ends in .gz, .xz or .bz2."""
+    """Whether a file's name ends in .gz, .xz or .bz2."""
     return Path(path).suffix.lower() in _OPENERS
 
 
 def open_bytes(path: FilePath) -> BinaryIO:
-    """Open a file for reading, decompressed on the way if its name ends in .gz, .xz or .bz2."""
+    """Open a file for reading, decompressing it if its name ends in .gz, .xz or .bz2."""
     return cast(BinaryIO, _OPENERS.get(Path(path).suffix.lower(), open)(path, "rb"))
 
 
 def read_bytes(path: FilePath, limits: Limits | None = None) -> bytes:
     """Return the content of a file, decompressed if its name ends in .gz, .xz or .bz2.
 
-    The latter are read piece by piece: a small file that would become a huge one is refused as soon
-    as it passes the limit.
+    Compressed files are read piece by piece, so that a small file that expands to a huge one is
+    rejected as soon as it exceeds the limit.
     """
     if not is_compressed(path):
         return Path(path).read_bytes()
@@ -48,23 +48,24 @@ def read_bytes(path: FilePath, limits: Limits | None = None) -> bytes:
     with open_bytes(path) as file:
         while piece := _next_piece(file, path):
             content.write(piece)
-            limits.check_bytes(content.tell(), shown(path))
+            limits.check_bytes(content.tell(), display_path(path))
     return content.getvalue()
 
 
 def _next_piece(file: BinaryIO, path: FilePath) -> bytes:
     try:
         return file.read(_PIECE)
-    except DAMAGED as error:
+    except CORRUPT_FILE_ERRORS as error:
         raise ValueError(
-            f"{shown(path)}: not a whole {Path(path).suffix} file ({error}): fetch it again"
+            f"{display_path(path)}: incomplete or corrupt {Path(path).suffix} file ({error}): "
+            "download it again"
         ) from error
 
 
 def read_text(path: FilePath, limits: Limits | None = None) -> bytes:
-    """Return the content of a text file in UTF-8, without the mark some editors begin it with.
+    """Return the content of a text file in UTF-8, without a byte order mark.
 
-    Text that is not UTF-8 is taken for Latin-1, the other encoding found in published files.
+    Text that is not valid UTF-8 is read as Latin-1, the other encoding found in published files.
     """
     content = read_bytes(path, limits).removeprefix(b"\xef\xbb\xbf")
     try:
@@ -74,33 +75,33 @@ def read_text(path: FilePath, limits: Limits | None = None) -> bytes:
     return content
 
 
-def plain_name(path: FilePath) -> str:
-    """Return a file's name without the ending that tells its compression.
+def uncompressed_name(path: FilePath) -> str:
+    """Return a file's name without the suffix of its compression.
 
     Examples
     --------
-    >>> plain_name("data/Imdb.arff.bz2")
+    >>> uncompressed_name("data/Imdb.arff.bz2")
     'Imdb.arff'
     """
     path = Path(path)
     return path.stem if is_compressed(path) else path.name
 
 
-def data_name(path: FilePath) -> str:
-    """Return what to call the data in a file.
+def dataset_name(path: FilePath) -> str:
+    """Return the name of the data set in a file.
 
     Examples
     --------
-    >>> data_name("data/Imdb.arff.bz2"), data_name("rcv1.xmc.txt")
+    >>> dataset_name("data/Imdb.arff.bz2"), dataset_name("rcv1.xmc.txt")
     ('Imdb', 'rcv1')
     """
-    name = plain_name(path)
+    name = uncompressed_name(path)
     for ending in (".xmc.txt", Path(name).suffix):
         if ending and name.lower().endswith(ending.lower()) and name.lower() != ending.lower():
             return name[: -len(ending)]
     return name
 
 
-def shown(path: FilePath) -> str:
-    """Return a path fit for a message: valid Unicode even where the file's name is not."""
+def display_path(path: FilePath) -> str:
+    """Return a path for use in messages: valid Unicode even if the file's name is not."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Keep fitted models in files that cannot run code: skops instead of pickle."""
+"""Save and load models with skops, whose files cannot run code, instead of pickle."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from skops.io.exceptions import UnsupportedTypeException
 
 from labelweave._common.archives import check_sizes, damage_named
 from labelweave._common.files import replacing
-from labelweave._model_types import HARMLESS, check_trees
 from labelweave.models import Structure
+from labelweave.persistence.trusted_types import TRUSTED_TYPES, check_decision_trees
 
 __all__ = ["load", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model, or a pipeline that ends in one, to a file.
+    """Save a fitted model, or a pipeline that ends in one, to a file.
 
-    A warning tells at once if :func:`load` will want to be told to trust some of its types.
+    Warns if the model contains types that :func:`load` will not trust by default.
 
     Parameters
     ----------
     model : estimator
-        What to keep.
+        The model.
     path : str or path
-        The file, by convention ``*.skops``. It is replaced if it exists, in one step: whenever the
-        process or the machine stops, there is the old file or the new one.
+        The file, by convention ``*.skops``. An existing file is replaced atomically: if the process
+        or the machine stops, either the old file or the new one is there.
 
     Examples
     --------
@@ -50,11 +50,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     try:
         content = skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED)
     except (UnsupportedTypeException, TypeError) as error:
-        raise ValueError(f"model cannot be kept in a file: {error}") from error
+        raise ValueError(f"model cannot be saved: {error}") from error
     foreign = _foreign(skops.io.get_untrusted_types(data=content))
     if foreign:
         warnings.warn(
-            f"{os.fspath(path)} will be read back only by those who trust the types "
+            f"{os.fspath(path)} can only be loaded by trusting the types "
             f"{', '.join(foreign)} (--trust on the command line, trusted= in Python)",
             stacklevel=2,
         )
@@ -63,18 +63,18 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
-    """Read a model back.
+    """Load a model from a file.
 
-    labelweave's types and those known to be harmless (scikit-learn's estimators, NumPy, SciPy)
-    are trusted; a file that names any other type is refused before anything in it is constructed.
-    Decision trees are tables that compiled code follows unchecked: they are checked here.
+    labelweave's types and those known to be harmless (scikit-learn's estimators, NumPy, SciPy) are
+    trusted; a file that contains any other type is rejected before anything in it is constructed.
+    Decision trees are validated, because compiled code follows their node tables unchecked.
 
     Parameters
     ----------
     path : str or path
-        A file that :func:`save` wrote.
+        A file written by :func:`save`.
     trusted : iterable of str
-        Types to trust as well, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``, whose tables
+        Additional types to trust, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``, whose tables
         compiled code follows unchecked, so that a forged one could do harm.
 
     Returns
@@ -91,26 +91,26 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
         refused = [name for name in _foreign(named) if name not in known]
         if not refused:
             model = skops.io.load(file, trusted=named)
-            check_trees(model)
+            check_decision_trees(model)
             _require_numbers(model)
             return model
     raise ValueError(
-        f"{os.fspath(path)} is refused: it holds types not known to be safe, "
-        f"{', '.join(refused)}; if you know where the file comes from, name them as "
+        f"{os.fspath(path)} is rejected: it contains types that are not known to be safe, "
+        f"{', '.join(refused)}; if you know where the file comes from, declare them as "
         "trusted (--trust on the command line, trusted= in Python)"
     )
 
 
 def _foreign(named: Iterable[str]) -> list[str]:
     """Return the types that are neither labelweave's own nor known to be harmless."""
-    return [name for name in named if name not in HARMLESS and not _is_our_class(name)]
+    return [name for name in named if name not in TRUSTED_TYPES and not _is_our_class(name)]
 
 
 def _check_kinds(node: Any) -> None:
-    """Raise ValueError where a type that we vouch for is to be built in a way that is not its own.
+    """Raise ValueError if a trusted type is to be constructed by a foreign kind of node.
 
-    A type is trusted by its name. Some kinds of nodes do not build the type they name: they call a
-    function or look up an attribute, and chains of these reach anything.
+    Types are trusted by name. Some kinds of nodes do not construct the type they name: they call a
+    function or look up an attribute, and chains of these can reach anything.
     """
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for part in parts:
@@ -122,17 +122,17 @@ def _check_kinds(node: Any) -> None:
 
 
 def _own_kinds(name: str, kind: str) -> tuple[str, ...]:
-    """Return the kinds of nodes that may build a type; any for one that we do not vouch for."""
-    if name in HARMLESS:
-        return (HARMLESS[name],)
+    """Return the kinds of nodes that may construct a type; `kind` itself if it is not trusted."""
+    if name in TRUSTED_TYPES:
+        return (TRUSTED_TYPES[name],)
     return ("ObjectNode", "TupleNode") if _is_our_class(name) else (kind,)
 
 
 def _is_our_class(name: str) -> bool:
     """Whether a dotted name is a class defined in labelweave, not just reachable through it.
 
-    ``labelweave.some_module.os`` begins alike, but nothing that labelweave merely imports
-    (a function, a module, another library's class) becomes trusted by that.
+    ``labelweave.some_module.os`` has the same prefix, but nothing that labelweave merely imports (a
+    function, a module, another library's class) is trusted because of that.
     """
     module_name, _, class_name = name.rpartition(".")
     if module_name.partition(".")[0] != "labelweave":
@@ -145,15 +145,15 @@ def _is_our_class(name: str) -> bool:
 
 
 def _require_numbers(part: Any, ours: bool = False, seen: set[int] | None = None) -> None:
-    """Raise ValueError where an array that a class of labelweave predicts from has NaN in it."""
+    """Raise ValueError if an array in an object of labelweave contains NaN."""
     seen = set() if seen is None else seen
     if id(part) in seen or isinstance(part, Structure):
-        return  # nothing is predicted from a structure's gains, NaN where none were measured
+        return  # predictions do not use a structure's gains, which are NaN if not measured
     seen.add(id(part))
     parts: Iterable[Any] = ()
     if isinstance(part, np.ndarray):
         if ours and part.dtype.kind == "f" and np.isnan(part).any():
-            raise ValueError("there are weights that are no numbers")
+            raise ValueError("it contains weights that are NaN")
     elif isinstance(part, dict):
         parts = part.values()
     elif isinstance(part, list | tuple):

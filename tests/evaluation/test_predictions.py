@@ -10,7 +10,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.evaluation import labels_of, marginals_of
+from labelweave.evaluation import predict_labels, predict_marginals
 
 X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
 FORMS = {
@@ -25,19 +25,19 @@ FORMS = {
 def test_labels_and_marginals_have_a_column_a_label(model, n_labels):
     one_column = n_labels == 1 and model is FORMS["one table"]
     model.fit(X, Y[:, 0] if one_column else Y[:, :n_labels])
-    labels, marginals = labels_of(model, X), marginals_of(model, X)
+    labels, marginals = predict_labels(model, X), predict_marginals(model, X)
     assert labels.shape == marginals.shape == (60, n_labels)
     np.testing.assert_array_equal(labels, marginals > 0.5)
 
 
 def test_labels_that_were_constant():
     constant = np.column_stack([Y[:, 0], np.zeros(60, int), np.ones(60, int)])
-    marginals = marginals_of(DummyClassifier().fit(X, constant), X)
+    marginals = predict_marginals(DummyClassifier().fit(X, constant), X)
     np.testing.assert_allclose(marginals[0], [Y[:, 0].mean(), 0, 1])
     for value in (0, 1):
         single = DummyClassifier().fit(X, np.full((60, 1), value))
-        np.testing.assert_array_equal(marginals_of(single, X), np.full((60, 1), value))
+        np.testing.assert_array_equal(predict_marginals(single, X), np.full((60, 1), value))
 
 
 def test_no_probabilities():
-    assert marginals_of(RidgeClassifier().fit(X, Y), X) is None
+    assert predict_marginals(RidgeClassifier().fit(X, Y), X) is None

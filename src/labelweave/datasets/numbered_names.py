@@ -1,4 +1,4 @@
-"""Names that are numbers: as many as wanted, none of them stored."""
+"""Sequences of numbered names that are generated on demand instead of stored."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import overload
 
 
 class NumberedNames(Sequence[str]):
-    """The names ``x0, x1, …``, made when they are asked for.
+    """The names ``x0, x1, …``, generated on demand.
 
-    A file of a few bytes may speak of feature 100,000,000: a string for each would take gigabytes.
+    A file of a few bytes can refer to feature 100,000,000; storing the names would take gigabytes.
 
     Parameters
     ----------
     prefix : str
-        What stands before the number.
+        The text before the number.
     count : int
-        How many there are.
+        Number of names.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class NumberedNames(Sequence[str]):
         return self._number(name) in self._numbers
 
     def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
-        """Return the position of a name; ValueError if it is none of these."""
+        """Return the position of a name; raise ValueError if it is not in the sequence."""
         return self._numbers[start:stop].index(self._number(name)) + start
 
     def __eq__(self, other: object) -> bool:
@@ -57,7 +57,7 @@ class NumberedNames(Sequence[str]):
         return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
 
     def __hash__(self) -> int:
-        return hash(tuple(self))  # that of the tuple it equals
+        return hash(tuple(self))  # equal to the hash of the equal tuple
 
     def __repr__(self) -> str:
         few = ", ".join(map(repr, self[:2]))
@@ -67,7 +67,7 @@ class NumberedNames(Sequence[str]):
         return f"{self.prefix}{number}"
 
     def _number(self, name: object) -> int:
-        """Return the number in a name, -1 if it is not one of ours."""
+        """Return the number in a name, or -1 if the name does not have this form."""
         if not isinstance(name, str) or not name.startswith(self.prefix):
             return -1
         digits = name[len(self.prefix) :]

@@ -1,4 +1,4 @@
-"""The named data sets: what they are, how large they must be, which files hold them."""
+"""The catalogue of named data sets: their descriptions, expected sizes and files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class CatalogueEntry:
     """A named data set.
 
-    ``files`` are relative to the data folder and may also be compressed there (.xz, .gz, .bz2);
-    their rows follow each other. ``found_in`` tells where its data is on this machine
-    (``"LABELWEAVE_DATA"``, ``"bundled"`` or ``"cache"``), None if it would be downloaded.
+    ``files`` are relative to the data folder, where they may be compressed (.xz, .gz, .bz2); their
+    rows are concatenated. ``found_in`` says where the data is on this machine
+    (``"LABELWEAVE_DATA"``, ``"bundled"`` or ``"cache"``); None if it would be downloaded.
     """
 
     name: str
@@ -24,7 +24,7 @@ class CatalogueEntry:
     description: str
     files: tuple[str, ...]
     label_file: str | None = None
-    train_rows: tuple[int, int] | None = None  # first row of the published training set, and end
+    train_rows: tuple[int, int] | None = None  # published training set: first row, end
     is_sparse: bool = False
     openml_id: int | None = None
     origin: str = "Mulan"
@@ -45,7 +45,7 @@ def _rcv1(
         + (", the union of five subsets without repeated rows" if name == "rcv1" else ""),
         files=(f"rcv1/rcv1subset{part}.xmc.txt",),
         is_sparse=True,
-        # In Mulan's files half of the rows have their labels shifted into the features.
+        # In half of the rows of Mulan's files, the labels are shifted into the features.
         origin="Mulan, with its misplaced label columns put right and written as XMC text",
     )
 
@@ -145,13 +145,13 @@ ENTRIES: tuple[CatalogueEntry, ...] = (
 )
 
 
-def is_known(name: str) -> bool:
-    """Return whether the catalogue has an entry of this name."""
+def is_in_catalogue(name: str) -> bool:
+    """Whether the catalogue has an entry with this name."""
     return any(entry.name == name.lower() for entry in ENTRIES)
 
 
 def find_entry(name: str) -> CatalogueEntry:
-    """Return the entry of this name; upper and lower case are alike.
+    """Return the entry with this name, ignoring case.
 
     Examples
     --------
@@ -165,6 +165,6 @@ def find_entry(name: str) -> CatalogueEntry:
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise ValueError(
             f"{name!r} is neither a file nor a known data set.{hint} "
-            f"Known are: {', '.join(by_name)}"
+            f"Known data sets: {', '.join(by_name)}"
         )
     return entry

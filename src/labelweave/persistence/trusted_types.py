@@ -1,7 +1,7 @@
-"""Types of other libraries that model files may hold, and what is checked of them.
+"""Types of other libraries that model files may contain, and checks of their content.
 
-skops trusts most of scikit-learn's estimators. These are the helpers inside fitted pipelines that
-it does not list: each holds numbers, names or settings, and none calls what a file can choose.
+skops trusts most of scikit-learn's estimators. These are helpers inside fitted pipelines that it
+does not list: each holds numbers, names or settings, and none calls anything chosen by a file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
-__all__ = ["HARMLESS", "check_trees"]
+__all__ = ["TRUSTED_TYPES", "check_decision_trees"]
 
 
 def _names(module: str, *classes: str, kind: str = "ObjectNode") -> dict[str, str]:
@@ -25,9 +25,9 @@ def _functions(module: str, *names: str) -> dict[str, str]:
     return _names(module, *names, kind="FunctionNode")
 
 
-#: Types that are trusted although skops does not list them, and the kind of node that builds each.
-HARMLESS = (
-    # skops reads these with scipy's load_npz, which runs no code, yet lists them as not trusted.
+#: Types that are trusted although skops does not list them, and the kind of node of each.
+TRUSTED_TYPES = (
+    # skops reads these with SciPy's load_npz, which runs no code, but does not list them.
     _names("scipy.sparse._csr", "csr_array", "csr_matrix", kind="SparseMatrixNode")
     | _names("scipy.sparse._csc", "csc_array", "csc_matrix", kind="SparseMatrixNode")
     | _names("numpy", "dtype", kind="DTypeNode")
@@ -48,15 +48,17 @@ HARMLESS = (
         *("ShuffleSplit", "StratifiedShuffleSplit", "TimeSeriesSplit"),
     )
     | _names("sklearn.neural_network._stochastic_optimizers", "AdamOptimizer", "SGDOptimizer")
-    | _names("sklearn.tree._tree", "Tree", kind="TreeNode")  # looked through by `check_trees`
+    | _names(
+        "sklearn.tree._tree", "Tree", kind="TreeNode"
+    )  # looked through by `check_decision_trees`
 )
 
 
-def check_trees(model: Any) -> None:
-    """Refuse decision trees that lead out of their tables.
+def check_decision_trees(model: Any) -> None:
+    """Raise ValueError for decision trees with invalid node or feature indices.
 
-    Compiled code follows the numbers of nodes and features without looking, so a forged tree could
-    read any memory. Nodes must come after their parents, which also makes every path end.
+    Compiled code follows these indices unchecked, so a forged tree could read any memory. Children
+    must come after their parents, which also guarantees that every path ends.
     """
     for part in _parts(model):
         if isinstance(part, Tree):
@@ -64,13 +66,13 @@ def check_trees(model: Any) -> None:
         elif isinstance(part, BaseDecisionTree) and hasattr(part, "tree_"):
             _check_width(part, [part])
         elif isinstance(part, BaseGradientBoosting) and hasattr(part, "estimators_"):
-            # Its trees are followed without asking each of them how many features it knows.
+            # Its trees are evaluated without checking the number of features of each.
             _check_width(part, list(np.ravel(part.estimators_)))
 
 
 def _check_width(estimator: Any, members: list[Any]) -> None:
     if any(member.tree_.n_features != estimator.n_features_in_ for member in members):
-        raise ValueError("a decision tree has another number of features than its estimator")
+        raise ValueError("a decision tree and its estimator differ in the number of features")
 
 
 def _check_tree(tree: Any) -> None:
@@ -84,16 +86,16 @@ def _check_tree(tree: Any) -> None:
     feature = tree.feature[inner]
     features_fit = ((feature >= 0) & (feature < tree.n_features)).all()
     if not (children_fit and features_fit and tree.node_count > 0):
-        raise ValueError("a decision tree leads out of its table of nodes or features")
+        raise ValueError("a decision tree has invalid node or feature indices")
     depth = np.zeros(tree.node_count, dtype=np.int64)
     for node in nodes[inner]:
         depth[[left[node], right[node]]] = depth[node] + 1
     if depth.max() > tree.max_depth:
-        raise ValueError("a decision tree is deeper than it says")
+        raise ValueError("a decision tree is deeper than declared")
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """Go through everything a model is made of, each object once."""
+    """Iterate over all objects that a model consists of, each once."""
     waiting, seen = [model], set()
     while waiting:
         part = waiting.pop()

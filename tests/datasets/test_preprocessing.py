@@ -10,9 +10,9 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.preprocessing import TargetEncoder
 
 from labelweave import persistence
-from labelweave.datasets import Dataset, LabelFrequencyEncoder, make_preparation
-from labelweave.datasets.preparation import nominal_in, preparation_of
-from labelweave.evaluation import compare, with_preparation
+from labelweave.datasets import Dataset, LabelFrequencyEncoder, make_preprocessor
+from labelweave.datasets.preprocessing import nominal_columns_of, preprocessor_of
+from labelweave.evaluation import compare, with_preprocessing
 
 rng = np.random.default_rng(0)
 N = 120
@@ -30,8 +30,8 @@ LABELS = np.column_stack([FRAME["colour"] == "red", FRAME["weight"] > 0, rng.ran
 
 def test_the_values_are_those_of_the_definition():
     prepared = pd.DataFrame(
-        make_preparation(FRAME, max_levels=100).fit_transform(FRAME, LABELS),
-        columns=make_preparation(FRAME, max_levels=100).fit(FRAME, LABELS).get_feature_names_out(),
+        make_preprocessor(FRAME, max_levels=100).fit_transform(FRAME, LABELS),
+        columns=make_preprocessor(FRAME, max_levels=100).fit(FRAME, LABELS).get_feature_names_out(),
     )
     filled = FRAME["size"].fillna(FRAME["size"].median())
     np.testing.assert_allclose(
@@ -47,7 +47,7 @@ def test_the_values_are_those_of_the_definition():
 
 def test_levels_not_seen_and_gaps_not_seen():
     complete = FRAME[FRAME.notna().all(axis=1)]
-    preparation = make_preparation(complete).fit(complete, LABELS[complete.index])
+    preparation = make_preprocessor(complete).fit(complete, LABELS[complete.index])
     strange = FRAME.iloc[:1].assign(colour="violet", city="nowhere", size=np.nan)
     row = pd.Series(preparation.transform(strange)[0], preparation.get_feature_names_out())
     assert np.isfinite(row).all()
@@ -83,7 +83,7 @@ def test_identifiers_tell_nothing():
     X = pd.DataFrame({"id": [f"row{k}" for k in range(N)]})
     encoded = LabelFrequencyEncoder().fit_transform(X, LABELS)
     assert np.abs(encoded - LABELS.mean(axis=0)).max() < 0.1
-    one_hot = make_preparation(X, max_levels=N).fit_transform(X, LABELS)
+    one_hot = make_preprocessor(X, max_levels=N).fit_transform(X, LABELS)
     assert one_hot.shape == (N, 1)
 
 
@@ -101,17 +101,17 @@ def test_parameters_are_checked(parameters, message):
 
 def test_complete_numbers_are_only_scaled():
     numbers = FRAME[["weight"]]
-    model = with_preparation(LogisticRegression(), numbers)
+    model = with_preprocessing(LogisticRegression(), numbers)
     assert [name for name, _ in model.steps] == ["standardscaler", "logisticregression"]
-    assert preparation_of(model) is None
+    assert preprocessor_of(model) is None
 
 
 def test_what_a_pipeline_takes_for_categories():
-    model = with_preparation(LogisticRegression(), FRAME)
-    assert nominal_in(preparation_of(model)) == ["colour", "city"]
-    own = with_preparation(LogisticRegression(), FRAME)
-    assert with_preparation(own, FRAME) is own
-    unscaled = make_preparation(FRAME, scale=False).fit_transform(
+    model = with_preprocessing(LogisticRegression(), FRAME)
+    assert nominal_columns_of(preprocessor_of(model)) == ["colour", "city"]
+    own = with_preprocessing(LogisticRegression(), FRAME)
+    assert with_preprocessing(own, FRAME) is own
+    unscaled = make_preprocessor(FRAME, scale=False).fit_transform(
         FRAME[["size", "weight", "colour", "city"]], LABELS
     )
     np.testing.assert_array_equal(unscaled[:, 1], FRAME["weight"])
@@ -120,14 +120,14 @@ def test_what_a_pipeline_takes_for_categories():
 def test_dates_of_raw_frames_are_refused_but_data_sets_take_them():
     dated = FRAME.assign(when=pd.Timestamp("1970-01-03"))
     with pytest.raises(ValueError, match="column 'when' of X holds dates"):
-        make_preparation(dated)
+        make_preprocessor(dated)
     assert (Dataset(dated, LABELS).X["when"] == 2.0).all()
 
 
 def test_preparation_is_learned_inside_each_fold():
     """What the test rows hold must not matter to the model that is fitted."""
     base = MultiOutputClassifier(LogisticRegression())
-    fitted = with_preparation(base, FRAME).fit(FRAME[:80], LABELS[:80])
+    fitted = with_preprocessing(base, FRAME).fit(FRAME[:80], LABELS[:80])
     assert list(fitted[0].named_transformers_["label_frequencies"].overall_) == pytest.approx(
         LABELS[:80].mean(axis=0)
     )
@@ -137,7 +137,9 @@ def test_preparation_is_learned_inside_each_fold():
 
 
 def test_prepared_models_are_saved_without_pickle(tmp_path):
-    model = with_preparation(MultiOutputClassifier(LogisticRegression()), FRAME).fit(FRAME, LABELS)
+    model = with_preprocessing(MultiOutputClassifier(LogisticRegression()), FRAME).fit(
+        FRAME, LABELS
+    )
     persistence.save(model, tmp_path / "model.skops")
     again = persistence.load(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))

@@ -1,4 +1,4 @@
-"""Bring the features and labels of a file into the form a model was fitted with."""
+"""Align the features and labels of a file with those that a model was fitted with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import Reading, is_table, label_names_of, load_dataset
+from labelweave.cli.inputs import ReadOptions, is_table, label_names_of, load_dataset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,27 +19,27 @@ __all__ = ["aligned_labels", "dataset_features", "nominal_of", "read_features"]
 
 
 def nominal_of(model: Any) -> list[str]:
-    """Return the columns that a model was given as categories."""
-    from labelweave.datasets.preparation import nominal_in, preparation_of
+    """Return the columns that were categorical when the model was fitted."""
+    from labelweave.datasets.preprocessing import nominal_columns_of, preprocessor_of
 
-    preparation = preparation_of(model)
-    return [] if preparation is None else nominal_in(preparation)
+    preprocessor = preprocessor_of(model)
+    return [] if preprocessor is None else nominal_columns_of(preprocessor)
 
 
-def read_features(model: Any, file: str, reading: Reading) -> Any:
-    """Read the FILE argument: features for a model, with or without labels beside them."""
+def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
+    """Read the FILE argument: features for a model, with or without labels."""
     if not is_table(file):
-        return dataset_features(model, load_dataset(file, reading, name="FILE"), "FILE")
+        return dataset_features(model, load_dataset(file, read_options, name="FILE"), "FILE")
     from labelweave.datasets import read_table
     from labelweave.datasets.label_columns import split_names
 
-    nominal, limits = nominal_of(model), reading.limits()
+    nominal, limits = nominal_of(model), read_options.limits()
     with argument("FILE"):
-        table = read_table(file, nominal=nominal, header=reading.header, limits=limits)
-    # Columns the model does not know may hold anything; a model without names takes them all.
+        table = read_table(file, nominal=nominal, header=read_options.header, limits=limits)
+    # Unknown columns may contain anything; a model without feature names uses all of them.
     known = getattr(model, "feature_names_in_", None)
     if known is None:
-        unwanted = [*label_names_of(model, 0), *split_names(reading.ignore or "")]
+        unwanted = [*label_names_of(model, 0), *split_names(read_options.ignore or "")]
         table = table.drop(columns=unwanted, errors="ignore")
     else:
         table = table[[name for name in table.columns if name in set(known)]]
@@ -47,46 +47,46 @@ def read_features(model: Any, file: str, reading: Reading) -> Any:
 
 
 def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
-    """Bring the features of a data set into the order the model was fitted with."""
-    from labelweave.datasets.names import NumberedNames
+    """Reorder the features of a data set to match the model."""
+    from labelweave.datasets.numbered_names import NumberedNames
 
     X, names = data.X, data.feature_names
     if _is_sparse_text(data) and hasattr(model, "n_features_in_"):
-        # Such text says what is not zero: the last features of the model may occur in no row.
+        # The text lists nonzero values: the last features of the model may not occur.
         X = _with_columns(X, model.n_features_in_)
-        _tell_of_features(argument_name, data.n_features - model.n_features_in_)
+        _report_surplus(argument_name, data.n_features - model.n_features_in_)
         names = NumberedNames("x", model.n_features_in_)
     return aligned_features(model, X, names, argument_name)
 
 
-def _tell_of_features(argument_name: str, surplus: int) -> None:
-    """Say how the features of a text differ from the model's: it may be counted from elsewhere."""
+def _report_surplus(argument_name: str, surplus: int) -> None:
+    """Report a difference in the number of features: the indices may start elsewhere."""
     if surplus > 0:
-        text = f"{surplus} features that the model has not seen are left out"
+        text = f"{surplus} features unknown to the model are ignored"
     elif surplus < 0:
-        text = f"the last {-surplus} features of the model occur in no row"
+        text = f"the last {-surplus} features of the model do not occur"
     else:
         return
-    advice = "svmlight features count from 1 if there is no feature 0; --zero-based says otherwise"
+    advice = "svmlight features start at 1 if there is no feature 0; use --zero-based otherwise"
     typer.echo(f"{argument_name}: {text} ({advice})", err=True)
 
 
 def _is_sparse_text(data: Dataset) -> bool:
-    """Whether features and labels have numbers instead of names, as in svmlight and XMC text."""
-    from labelweave.datasets.names import NumberedNames
+    """Whether features and labels are numbered instead of named, as in svmlight and XMC text."""
+    from labelweave.datasets.numbered_names import NumberedNames
 
     return data.is_sparse and data.feature_names == NumberedNames("x", data.n_features)
 
 
 def _with_columns(X: Any, n_columns: int) -> Any:
-    """Cut off the last columns of a sparse array, or append empty ones."""
+    """Drop the last columns of a sparse array, or append empty ones."""
     resized = X[:, :n_columns].copy()
     resized.resize((X.shape[0], n_columns))
     return resized
 
 
 def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
-    """Bring columns into the order the model was fitted with, by name where it knows names."""
+    """Reorder columns to match the model, by name if it has feature names."""
     import pandas as pd
 
     wanted = getattr(model, "feature_names_in_", None)
@@ -94,7 +94,7 @@ def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: st
         expected = getattr(model, "n_features_in_", len(names))
         if len(names) != expected:
             raise BadInputError(
-                f"{argument_name}: there are {len(names)} features, the model needs {expected}"
+                f"{argument_name}: has {len(names)} features, but the model expects {expected}"
             )
         is_frame = isinstance(X, pd.DataFrame)
         return _as_fitted(model, X, argument_name).to_numpy() if is_frame else X
@@ -111,14 +111,14 @@ def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: st
 
 
 def _as_fitted(model: Any, frame: pd.DataFrame, argument_name: str) -> pd.DataFrame:
-    """Return columns as numbers or categories, whichever the model knows them as."""
+    """Convert columns to numbers or categories, as the model was fitted with."""
     import numpy as np
     import pandas as pd
 
-    from labelweave.datasets.columns import feature_column
-    from labelweave.datasets.preparation import preparation_of
+    from labelweave.datasets.column_parsing import feature_column
+    from labelweave.datasets.preprocessing import preprocessor_of
 
-    nominal, may_miss = set(nominal_of(model)), preparation_of(model) is not None
+    nominal, may_miss = set(nominal_of(model)), preprocessor_of(model) is not None
     columns = []
     for position, name in enumerate(frame.columns):
         given = frame.iloc[:, position]
@@ -134,31 +134,31 @@ def _as_fitted(model: Any, frame: pd.DataFrame, argument_name: str) -> pd.DataFr
                 found = given.iloc[int(wrong[0])]
                 raise BadInputError(
                     f"{argument_name}: column {name!r} has no finite number in row "
-                    f"{wrong[0] + 1} ({found!r}); fill such values in first"
+                    f"{wrong[0] + 1} ({found!r}); impute such values first"
                 )
         columns.append(column)
     return pd.concat(columns, axis="columns") if columns else frame
 
 
 def aligned_labels(model: Any, data: Dataset) -> Any:
-    """Bring label columns into the order of the model's labels."""
+    """Reorder label columns to match the model."""
     import numpy as np
 
     names = label_names_of(model, data.n_labels)
     column = {name: j for j, name in enumerate(names)}
     unknown = [name for name in data.label_names if name not in column]
     if _is_sparse_text(data) and len(unknown) < data.n_labels:
-        # Such text says what is there: the model's other labels are on no row of it.
+        # The text lists the labels present: the model's other labels do not occur.
         if unknown:
             shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-            typer.echo(f"DATASET: labels the model does not know do not count: {shown}", err=True)
+            typer.echo(f"DATASET: labels unknown to the model are ignored: {shown}", err=True)
         truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)
         known = [j for j, name in enumerate(data.label_names) if name in column]
         truth[:, [column[data.label_names[j]] for j in known]] = data.Y[:, known]
         return truth
     if unknown or len(names) != data.n_labels:
         raise BadInputError(
-            f"the labels of DATASET ({', '.join(data.label_names[:5])}...) are not those of MODEL "
-            f"({', '.join(names[:5])}...); name them with --labels"
+            f"the labels of DATASET ({', '.join(data.label_names[:5])}...) do not match those of "
+            f"MODEL ({', '.join(names[:5])}...); specify them with --labels"
         )
     return data.Y[:, [data.label_names.index(name) for name in names]]

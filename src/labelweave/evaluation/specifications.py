@@ -1,7 +1,7 @@
-"""Read method specifications such as ``br, pcc(C=1, estimator=sklearn.svm.SVC(kernel='rbf'))``.
+"""Parse method specifications such as ``br, pcc(C=1, estimator=sklearn.svm.SVC(kernel='rbf'))``.
 
-A specification is data, never code that runs: a name, and options whose values are Python
-literals or further specifications.
+A specification is data and is never executed: a name, and options whose values are Python literals
+or nested specifications.
 """
 
 from __future__ import annotations
@@ -11,50 +11,50 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Call", "parse_call", "split_calls"]
+__all__ = ["Specification", "parse_specification", "split_specifications"]
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
-_HEAD = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_PATTERN = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Call:
-    """A name with options; a value is a Python literal or another :class:`Call`.
+class Specification:
+    """A name with options; a value is a Python literal or another :class:`Specification`.
 
     Examples
     --------
-    >>> str(Call("pcc", {"C": 1, "inference": Call("Gibbs", {"sweeps": 20})}))
+    >>> str(Specification("pcc", {"C": 1, "inference": Specification("Gibbs", {"sweeps": 20})}))
     'pcc(C=1, inference=Gibbs(sweeps=20))'
     """
 
-    head: str
+    name: str
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if not self.options:
-            return self.head
-        options = ", ".join(f"{name}={_written(value)}" for name, value in self.options.items())
-        return f"{self.head}({options})"
+            return self.name
+        options = ", ".join(f"{key}={_written(value)}" for key, value in self.options.items())
+        return f"{self.name}({options})"
 
 
 def _written(value: Any) -> str:
-    if not isinstance(value, Call):
+    if not isinstance(value, Specification):
         return repr(value)
     return str(value) if value.options else f"{value}()"
 
 
-def split_calls(text: str) -> list[str]:
+def split_specifications(text: str) -> list[str]:
     """Split a list at the commas outside brackets and quotes.
 
     Examples
     --------
-    >>> split_calls("br, pcc(C=1, order=[0, 1]), cc")
+    >>> split_specifications("br, pcc(C=1, order=[0, 1]), cc")
     ['br', 'pcc(C=1, order=[0, 1])', 'cc']
     """
     parts, start, closing, quote = [], 0, [], ""
     for position, character in enumerate(text):
         if quote:
-            # A backslash escapes the quote; specifications have no use for a literal one.
+            # A backslash escapes the quote; literal backslashes are not needed.
             if character == quote and text[position - 1] != "\\":
                 quote = ""
         elif character in "'\"":
@@ -73,42 +73,42 @@ def split_calls(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def parse_call(text: str) -> Call:
-    """Read one specification.
+def parse_specification(text: str) -> Specification:
+    """Parse one specification.
 
     Examples
     --------
-    >>> parse_call("pcc(C=0.5, order=[1, 0])")
-    Call(head='pcc', options={'C': 0.5, 'order': [1, 0]})
-    >>> parse_call("bomc-cmn")
-    Call(head='bomc-cmn', options={})
+    >>> parse_specification("pcc(C=0.5, order=[1, 0])")
+    Specification(name='pcc', options={'C': 0.5, 'order': [1, 0]})
+    >>> parse_specification("bomc-cmn")
+    Specification(name='bomc-cmn', options={})
     """
-    found = _HEAD.fullmatch(text)
+    found = _PATTERN.fullmatch(text)
     if found is None:
-        raise ValueError(f"cannot read {text!r}: write a name, or name(option=value, ...)")
-    head, arguments = found.groups()
+        raise ValueError(f"cannot parse {text!r}: expected a name or name(option=value, ...)")
+    name, arguments = found.groups()
     if not arguments:
-        return Call(head)
+        return Specification(name)
     try:
         tree = ast.parse(f"_({arguments})", mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise ValueError(
-            f"cannot read {text!r}: write options as name=value, separated by commas"
+            f"cannot parse {text!r}: write options as name=value, separated by commas"
         ) from error
-    # Brackets such as `a)(b` could have closed the call early.
+    # Brackets such as `a)(b` may have closed the call early.
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "_"):
-        raise ValueError(f"cannot read {text!r}: the brackets do not match")
-    return Call(head, _options(tree, text))
+        raise ValueError(f"cannot parse {text!r}: unbalanced brackets")
+    return Specification(name, _options(tree, text))
 
 
 def _options(node: ast.Call, text: str) -> dict[str, Any]:
     if node.args:
         shown = ast.unparse(node.args[0])
-        raise ValueError(f"in {text!r}, say which option {shown} is: name={shown}")
+        raise ValueError(f"in {text!r}, {shown} needs the name of an option: name={shown}")
     options: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise ValueError(f"in {text!r}, ** is not understood: write options as name=value")
+            raise ValueError(f"in {text!r}, ** is not supported: write options as name=value")
         if keyword.arg in options:
             raise ValueError(f"in {text!r}, {keyword.arg} is given twice")
         options[keyword.arg] = _value(keyword.value, keyword.arg, text)
@@ -117,14 +117,14 @@ def _options(node: ast.Call, text: str) -> dict[str, Any]:
 
 def _value(node: ast.expr, option: str, text: str) -> Any:
     if isinstance(node, ast.Call):
-        return Call(_dotted(node.func, text), _options(node, text))
+        return Specification(_dotted(node.func, text), _options(node, text))
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError) as error:
         shown = ast.unparse(node)
-        hint = f"; a text needs quotes: {option}='{shown}'" if shown.isidentifier() else ""
+        hint = f"; strings need quotes: {option}='{shown}'" if shown.isidentifier() else ""
         raise ValueError(
-            f"in {text!r}, {option}={shown} is no number, text, list, True, False or None{hint}"
+            f"in {text!r}, {option}={shown} is not a number, string, list, bool or None{hint}"
         ) from error
 
 

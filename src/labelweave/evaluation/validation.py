@@ -1,0 +1,41 @@
+"""Validate the arguments of metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelweave._common.arrays import Indicators
+
+__all__ = ["check_labels", "check_label_pair"]
+
+
+def check_labels(values: ArrayLike, argument: str) -> Indicators:
+    """Validate an n×L array of zeros and ones."""
+    labels = np.asarray(values)
+    if labels.ndim != 2:
+        raise ValueError(
+            f"{argument} must be an n×L array of labels, got {labels.ndim} dimension(s); "
+            "reshape a single label to a column with .reshape(-1, 1)"
+        )
+    if labels.size == 0:
+        raise ValueError(f"{argument} is empty (shape {labels.shape}); pass at least one row")
+    if not np.isin(labels, (0, 1)).all():
+        raise ValueError(f"{argument} must contain only 0 and 1")
+    return labels.astype(np.int64, copy=False)
+
+
+def check_label_pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, Indicators]:
+    """Validate true and predicted labels; duplicate the column of a single label.
+
+    scikit-learn treats a single column as a binary problem and averages over the *classes* 0
+    and 1. No metric here changes when every label is duplicated, so a single label is.
+    """
+    truth, prediction = check_labels(Y_true, "Y_true"), check_labels(Y_pred, "Y_pred")
+    if truth.shape != prediction.shape:
+        raise ValueError(
+            f"Y_true and Y_pred must have the same shape, got {truth.shape} and {prediction.shape}"
+        )
+    if truth.shape[1] == 1:
+        truth, prediction = np.repeat(truth, 2, axis=1), np.repeat(prediction, 2, axis=1)
+    return truth, prediction
