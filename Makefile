@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.?pp native/*/*.?pp)
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*/*.?pp)
 
 .PHONY: run test test-all test-simd test-simd-kernels test-sanitize test-fuzz lint format bench build stubs clean check-tools
 

@@ -1,5 +1,5 @@
-#include "chain_arrays.hpp"
-#include "gil.hpp"
+#include "bind/chain_arrays.hpp"
+#include "bind/gil.hpp"
 
 namespace labelweave::bind {
 namespace {

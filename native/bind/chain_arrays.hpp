@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "arrays.hpp"
-#include "chain.hpp"
+#include "bind/arrays.hpp"
+#include "chain/chain.hpp"
 
 namespace labelweave::bind {
 

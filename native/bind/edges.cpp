@@ -1,9 +1,9 @@
-#include "edges.hpp"
+#include "edges/edge_weights.hpp"
 
 #include <cmath>
 
-#include "gil.hpp"
-#include "matrix.hpp"
+#include "bind/gil.hpp"
+#include "bind/matrix.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -66,7 +66,7 @@ void bind_edges(nb::module_& m) {
         nb::arg("held_weights"), nb::arg("C"), nb::arg("label_penalty"), nb::arg("start"), nb::arg("targets"),
         nb::arg("candidates"), nb::arg("tolerance"), nb::arg("max_iterations"), nb::arg("n_threads"),
         nb::arg("alone").noconvert(), nb::arg("pair").noconvert(), nb::arg("n_failed").noconvert(),
-        "Weigh every label as the parent of every other; see native/edges.hpp.");
+        "Weigh every label as the parent of every other; see native/edges/edge_weights.hpp.");
 }
 
 }  // namespace labelweave::bind

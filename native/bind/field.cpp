@@ -1,7 +1,7 @@
-#include "field.hpp"
+#include "field/annealed_importance.hpp"
 
-#include "arrays.hpp"
-#include "gil.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
 
 namespace labelweave::bind {
 

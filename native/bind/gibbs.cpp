@@ -1,7 +1,7 @@
-#include "gibbs.hpp"
+#include "chain/gibbs.hpp"
 
-#include "chain_arrays.hpp"
-#include "gil.hpp"
+#include "bind/chain_arrays.hpp"
+#include "bind/gil.hpp"
 
 namespace labelweave::bind {
 

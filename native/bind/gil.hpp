@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
-#include "interrupt.hpp"
+#include "threads/interrupt.hpp"
 
 namespace labelweave::bind {
 

@@ -1,13 +1,13 @@
-#include "logistic.hpp"
-#include "scores.hpp"
+#include "logistic/solver.hpp"
+#include "design/linear_scores.hpp"
 
 #include <nanobind/stl/optional.h>
 
 #include <cmath>
 #include <optional>
 
-#include "gil.hpp"
-#include "matrix.hpp"
+#include "bind/gil.hpp"
+#include "bind/matrix.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -101,7 +101,7 @@ void bind_logistic(nb::module_& m) {
         nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none().noconvert(),
         nb::arg("objective").noconvert(), nb::arg("held_out").noconvert(), nb::arg("passes").noconvert(),
         nb::arg("converged").noconvert(),
-        "Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.");
+        "Solve many logistic problems over one design along paths of penalties; see native/logistic/solver.hpp.");
 
     m.def(
         "linear_scores",

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "arrays.hpp"
-#include "design.hpp"
+#include "bind/arrays.hpp"
+#include "design/design.hpp"
 
 namespace labelweave::bind {
 

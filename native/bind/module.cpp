@@ -1,5 +1,5 @@
 // The extension module of one level: it only registers what the topic files bind.
-#include "arrays.hpp"
+#include "bind/arrays.hpp"
 
 namespace labelweave::bind {
 void bind_chain(nb::module_& m);

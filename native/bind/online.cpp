@@ -1,11 +1,11 @@
-#include "online.hpp"
+#include "online/model.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "arrays.hpp"
-#include "gil.hpp"
-#include "truncation_moments.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "online/truncation_moments.hpp"
 
 namespace labelweave::bind {
 namespace {

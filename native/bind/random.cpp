@@ -1,7 +1,7 @@
-#include "random.hpp"
+#include "random/fill_uniform.hpp"
 
-#include "arrays.hpp"
-#include "gil.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
 
 namespace labelweave::bind {
 

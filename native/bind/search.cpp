@@ -1,10 +1,10 @@
-#include "search.hpp"
+#include "chain/best_first.hpp"
 
 #include <cmath>
 
-#include "chain_arrays.hpp"
-#include "gil.hpp"
-#include "relaxed_search.hpp"
+#include "bind/chain_arrays.hpp"
+#include "bind/gil.hpp"
+#include "chain/relaxed_search.hpp"
 
 namespace labelweave::bind {
 namespace {

@@ -1,5 +1,5 @@
-#include "tree_arrays.hpp"
-#include "gil.hpp"
+#include "bind/tree_arrays.hpp"
+#include "bind/gil.hpp"
 
 namespace labelweave::bind {
 namespace {

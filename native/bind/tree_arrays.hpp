@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "arrays.hpp"
-#include "tree.hpp"
+#include "bind/arrays.hpp"
+#include "tree/tree.hpp"
 
 namespace labelweave::bind {
 

@@ -1,7 +1,7 @@
-#include "tree_search.hpp"
+#include "tree/threshold.hpp"
 
-#include "gil.hpp"
-#include "tree_arrays.hpp"
+#include "bind/gil.hpp"
+#include "bind/tree_arrays.hpp"
 
 namespace labelweave::bind {
 namespace {

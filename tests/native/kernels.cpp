@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "chain.hpp"
-#include "gibbs.hpp"
-#include "limited_memory.hpp"
-#include "logistic.hpp"
-#include "numerics.hpp"
+#include "chain/chain.hpp"
+#include "chain/gibbs.hpp"
+#include "logistic/limited_memory.hpp"
+#include "logistic/solver.hpp"
+#include "simd/scalar_math.hpp"
 
 using namespace labelweave;
 

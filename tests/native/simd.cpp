@@ -2,9 +2,9 @@
 #include <random>
 
 #include "check.hpp"
-#include "numerics.hpp"
+#include "simd/scalar_math.hpp"
 #include "simd/lane_floats.hpp"
-#include "simd/normal_lanes.hpp"
+#include "random/normal_lanes.hpp"
 #include "simd/row_sums.hpp"
 #include "simd/transpose.hpp"
 

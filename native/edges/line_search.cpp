@@ -1,0 +1,74 @@
+#include "edges/line_search.hpp"
+
+#include <algorithm>
+
+namespace labelweave {
+namespace {
+
+// What an evaluation makes of eight scores.
+struct Response {
+    Lanes e, inverse, probability;
+
+    LABELWEAVE_INLINE explicit Response(const Lanes& z) {
+        e = exp_nonpositive(-abs(z));
+        inverse = 1.0 / (1.0 + e);
+        probability = select(z >= 0.0, inverse, e * inverse);
+    }
+};
+
+}  // namespace
+
+LABELWEAVE_KERNEL void evaluate_line(const TargetRows& rows, const double* score, const double* change, double alpha,
+                                     double* residual, double* curvature, LineSums& sums) {
+    Lanes slope{}, bend{};
+    for (std::size_t i = 0; i < rows.size(); i += kLanes) {
+        const Lanes u = load(change + i), w = load(rows.weight.data() + i);
+        const Response at(load(score + i) + alpha * u);
+        const Lanes r = w * (at.probability - load(rows.target.data() + i)), c = w * at.e * at.inverse * at.inverse;
+        store(residual + i, r);
+        store(curvature + i, c);
+        slope += r * u;
+        bend += c * u * u;
+    }
+    sums = {sum(slope), sum(bend)};
+}
+
+LABELWEAVE_KERNEL double log_likelihood(const TargetRows& rows, const double* score, double* residual) {
+    Lanes total{};
+    for (std::size_t i = 0; i < rows.size(); i += kLanes) {
+        const Lanes z = load(score + i), w = load(rows.weight.data() + i), t = load(rows.target.data() + i);
+        const Response at(z);
+        const Lanes r = w * (at.probability - t);
+        total += w * (t * z - select(z > 0.0, z, Lanes{}) - log1p_unit(at.e));
+        store(residual + i, r);
+    }
+    return sum(total);
+}
+
+LABELWEAVE_KERNEL void add_scaled(std::size_t n, double a, const double* x, double* y) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
+}
+
+// Sums go over eight parts side by side; vectors shorter than a multiple of eight end with a few terms more.
+LABELWEAVE_KERNEL double dot(std::size_t n, const double* a, const double* b) {
+    Lanes even{}, odd{};
+    std::size_t i = 0;
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+        even += load(a + i) * load(b + i);
+        odd += load(a + i + kLanes) * load(b + i + kLanes);
+    }
+    double rest = 0;
+    for (; i < n; ++i) rest += a[i] * b[i];
+    return sum(even + odd) + rest;
+}
+
+LABELWEAVE_KERNEL double weighted_dot(std::size_t n, const double* weight, const double* a, const double* b) {
+    Lanes total{};
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) total += load(weight + i) * load(a + i) * load(b + i);
+    double rest = 0;
+    for (; i < n; ++i) rest += weight[i] * a[i] * b[i];
+    return sum(total) + rest;
+}
+
+}  // namespace labelweave

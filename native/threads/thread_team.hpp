@@ -1,0 +1,86 @@
+// A few threads that work on many short tasks in turn, without being started anew for each.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <thread>
+
+#include "threads/parallel.hpp"
+
+namespace labelweave {
+
+// Members claim tasks one by one, and a run is over when all its tasks are done: a member that the
+// machine keeps waiting costs nothing, the others do its share.
+class Team {
+  public:
+    // Fewer than n_members if the machine refuses to start so many threads.
+    explicit Team(int n_members) : helpers_(static_cast<std::size_t>(n_members)) {
+        for (int k = 1; k < n_members && helpers_.start([this] { serve(); }); ++k) {
+        }
+    }
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+    ~Team() {
+        stop_ = true;
+        helpers_.join();
+    }
+
+    // Call task(i) for i in [0, n_tasks) on all members, this thread included; tasks must not throw.
+    void run(std::uint32_t n_tasks, const std::function<void(std::size_t)>& task) {
+        if (helpers_.size() == 0) {
+            for (std::size_t i = 0; i < n_tasks; ++i) task(i);
+            return;
+        }
+        task_ = &task;
+        n_done_.store(0);
+        // All tasks of the run before are claimed, so nobody looks at task_ until this is published.
+        open_.store(std::uint64_t{++n_runs_} << 32 | n_tasks);
+        while (work()) {
+        }
+        for (int turn = 0; n_done_.load() < n_tasks; ++turn) rest(turn);
+    }
+
+  private:
+    // Do one open task; false if there is none. `open_` holds the run and how many of its tasks are left,
+    // so that a claim cannot reach into another run.
+    bool work() {
+        std::uint64_t open = open_.load();
+        do {
+            if (static_cast<std::uint32_t>(open) == 0) return false;
+        } while (!open_.compare_exchange_weak(open, open - 1));
+        (*task_)(static_cast<std::uint32_t>(open) - 1);
+        n_done_.fetch_add(1);
+        return true;
+    }
+
+    void serve() {
+        for (int turn = 0; !stop_; ++turn) {
+            if (work())
+                turn = 0;
+            else
+                rest(turn);
+        }
+    }
+
+    // Tasks follow each other within microseconds: wait without sleeping, but let others run.
+    static void rest(int turn) {
+        if (turn < 2000) {
+#if defined(__x86_64__)
+            __builtin_ia32_pause();
+#endif
+        } else {
+            std::this_thread::yield();
+        }
+    }
+
+    const std::function<void(std::size_t)>* task_ = nullptr;
+    std::uint32_t n_runs_ = 0;
+    std::atomic<std::uint64_t> open_{0};
+    std::atomic<std::uint32_t> n_done_{0};
+    std::atomic<bool> stop_{false};
+    Threads helpers_;
+};
+
+}  // namespace labelweave
