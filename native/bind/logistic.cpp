@@ -1,5 +1,4 @@
 #include "logistic/solver.hpp"
-#include "design/linear_scores.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -21,17 +20,6 @@ void check_rows(const In<std::int32_t, 1>& rows, std::size_t n_problems, std::si
 }  // namespace
 
 void bind_logistic(nb::module_& m) {
-    nb::class_<Matrix>(m, "Matrix", "A design matrix the kernels can read: dense, or CSR with its number of columns.")
-        .def("__init__", [](Matrix* self, In<double, 2> dense) { new (self) Matrix{dense, {}, {}, {}, dense.shape(1)}; },
-             nb::arg("dense"))
-        .def("__init__",
-             [](Matrix* self, Indptr indptr, Indices indices, Values values, std::size_t n_columns) {
-                 require(indptr.shape(0) >= 1, "indptr must not be empty");
-                 checked_csr(indptr, indices, values, indptr.shape(0) - 1, n_columns);
-                 new (self) Matrix{{}, indptr, indices, values, n_columns};
-             },
-             nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_columns"));
-
     m.def(
         "solve_logistic",
         [](const Matrix& x, std::optional<const Matrix*> extras, In<std::int8_t, 2> labels, In<std::int32_t, 1> target,
@@ -102,19 +90,6 @@ void bind_logistic(nb::module_& m) {
         nb::arg("objective").noconvert(), nb::arg("held_out").noconvert(), nb::arg("passes").noconvert(),
         nb::arg("converged").noconvert(),
         "Solve many logistic problems over one design along paths of penalties; see native/logistic/solver.hpp.");
-
-    m.def(
-        "linear_scores",
-        [](const Matrix& x, In<double, 2> weights, In<double, 1> intercept, Out<double, 2> scores, int n_threads) {
-            const Design design = design_of(x, scores.shape(0));
-            require(weights.shape(1) == x.n_columns, "weights and X differ in their number of features");
-            require(weights.shape(0) == scores.shape(1) && intercept.shape(0) == scores.shape(1),
-                    "weights, intercept and scores differ in their number of outputs");
-            const ReleasedGil released;
-            linear_scores(design, weights.data(), intercept.data(), scores.shape(1), scores.data(), n_threads);
-        },
-        nb::arg("x"), nb::arg("weights"), nb::arg("intercept"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
-        "Fill scores with X weights' + intercept.");
 }
 
 }  // namespace labelweave::bind

@@ -1,4 +1,5 @@
-#include "online/model.hpp"
+#include "online/predict.hpp"
+#include "online/update.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -116,7 +116,7 @@ void translate(const std::exception_ptr& thrown, void*) {
 
 }  // namespace
 
-void bind_text(nb::module_& m) {
+void bind_readers(nb::module_& m) {
     nb::register_exception_translator(translate);
     m.def("parse_arff_rows", &arff_rows, nb::arg("text"), nb::arg("offset"), nb::arg("line"), nb::arg("source"),
           nb::arg("names"), nb::arg("target"), nb::arg("domain"), nb::arg("domains"),

@@ -119,7 +119,7 @@ std::vector<Solution> learn_lasvm(const Matrix& x, In<std::int8_t, 2> labels, In
 
 }  // namespace
 
-void bind_support_vectors(nb::module_& m) {
+void bind_svm(nb::module_& m) {
     m.def("passive_aggressive", &learn_passive_aggressive, nb::arg("x"), nb::arg("labels"), nb::arg("limits"),
           nb::arg("order"), nb::arg("intercept"), nb::arg("weights").noconvert(), nb::arg("scores").none().noconvert(),
           nb::arg("n_threads"),

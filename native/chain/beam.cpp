@@ -1,10 +1,12 @@
+#include "chain/beam.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "chain/coupling.hpp"
-#include "chain/best_first.hpp"
+#include "chain/interval_bound.hpp"
 #include "threads/share_rows.hpp"
 
 namespace labelweave {

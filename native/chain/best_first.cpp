@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chain/coupling.hpp"
+#include "chain/interval_bound.hpp"
 #include "simd/scalar_math.hpp"
 #include "threads/share_rows.hpp"
 

@@ -33,9 +33,4 @@ struct SearchResults {
 void chain_search(const Chain& chain, const SearchLimits& limits, const double* floor, const double* log_mass,
                   const SearchResults& out, int n_threads, Interrupt& interrupt);
 
-// Beam search: the `width` most probable prefixes survive each label. labels is as above; upper_bound covers
-// what was dropped, not the answer itself.
-void chain_beam(const Chain& chain, std::size_t width, std::int8_t* labels, double* upper_bound, int n_threads,
-                Interrupt& interrupt);
-
 }  // namespace labelweave

@@ -6,8 +6,10 @@
 #include <numeric>
 #include <vector>
 
+#include "random/philox.hpp"
 #include "simd/lanes.hpp"
 #include "chain/coupling.hpp"
+#include "chain/interval_bound.hpp"
 #include "simd/scalar_math.hpp"
 #include "threads/parallel.hpp"
 

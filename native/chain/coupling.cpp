@@ -1,7 +1,6 @@
 #include "chain/coupling.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "simd/lanes.hpp"
 
@@ -9,22 +8,6 @@ namespace labelweave {
 namespace {
 
 constexpr double kPaddingScore = 800.0;
-
-LABELWEAVE_INLINE Lanes log_sigmoid(Lanes margin) {
-    const Lanes size = abs(margin);
-    return 0.5 * (margin - size) - log1p_unit(exp_nonpositive(-size));
-}
-
-LABELWEAVE_KERNEL void interval_bound_lanes(const double* z, const double* effect, const double* rise,
-                                            const double* fall, const double* not_one, const double* not_zero,
-                                            std::size_t begin, std::size_t end, double* most) {
-    for (std::size_t q = begin; q < end; q += kLanes) {
-        const Lanes score = load(z + q) + load(effect + q);
-        const Lanes one = score + load(rise + q) - load(not_one + q);
-        const Lanes zero = -(score + load(fall + q)) - load(not_zero + q);
-        store(most + q, log_sigmoid(select(one > zero, one, zero)));
-    }
-}
 
 }  // namespace
 
@@ -43,30 +26,6 @@ void Links::load(std::size_t row, double* z) const {
 LABELWEAVE_KERNEL void add_effect(const double* z, const double* effect, std::size_t begin, std::size_t end,
                                   double* out) {
     for (std::size_t q = begin; q < end; ++q) out[q] = z[q] + effect[q];
-}
-
-Slack::Slack(const Links& links)
-    : stride_(links.stride()), rise_((links.length() + 1) * stride_, 0.0), fall_((links.length() + 1) * stride_, 0.0) {
-    for (std::size_t p = links.length(); p-- > 0;)
-        for (std::size_t q = p + 1; q < links.length(); ++q) {
-            const double v = links.effect(p)[q];
-            rise_[p * stride_ + q] = rise_[(p + 1) * stride_ + q] + std::max(0.0, v);
-            fall_[p * stride_ + q] = fall_[(p + 1) * stride_ + q] + std::min(0.0, v);
-        }
-}
-
-void Evidence::load(const Links& links, const std::int8_t* labels) {
-    constexpr double kForbidden = std::numeric_limits<double>::infinity();
-    for (std::size_t p = 0; p < links.length(); ++p) {
-        value[p] = labels[links.label(p)];
-        not_one[p] = value[p] == 0 ? kForbidden : 0.0;
-        not_zero[p] = value[p] > 0 ? kForbidden : 0.0;
-    }
-}
-
-void interval_bound(const double* z, const double* effect, const double* rise, const double* fall,
-                    const Evidence& evidence, std::size_t begin, std::size_t end, double* most) {
-    interval_bound_lanes(z, effect, rise, fall, evidence.not_one.data(), evidence.not_zero.data(), begin, end, most);
 }
 
 LABELWEAVE_KERNEL void log_tails(const double* z, std::size_t begin, std::size_t end, double* tail) {

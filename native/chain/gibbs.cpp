@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "chain/gibbs_block.hpp"
+#include "random/uniform_lanes.hpp"
 #include "threads/parallel.hpp"
 
 namespace labelweave {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "logistic/pass.hpp"
-
 namespace labelweave {
 namespace {
 
@@ -13,15 +11,6 @@ void add_squares(const Csr& matrix, std::size_t n_rows, double* squares) {
 }
 
 }  // namespace
-
-std::size_t pass_room(const Design& design) { return design.dense ? dense_room(design) : design.n_rows; }
-
-void run_pass(const Pass& pass, Team& team, Lanes* room, Lanes* gradient, Tally& tally) {
-    if (pass.design.dense)
-        dense_pass(pass, team, room, gradient, tally);
-    else
-        sparse_pass(pass, room, gradient, tally);
-}
 
 OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns) {
     const auto n_values = static_cast<std::size_t>(matrix.indptr[n_rows]);

@@ -1,18 +1,15 @@
-// The design matrix [X | 1 | extras] shared by many logistic problems, and the one pass over it
-// that every step of the solver is made of.
+// The design matrix [X | 1 | extras] that many linear problems share.
 //
 // Coefficients of eight problems are stored feature-major: row f of an array of Lanes holds the
 // coefficient of column f in all of them. X is dense (row-major) or CSR, the extra columns (labels of
 // other problems) are CSR. Columns are ordered features, intercept, extras.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "simd/lanes.hpp"
-#include "threads/thread_team.hpp"
 
 namespace labelweave {
 
@@ -34,42 +31,6 @@ struct Design {
     std::size_t intercept() const { return n_features; }
     std::size_t first_extra() const { return n_features + 1; }
 };
-
-// What a row is asked for, one row of the target and weight matrices per lane.
-struct Targets {
-    const std::int8_t* labels = nullptr;  // n_targets x n_rows
-    const double* weights = nullptr;      // n_weights x n_rows, or null: all ones
-    const double* total = nullptr;        // n_rows: what a row's weight and its held-out weight add up to
-};
-
-// Sums over rows, per lane.
-struct Tally {
-    Lanes loss{}, held_out{}, curvature{};
-    Lanes product{};  // v' A' D A v of the lanes that ask for a Hessian product
-
-    void operator+=(const Tally& other) {
-        loss += other.loss;
-        held_out += other.held_out;
-        curvature += other.curvature;
-        product += other.product;
-    }
-};
-
-// One pass: u = A v, then per row and lane either the Hessian's curvature * u, or (lanes in
-// `evaluating`) score += u with loss, curvature and residual at the new score; then gradient = A' r.
-struct Pass {
-    const Design& design;
-    const Targets& targets;
-    std::array<std::int32_t, kLanes> target{}, weight{};  // rows of the target and weight matrices
-    std::array<bool, kLanes> busy{}, evaluating{};
-    const Lanes* direction = nullptr;  // width
-    double* score = nullptr;           // kLanes x n_rows: a lane's scores lie together
-    double* curvature = nullptr;       // the same for dense X, n_rows x kLanes for sparse X
-};
-
-// Room that a pass needs, in Lanes, and the pass itself; the team's size does not change the result.
-std::size_t pass_room(const Design& design);
-void run_pass(const Pass& pass, Team& team, Lanes* room, Lanes* gradient, Tally& tally);
 
 // A CSR matrix together with the arrays it points to.
 struct OwnedCsr {

@@ -26,12 +26,4 @@ void evaluate_line(const TargetRows& rows, const double* score, const double* ch
 // Log-likelihood of the rows, and their residuals.
 double log_likelihood(const TargetRows& rows, const double* score, double* residual);
 
-// y += a x
-void add_scaled(std::size_t n, double a, const double* x, double* y);
-double dot(std::size_t n, const double* a, const double* b);
-double weighted_dot(std::size_t n, const double* weight, const double* a, const double* b);
-inline double weighted_square(std::size_t n, const double* weight, const double* a) {
-    return weighted_dot(n, weight, a, a);
-}
-
 }  // namespace labelweave

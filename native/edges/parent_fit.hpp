@@ -8,6 +8,7 @@
 
 #include "edges/hessian_factor.hpp"
 #include "edges/line_search.hpp"
+#include "linalg/vectors.hpp"
 #include "design/products.hpp"
 
 namespace labelweave {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "simd/scalar_math.hpp"
+#include "random/philox.hpp"
 #include "threads/share_rows.hpp"
 
 namespace labelweave {

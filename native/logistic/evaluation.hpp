@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "design/design.hpp"
+#include "logistic/pass.hpp"
 
 namespace labelweave {
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "design/design.hpp"
+#include "logistic/pass.hpp"
 #include "threads/interrupt.hpp"
 
 namespace labelweave {

@@ -5,8 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 #include <vector>
+
+#include "threads/spin_wait.hpp"
 
 namespace labelweave {
 
@@ -50,7 +51,7 @@ class Exchange {
         for (std::size_t member = 0; member < counts_.size(); ++member) {
             Line* line = lines_of(member, turn);
             for (std::size_t k = 0; k < counts_[member]; k += kPerLine, ++line) {
-                for (int spin = 0; line->turn.load(std::memory_order_acquire) != turn; ++spin) rest(spin);
+                for (SpinWait wait = patience(); line->turn.load(std::memory_order_acquire) != turn;) wait.rest();
                 const std::size_t here = std::min(kPerLine, counts_[member] - k);
                 for (std::size_t i = 0; i < here; ++i) visit(line->numbers[i]);
             }
@@ -59,7 +60,8 @@ class Exchange {
 
   private:
     static constexpr std::size_t kPerLine = 3;
-    static constexpr int kPatience = 100;
+    // Who waits for more than a few microseconds does so because another program has the other's core.
+    static constexpr SpinWait patience() { return {50, 50}; }
     struct alignas(64) Line {
         std::atomic<std::uint64_t> turn{0};
         Natural numbers[kPerLine];
@@ -67,14 +69,6 @@ class Exchange {
 
     Line* lines_of(std::size_t member, std::uint64_t turn) {
         return lines_.data() + (turn % 2) * n_lines_ + first_[member];
-    }
-
-    // Who waits for more than a few microseconds does so because another program has the other's core.
-    static void rest(int spin) {
-        if (spin >= kPatience) return std::this_thread::yield();
-#if defined(__x86_64__)
-        if (spin >= kPatience / 2) __builtin_ia32_pause();
-#endif
     }
 
     std::vector<std::size_t> counts_, first_;

@@ -13,8 +13,6 @@
 #include <vector>
 
 #include "design/design.hpp"
-#include "threads/interrupt.hpp"
-#include "online/thread_tuner.hpp"
 
 namespace labelweave {
 
@@ -66,33 +64,5 @@ struct OnlineRows {
     std::size_t n_rows = 0;
     Csr features;
 };
-
-// Rows, in increasing order, that are predicted before they are learned from: z is n x n_labels, the standard
-// deviations by which the scores, noise included, exceed the bias.
-struct Trials {
-    std::size_t n = 0;
-    const std::int64_t* rows = nullptr;
-    double* z = nullptr;
-};
-
-// Learn from all rows in turn; labels are n_rows x n_labels of 0, 1 or -1 (unknown). Threads share the labels, and
-// the result is the same bits for any number of them and any division into calls. `pace` remembers from call to call
-// whether threads were worth it. After an interruption the model is that of the first `n_rows` rows, which `model`
-// counts.
-void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                   const std::int8_t* labels, const Trials& trials, int n_threads, Pace& pace, Interrupt& interrupt);
-
-// Mean and variance of every label's score <w, x>, n_rows x n_labels each, without the bias.
-void online_moments(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, double* mean,
-                    double* variance, int n_threads, Interrupt& interrupt);
-
-// Whether <w, x> > b under models drawn from the posterior: n_samples x n_rows x n_labels of 0/1. A weight's draw
-// belongs to (seed, sample, label, feature), so that every row and every call meet the same models.
-void online_samples(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                    std::uint64_t seed, std::size_t n_samples, std::int8_t* above, int n_threads,
-                    Interrupt& interrupt);
-
-// Read and write the weights of every row's features and do nothing else: the yardstick for online_update.
-void online_touch(const OnlineModel& model, const OnlineRows& rows);
 
 }  // namespace labelweave

@@ -1,10 +1,10 @@
-// What a learned model says about new rows: moments of the scores, and scores under models drawn from the posterior.
+#include "online/predict.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "random/normal_lanes.hpp"
-#include "online/model.hpp"
 #include "online/prepared_rows.hpp"
 #include "threads/parallel.hpp"
 

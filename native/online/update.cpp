@@ -1,4 +1,4 @@
-#include "online/model.hpp"
+#include "online/update.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,6 @@
 #include "online/message_exchange.hpp"
 #include "online/prepared_rows.hpp"
 #include "online/row_update.hpp"
-#include "online/thread_tuner.hpp"
 #include "threads/parallel.hpp"
 
 namespace labelweave {

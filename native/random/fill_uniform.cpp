@@ -1,6 +1,6 @@
 #include "random/fill_uniform.hpp"
 
-#include "simd/scalar_math.hpp"
+#include "random/philox.hpp"
 #include "threads/parallel.hpp"
 
 namespace labelweave {

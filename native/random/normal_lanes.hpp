@@ -1,7 +1,7 @@
 // Standard normal numbers that belong to a key, eight at a time.
 #pragma once
 
-#include "simd/lane_math.hpp"
+#include "random/uniform_lanes.hpp"
 
 namespace labelweave {
 

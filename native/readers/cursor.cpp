@@ -1,10 +1,8 @@
 #include "readers/cursor.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <tuple>
 #include <utility>
 
 namespace labelweave {
@@ -104,25 +102,6 @@ void Cursor::fail(const std::string& expected, const char* position) const {
 void Cursor::fail_plainly(const std::string& message, const char* position) const {
     const auto column = 1 + (position - line_start_);
     throw TextError(source_ + ":" + std::to_string(line_) + ":" + std::to_string(column) + ": " + message);
-}
-
-void SparseRows::finish_row() {
-    if (!ascending_) sort_row();
-    ascending_ = true;
-    row_starts.push_back(static_cast<std::int64_t>(columns.size()));
-}
-
-void SparseRows::drop_unfinished_row() {
-    columns.resize(begin());
-    data.resize(begin());
-    ascending_ = true;
-}
-
-void SparseRows::sort_row() {
-    row_.clear();
-    for (std::size_t k = begin(); k < columns.size(); ++k) row_.emplace_back(columns[k], data[k]);
-    std::sort(row_.begin(), row_.end());
-    for (std::size_t k = 0; k < row_.size(); ++k) std::tie(columns[begin() + k], data[begin() + k]) = row_[k];
 }
 
 }  // namespace labelweave

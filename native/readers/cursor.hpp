@@ -1,5 +1,4 @@
-// What the readers of text formats share: a cursor that knows its place in the file, so that every
-// complaint names file, line and column, and the rows of a CSR matrix as they are read.
+// A cursor that knows its place in a text file, so that every complaint names file, line and column.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace labelweave {
 
@@ -71,28 +68,5 @@ bool ends_token(const Cursor& cursor);
 
 // Bytes fit for a message: control characters escaped, cut where they run on.
 std::string printable(std::string_view bytes, std::size_t limit = 40);
-
-// CSR rows with ascending columns and no stored zeros.
-struct SparseRows {
-    std::vector<double> data;
-    std::vector<std::int32_t> columns;
-    std::vector<std::int64_t> row_starts{0};
-
-    void put(std::int32_t column, double value) {
-        if (value == 0) return;
-        ascending_ = ascending_ && (columns.size() == begin() || columns.back() < column);
-        columns.push_back(column);
-        data.push_back(value);
-    }
-    void finish_row();
-    void drop_unfinished_row();
-
-   private:
-    std::size_t begin() const { return static_cast<std::size_t>(row_starts.back()); }
-    void sort_row();
-
-    bool ascending_ = true;
-    std::vector<std::pair<std::int32_t, double>> row_;
-};
 
 }  // namespace labelweave

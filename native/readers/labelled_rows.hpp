@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "readers/cursor.hpp"
+#include "readers/sparse_rows.hpp"
 
 namespace labelweave {
 

@@ -4,7 +4,6 @@
 #include <limits>
 #include <memory>
 
-#include "simd/scalar_math.hpp"
 #include "design/row_entries.hpp"
 #include "threads/share_rows.hpp"
 

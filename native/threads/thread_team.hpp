@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <thread>
 
 #include "threads/parallel.hpp"
+#include "threads/spin_wait.hpp"
 
 namespace labelweave {
 
@@ -39,10 +39,13 @@ class Team {
         open_.store(std::uint64_t{++n_runs_} << 32 | n_tasks);
         while (work()) {
         }
-        for (int turn = 0; n_done_.load() < n_tasks; ++turn) rest(turn);
+        for (SpinWait wait = patience(); n_done_.load() < n_tasks;) wait.rest();
     }
 
   private:
+    // Tasks follow each other within microseconds: wait without sleeping, but let others run.
+    static constexpr SpinWait patience() { return {0, 2000}; }
+
     // Do one open task; false if there is none. `open_` holds the run and how many of its tasks are left,
     // so that a claim cannot reach into another run.
     bool work() {
@@ -56,22 +59,11 @@ class Team {
     }
 
     void serve() {
-        for (int turn = 0; !stop_; ++turn) {
+        for (SpinWait wait = patience(); !stop_;) {
             if (work())
-                turn = 0;
+                wait.reset();
             else
-                rest(turn);
-        }
-    }
-
-    // Tasks follow each other within microseconds: wait without sleeping, but let others run.
-    static void rest(int turn) {
-        if (turn < 2000) {
-#if defined(__x86_64__)
-            __builtin_ia32_pause();
-#endif
-        } else {
-            std::this_thread::yield();
+                wait.rest();
         }
     }
 

@@ -1,12 +1,13 @@
+#include "tree/annealing.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 
-#include "simd/scalar_math.hpp"
+#include "random/philox.hpp"
 #include "threads/share_rows.hpp"
 #include "tree/factors.hpp"
-#include "tree/threshold.hpp"
 
 namespace labelweave {
 namespace {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "random/uniform_lanes.hpp"
 #include "simd/lane_math.hpp"
 #include "threads/parallel.hpp"
 #include "tree/tree.hpp"

@@ -20,33 +20,6 @@ constexpr double kMassRounding = 1e-12;
 // Bounds and log-probabilities are the same sums in another order: what differs by less is equal.
 double rounding(double log_prob) { return 1e-12 * (1.0 + std::fabs(log_prob)); }
 
-// Write the best of some vectors, decreasing, the earlier among equals first.
-class Ranking {
-  public:
-    // labels holds the vectors one after the other; log_prob is by vector.
-    void write(const std::vector<std::int8_t>& labels, const std::vector<double>& log_prob, std::size_t n_labels,
-               const RankedVectors& out, std::size_t row) {
-        index_.resize(log_prob.size());
-        std::iota(index_.begin(), index_.end(), std::size_t{0});
-        const std::size_t kept = std::min(out.n_best, index_.size());
-        std::partial_sort(index_.begin(), index_.begin() + kept, index_.end(), [&](std::size_t i, std::size_t j) {
-            return log_prob[i] != log_prob[j] ? log_prob[i] > log_prob[j] : i < j;
-        });
-        for (std::size_t k = 0; k < out.n_best; ++k) {
-            std::int8_t* to = out.labels + (row * out.n_best + k) * n_labels;
-            const bool possible = k < kept && log_prob[index_[k]] > -kInfinity;
-            out.log_prob[row * out.n_best + k] = possible ? log_prob[index_[k]] : -kInfinity;
-            if (possible)
-                std::copy_n(labels.data() + index_[k] * n_labels, n_labels, to);
-            else
-                std::fill_n(to, n_labels, std::int8_t{-1});
-        }
-    }
-
-  private:
-    std::vector<std::size_t> index_;
-};
-
 // The different vectors of one row, found again by a hash of their labels.
 class SeenVectors {
   public:
@@ -258,46 +231,7 @@ class ThresholdRow {
     std::int64_t listed_ = 0;
 };
 
-// The list of a single forest.
-class TopRow {
-  public:
-    TopRow(const Tree& tree, const ListPlan& plan, Interrupt& interrupt)
-        : tree_(tree), interrupt_(interrupt), logs_(tree.n_labels), list_(plan) {}
-
-    void run(std::size_t row, const RankedVectors& out) {
-        const std::size_t n = tree_.n_labels;
-        labels_.clear();
-        log_prob_.clear();
-        logs_.load_logs(tree_, row);
-        list_.start(logs_);
-        do {
-            if (list_.depth() % kPatience == 0) interrupt_.check();
-            labels_.resize(labels_.size() + n);
-            std::int8_t* vector = labels_.data() + labels_.size() - n;
-            list_.write(vector);
-            log_prob_.push_back(vector_log_prob(logs_.row(), tree_.parents, vector, n));
-        } while (list_.depth() < out.n_best && list_.advance());
-        ranking_.write(labels_, log_prob_, n, out, row);  // rounding may order equals in another way
-    }
-
-  private:
-    const Tree& tree_;
-    Interrupt& interrupt_;
-    Factors logs_;
-    TreeList list_;
-    Ranking ranking_;
-    std::vector<std::int8_t> labels_;
-    std::vector<double> log_prob_;
-};
-
 }  // namespace
-
-void tree_top(const Tree& tree, const RankedVectors& out, int n_threads, Interrupt& interrupt) {
-    const ListPlan plan(tree);
-    share_rows(tree.n_rows, n_threads, interrupt, [&] {
-        return [&, top = TopRow(tree, plan, interrupt)](std::size_t row) mutable { top.run(row, out); };
-    });
-}
 
 void tree_threshold(const TreeMixture& mixture, std::size_t depth, const RankedVectors& out, double* upper_bound,
                     std::int64_t* listed, int n_threads, Interrupt& interrupt) {
