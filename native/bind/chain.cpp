@@ -18,7 +18,7 @@ using Scores = In<double, 2>;
 using Order = In<std::int64_t, 1>;
 // Arrays written to are bound with noconvert(): a converted copy would swallow the result.
 
-Chain checked_chain(const Scores& scores, const Scores& coupling, const Order& order) {
+chain::Chain checked_chain(const Scores& scores, const Scores& coupling, const Order& order) {
     const std::size_t n_labels = scores.shape(1);
     require(coupling.shape(0) == n_labels && coupling.shape(1) == n_labels, "coupling must be labels x labels");
     std::vector<bool> seen(n_labels, false);
@@ -32,13 +32,13 @@ Chain checked_chain(const Scores& scores, const Scores& coupling, const Order& o
 }
 
 template <class Array>
-void require_labels(const Array& labels, const Chain& chain, const char* name = "labels") {
+void require_labels(const Array& labels, const chain::Chain& chain, const char* name = "labels") {
     if (labels.shape(0) == chain.n_rows && labels.shape(labels.ndim() - 1) == chain.n_labels) return;
     throw nb::value_error((std::string(name) + " must match the rows and columns of scores").c_str());
 }
 
 // Every walked label has a bit of the column index of its own, or is known in all rows.
-void check_slots(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns) {
+void check_slots(const chain::Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns) {
     std::size_t n_slots = 0;
     while (n_slots < 40 && (std::size_t{1} << n_slots) < n_columns) ++n_slots;
     require(n_columns == std::size_t{1} << n_slots, "out must have a power of two columns");
@@ -60,13 +60,13 @@ void bind_table(nb::module_& m) {
         "chain_table",
         [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, Order slot, Out<double, 2> out,
            int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(known, chain);
             require(slot.shape(0) == chain.n_labels, "slot needs one entry for each label");
             require(out.shape(0) == chain.n_rows, "out needs one row for each row of scores");
             check_slots(chain, known.data(), slot.data(), out.shape(1));
             const ReleasedGil released;
-            chain_table(chain, known.data(), slot.data(), out.shape(1), out.data(), n_threads);
+            chain::table(chain, known.data(), slot.data(), out.shape(1), out.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("slot"),
         nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
@@ -78,13 +78,13 @@ void bind_sample(nb::module_& m) {
         "chain_sample",
         [](Scores scores, Scores coupling, Order order, In<std::int64_t, 1> rows, std::uint64_t seed,
            Out<std::int8_t, 3> labels, Out<double, 2> log_weight, int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(rows.shape(0) == chain.n_rows, "rows needs one id for each row of scores");
             require(log_weight.shape(0) == chain.n_rows && log_weight.shape(1) == labels.shape(1),
                     "log_weight needs one entry for each draw");
             const ReleasedGil released;
-            chain_sample(chain, rows.data(), seed, labels.shape(1), labels.data(), log_weight.data(), n_threads);
+            chain::sample(chain, rows.data(), seed, labels.shape(1), labels.data(), log_weight.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("rows"), nb::arg("seed"),
         nb::arg("labels").noconvert(), nb::arg("log_weight").noconvert(), nb::arg("n_threads") = 1,
@@ -97,7 +97,7 @@ void bind_gibbs(nb::module_& m) {
         [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known,
            In<std::int64_t, 1> rows, std::uint64_t seed, std::uint32_t first_draw, Out<std::int8_t, 2> labels,
            Out<std::int8_t, 2> best, Out<double, 2> best_gain, Out<std::int8_t, 3> samples, int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require(order.shape(0) == chain.n_labels, "order must name every label once");
             require_labels(known, chain, "known");
             require_labels(labels, chain);
@@ -107,10 +107,10 @@ void bind_gibbs(nb::module_& m) {
             require(samples.shape(0) == chain.n_rows && samples.shape(2) == chain.n_labels &&
                         samples.shape(1) <= best_gain.shape(1),
                     "samples must be rows x at most as many as there are sweeps x labels");
-            const GibbsRun run{known.data(), rows.data(), seed, first_draw, best_gain.shape(1), samples.shape(1),
+            const chain::GibbsRun run{known.data(), rows.data(), seed, first_draw, best_gain.shape(1), samples.shape(1),
                                labels.data(), best.data(), best_gain.data(), samples.data()};
-            interruptibly([&](Interrupt& interrupt) {
-                chain_gibbs(chain, run, n_threads, interrupt);
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::gibbs(chain, run, n_threads, interrupt);
             });
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("rows"),
@@ -133,16 +133,16 @@ void bind_best_first(nb::module_& m) {
         [](Scores scores, Scores coupling, Order order, std::uint64_t budget, double epsilon, double seconds,
            In<double, 1> floor, In<double, 1> log_mass, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
            Out<double, 1> upper_bound, Out<std::int64_t, 1> nodes, int n_threads, std::size_t max_open) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(epsilon >= 0.0, "epsilon must not be negative");
             for (const std::size_t size : {floor.shape(0), log_mass.shape(0), log_prob.shape(0), upper_bound.shape(0),
                                            nodes.shape(0)})
                 require(size == chain.n_rows,
                         "floor, log_mass, log_prob, upper_bound and nodes need one entry for each row of scores");
-            const SearchLimits limits{budget, max_open, epsilon, deadline_after(seconds)};
-            interruptibly([&](Interrupt& interrupt) {
-                chain_search(chain, limits, floor.data(), log_mass.data(),
+            const chain::SearchLimits limits{budget, max_open, epsilon, deadline_after(seconds)};
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::best_first(chain, limits, floor.data(), log_mass.data(),
                              {labels.data(), log_prob.data(), upper_bound.data(), nodes.data()}, n_threads, interrupt);
             });
         },
@@ -158,12 +158,12 @@ void bind_beam(nb::module_& m) {
         "chain_beam",
         [](Scores scores, Scores coupling, Order order, std::size_t width, Out<std::int8_t, 2> labels,
            Out<double, 1> upper_bound, int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(width >= 1 && width <= (std::size_t{1} << 24), "width must be between 1 and 2^24");
             require(upper_bound.shape(0) == chain.n_rows, "upper_bound needs one entry for each row of scores");
-            interruptibly([&](Interrupt& interrupt) {
-                chain_beam(chain, width, labels.data(), upper_bound.data(), n_threads, interrupt);
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::beam(chain, width, labels.data(), upper_bound.data(), n_threads, interrupt);
             });
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("width"), nb::arg("labels").noconvert(),
@@ -176,13 +176,13 @@ void bind_relaxed_search(nb::module_& m) {
         "chain_relaxed_search",
         [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, std::size_t steps, std::size_t budget,
            Out<std::int8_t, 2> labels, Out<double, 1> log_prob, Out<double, 1> upper_bound, int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(known, chain);
             require_labels(labels, chain);
             for (const std::size_t size : {log_prob.shape(0), upper_bound.shape(0)})
                 require(size == chain.n_rows, "log_prob and upper_bound need one entry for each row of scores");
-            interruptibly([&](Interrupt& interrupt) {
-                chain_relaxed_search(chain, known.data(), {steps, budget},
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::relaxed_search(chain, known.data(), {steps, budget},
                                      {labels.data(), log_prob.data(), upper_bound.data()}, n_threads, interrupt);
             });
         },
@@ -199,11 +199,11 @@ void bind_chain(nb::module_& m) {
         "chain_log_prob",
         [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> labels, Out<double, 1> log_prob,
            int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(log_prob.shape(0) == chain.n_rows, "log_prob needs one entry for each row of scores");
             const ReleasedGil released;
-            chain_log_prob(chain, labels.data(), log_prob.data(), n_threads);
+            chain::log_prob(chain, labels.data(), log_prob.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels"),
         nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1, "The log-probability of each row of labels.");
@@ -211,12 +211,12 @@ void bind_chain(nb::module_& m) {
         "chain_greedy",
         [](Scores scores, Scores coupling, Order order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
            Out<double, 1> upper_bound, int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(log_prob.shape(0) == chain.n_rows && upper_bound.shape(0) == chain.n_rows,
                     "log_prob and upper_bound need one entry for each row of scores");
             const ReleasedGil released;
-            chain_greedy(chain, labels.data(), log_prob.data(), upper_bound.data(), n_threads);
+            chain::greedy(chain, labels.data(), log_prob.data(), upper_bound.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(),
         nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,

@@ -20,12 +20,12 @@ void bind_design(nb::module_& m) {
     m.def(
         "linear_scores",
         [](const Matrix& x, In<double, 2> weights, In<double, 1> intercept, Out<double, 2> scores, int n_threads) {
-            const Design design = design_of(x, scores.shape(0));
+            const design::Design design = design_of(x, scores.shape(0));
             require(weights.shape(1) == x.n_columns, "weights and X differ in their number of features");
             require(weights.shape(0) == scores.shape(1) && intercept.shape(0) == scores.shape(1),
                     "weights, intercept and scores differ in their number of outputs");
             const ReleasedGil released;
-            linear_scores(design, weights.data(), intercept.data(), scores.shape(1), scores.data(), n_threads);
+            design::linear_scores(design, weights.data(), intercept.data(), scores.shape(1), scores.data(), n_threads);
         },
         nb::arg("x"), nb::arg("weights"), nb::arg("intercept"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
         "Fill scores with X weights' + intercept.");

@@ -20,9 +20,9 @@ void bind_field(nb::module_& m) {
             require(labels.shape(0) == n_rows && labels.shape(2) == n_labels, "labels must be rows x draws x labels");
             require(log_weight.shape(0) == n_rows && log_weight.shape(1) == n_draws,
                     "log_weight must be rows x draws");
-            const Field field{scores.data(), inside.data(), outside.data(), known.data(), n_rows, n_labels};
-            interruptibly([&](Interrupt& interrupt) {
-                field_anneal(field, rows.data(), seeds.data(), seeds.shape(0), n_draws, labels.data(),
+            const field::Field field{scores.data(), inside.data(), outside.data(), known.data(), n_rows, n_labels};
+            interruptibly([&](threads::Interrupt& interrupt) {
+                field::anneal(field, rows.data(), seeds.data(), seeds.shape(0), n_draws, labels.data(),
                              log_weight.data(), n_threads, interrupt);
             });
         },

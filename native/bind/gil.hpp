@@ -47,9 +47,9 @@ template <class Kernel>
 void interruptibly(Kernel&& kernel) {
     try {
         ReleasedGil released;
-        Interrupt interrupt([&] { return released.interrupted(); });
+        threads::Interrupt interrupt([&] { return released.interrupted(); });
         kernel(interrupt);
-    } catch (const Interrupted&) {
+    } catch (const threads::Interrupted&) {
         throw nb::python_error();
     }
 }

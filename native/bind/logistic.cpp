@@ -29,7 +29,7 @@ void bind_logistic(nb::module_& m) {
            double tolerance, int max_newton, int patience, int n_threads, std::optional<Out<double, 2>> coef,
            Out<double, 2> objective, Out<double, 2> held_out, Out<std::int32_t, 1> passes,
            Out<std::uint8_t, 1> converged) {
-            LogisticProblems p;
+            logistic::Problems p;
             const std::size_t n = labels.shape(1), k = target.shape(0), stages = C.shape(1);
             p.design = design_of(x, n);
             if (extras && *extras) {
@@ -77,10 +77,10 @@ void bind_logistic(nb::module_& m) {
             require(objective.shape(0) == k && objective.shape(1) == stages, "objective must be problems x stages");
             require(held_out.shape(0) == k && held_out.shape(1) == stages, "held_out must be problems x stages");
             require(passes.shape(0) == k && converged.shape(0) == k, "passes and converged need one entry per problem");
-            const LogisticSolutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(), passes.data(),
+            const logistic::Solutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(), passes.data(),
                                         converged.data()};
-            interruptibly([&](Interrupt& interrupt) {
-                solve_logistic(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
+            interruptibly([&](threads::Interrupt& interrupt) {
+                logistic::solve(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
             });
         },
         nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),

@@ -30,7 +30,7 @@ using Columns = Owned<std::int32_t>;
 using Starts = Owned<std::int64_t>;
 using DomainList = std::vector<std::pair<std::vector<std::string>, std::vector<double>>>;
 
-std::tuple<Doubles, Columns, Starts, Columns, Starts> to_arrays(LabelledRows&& rows) {
+std::tuple<Doubles, Columns, Starts, Columns, Starts> to_arrays(readers::LabelledRows&& rows) {
     return {to_numpy(std::move(rows.features.data)), to_numpy(std::move(rows.features.columns)),
             to_numpy(std::move(rows.features.row_starts)), to_numpy(std::move(rows.labels)),
             to_numpy(std::move(rows.label_starts))};
@@ -38,17 +38,17 @@ std::tuple<Doubles, Columns, Starts, Columns, Starts> to_arrays(LabelledRows&& r
 
 std::string_view view(const nb::bytes& text) { return {static_cast<const char*>(text.data()), text.size()}; }
 
-ArffColumns make_columns(std::vector<std::string> names, const std::vector<std::int64_t>& target,
+readers::ArffColumns make_columns(std::vector<std::string> names, const std::vector<std::int64_t>& target,
                          const std::vector<std::int64_t>& domain, const DomainList& domains) {
     require(target.size() == names.size() && domain.size() == names.size(),
             "target and domain need one entry for each of names");
-    ArffColumns columns{std::move(names), target, domain, {}, 0, 0};
+    readers::ArffColumns columns{std::move(names), target, domain, {}, 0, 0};
     for (const auto& [words, numbers] : domains) {
         require(!words.empty() && words.size() == numbers.size(), "a domain needs one number for each of its words");
         columns.domains.push_back({words, numbers});
     }
     for (const auto d : domain)
-        require(d >= numeric_column && d < static_cast<std::int64_t>(domains.size()), "domain is out of range");
+        require(d >= readers::numeric_column && d < static_cast<std::int64_t>(domains.size()), "domain is out of range");
     for (const auto t : target) (t < 0 ? columns.n_labels : columns.n_features) += 1;
     for (const auto t : target)
         require(t < static_cast<std::int64_t>(columns.n_features) && -1 - t < static_cast<std::int64_t>(columns.n_labels),
@@ -63,10 +63,10 @@ std::tuple<bool, std::size_t, Doubles, Columns, Starts, Owned<std::int8_t>> arff
     require(offset <= text.size(), "offset is beyond the end of text");
     const auto columns = make_columns(std::move(names), target, domain, domains);
     const auto rows_text = view(text).substr(offset);
-    ArffRows rows;
+    readers::ArffRows rows;
     {
         const ReleasedGil released;
-        rows = parse_arff_rows(rows_text, line, source, columns);
+        rows = readers::parse_arff_rows(rows_text, line, source, columns);
     }
     return {rows.sparse, rows.n_rows, to_numpy(std::move(rows.sparse ? rows.features.data : rows.dense)),
             to_numpy(std::move(rows.features.columns)), to_numpy(std::move(rows.features.row_starts)),
@@ -76,10 +76,10 @@ std::tuple<bool, std::size_t, Doubles, Columns, Starts, Owned<std::int8_t>> arff
 std::tuple<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Doubles, Columns, Starts, Columns, Starts> xmc_rows(
     const nb::bytes& text, const std::string& source) {
     const auto all = view(text);
-    XmcRows rows;
+    readers::XmcRows rows;
     {
         const ReleasedGil released;
-        rows = parse_xmc(all, source);
+        rows = readers::parse_xmc(all, source);
     }
     return std::tuple_cat(std::make_tuple(std::make_tuple(rows.n_rows, rows.n_features, rows.n_labels)),
                           to_arrays(std::move(rows.rows)));
@@ -88,15 +88,15 @@ std::tuple<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Doubles, Column
 std::tuple<Doubles, Columns, Starts, Columns, Starts, std::int64_t, nb::bytes> labelled_lines(
     const nb::bytes& text, std::size_t line, const std::string& source, std::int64_t n_features, std::int64_t n_labels,
     std::int64_t first_feature, bool svmlight, bool skip_bad) {
-    require(n_features >= 0 && n_features <= most_columns, "n_features is out of range");
-    require(n_labels >= 0 && n_labels <= most_columns, "n_labels is out of range");
+    require(n_features >= 0 && n_features <= readers::most_columns, "n_features is out of range");
+    require(n_labels >= 0 && n_labels <= readers::most_columns, "n_labels is out of range");
     require(first_feature == 0 || first_feature == 1, "first_feature must be 0 or 1");
-    const RowFormat format{n_features, n_labels, first_feature, svmlight};
+    const readers::RowFormat format{n_features, n_labels, first_feature, svmlight};
     const auto all = view(text);
-    LabelledLines lines;
+    readers::LabelledLines lines;
     {
         const ReleasedGil released;
-        lines = parse_labelled_lines(all, line, source, format, skip_bad);
+        lines = readers::parse_labelled_lines(all, line, source, format, skip_bad);
     }
     // It may quote bytes that are not UTF-8.
     const nb::bytes complaint(lines.first_complaint.data(), lines.first_complaint.size());
@@ -107,7 +107,7 @@ std::tuple<Doubles, Columns, Starts, Columns, Starts, std::int64_t, nb::bytes> l
 void translate(const std::exception_ptr& thrown, void*) {
     try {
         std::rethrow_exception(thrown);
-    } catch (const TextError& error) {
+    } catch (const readers::TextError& error) {
         const auto size = static_cast<Py_ssize_t>(std::strlen(error.what()));
         const auto message = nb::steal(PyUnicode_DecodeUTF8(error.what(), size, "replace"));
         if (message.is_valid()) PyErr_SetObject(PyExc_ValueError, message.ptr());

@@ -29,7 +29,7 @@ void check_limits(const In<double, 1>& limits, std::size_t n_rows) {
         require(limits.data()[row] > 0 && std::isfinite(limits.data()[row]), "limits must be positive and finite");
 }
 
-KernelFunction checked_kernel(std::optional<double> gamma) {
+svm::KernelFunction checked_kernel(std::optional<double> gamma) {
     require(!gamma || (*gamma > 0 && std::isfinite(*gamma)), "gamma must be positive and finite");
     return {gamma.has_value(), gamma.value_or(0.0)};
 }
@@ -37,7 +37,7 @@ KernelFunction checked_kernel(std::optional<double> gamma) {
 void learn_passive_aggressive(const Matrix& x, In<std::int8_t, 2> labels, In<double, 1> limits,
                               In<std::int64_t, 1> order, bool intercept, Out<double, 2> weights,
                               std::optional<Out<double, 2>> scores, int n_threads) {
-    PassiveAggressive problem;
+    svm::PassiveAggressive problem;
     const std::size_t n = labels.shape(0);
     problem.design = design_of(x, n);
     problem.n_labels = labels.shape(1);
@@ -57,8 +57,8 @@ void learn_passive_aggressive(const Matrix& x, In<std::int8_t, 2> labels, In<dou
     problem.intercept = intercept;
     problem.weights = weights.data();
     problem.scores = scores ? scores->data() : nullptr;
-    interruptibly([&](Interrupt& interrupt) {
-        passive_aggressive(problem, n_threads, interrupt);
+    interruptibly([&](threads::Interrupt& interrupt) {
+        svm::passive_aggressive(problem, n_threads, interrupt);
     });
 }
 
@@ -83,7 +83,7 @@ std::vector<Solution> learn_lasvm(const Matrix& x, In<std::int8_t, 2> labels, In
                                   In<std::int64_t, 2> order, std::optional<double> gamma, double tolerance,
                                   std::int64_t max_steps, std::size_t room, std::optional<Out<double, 2>> weights,
                                   int n_threads) {
-    LasvmProblem problem;
+    svm::LasvmProblem problem;
     const std::size_t n = labels.shape(0);
     require(n < std::numeric_limits<std::int32_t>::max(), "there are too many rows");
     problem.design = design_of(x, n);
@@ -104,9 +104,9 @@ std::vector<Solution> learn_lasvm(const Matrix& x, In<std::int8_t, 2> labels, In
     problem.tolerance = tolerance;
     problem.max_steps = max_steps;
     problem.room = room;
-    std::vector<LasvmSolution> solved;
-    interruptibly([&](Interrupt& interrupt) {
-        solved = lasvm(problem, n_threads, interrupt);
+    std::vector<svm::LasvmSolution> solved;
+    interruptibly([&](threads::Interrupt& interrupt) {
+        solved = svm::lasvm(problem, n_threads, interrupt);
     });
     std::vector<Solution> solutions;
     for (std::size_t label = 0; label < solved.size(); ++label) {
@@ -134,10 +134,10 @@ void bind_svm(nb::module_& m) {
         [](const Matrix& a, const Matrix& b, double gamma, Out<double, 2> out, int n_threads) {
             require(a.n_columns == b.n_columns, "a and b differ in their number of features");
             require(out.shape(0) == rows_of(a) && out.shape(1) == rows_of(b), "out must be rows of a x rows of b");
-            const Design da = design_of(a, rows_of(a)), db = design_of(b, rows_of(b));
-            const KernelFunction kernel = checked_kernel(gamma);
+            const design::Design da = design_of(a, rows_of(a)), db = design_of(b, rows_of(b));
+            const svm::KernelFunction kernel = checked_kernel(gamma);
             const ReleasedGil released;
-            kernel_matrix(da, db, kernel, out.data(), n_threads);
+            svm::kernel_matrix(da, db, kernel, out.data(), n_threads);
         },
         nb::arg("a"), nb::arg("b"), nb::arg("gamma"), nb::arg("out").noconvert(), nb::arg("n_threads"),
         "Fill out with exp(-gamma |a_i - b_j|^2).");

@@ -15,7 +15,7 @@ namespace {
 using Logits = In<double, 3>;
 using Parents = In<std::int64_t, 1>;
 
-Tree checked_tree(const Logits& logits, const Parents& parents, const Parents& order) {
+tree::Tree checked_tree(const Logits& logits, const Parents& parents, const Parents& order) {
     const std::size_t n_labels = logits.shape(1);
     require(n_labels > 0 && logits.shape(2) == 2, "logits must be rows x labels x 2");
     require(parents.shape(0) == n_labels && order.shape(0) == n_labels,
@@ -35,7 +35,7 @@ Tree checked_tree(const Logits& logits, const Parents& parents, const Parents& o
 
 // The first dimension of an array is the rows, the last one a number of columns.
 template <class Array>
-void require_shape(const Array& array, const Tree& tree, std::size_t columns, const char* name) {
+void require_shape(const Array& array, const tree::Tree& tree, std::size_t columns, const char* name) {
     if (array.shape(0) == tree.n_rows && array.shape(array.ndim() - 1) == columns) return;
     throw nb::value_error((std::string(name) + " does not match the rows and labels of logits").c_str());
 }
@@ -45,11 +45,11 @@ void bind_vectors(nb::module_& m) {
         "tree_log_prob",
         [](Logits logits, Parents parents, Parents order, In<std::int8_t, 3> labels, Out<double, 2> log_prob,
            int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(labels, tree, tree.n_labels, "labels");
             require_shape(log_prob, tree, labels.shape(1), "log_prob");
             const ReleasedGil released;
-            tree_log_prob(tree, labels.data(), labels.shape(1), log_prob.data(), n_threads);
+            tree::log_prob(tree, labels.data(), labels.shape(1), log_prob.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("labels"),
         nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1, "The log-probability of each vector of each row.");
@@ -57,11 +57,11 @@ void bind_vectors(nb::module_& m) {
         "tree_mode",
         [](Logits logits, Parents parents, Parents order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
            int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(labels, tree, tree.n_labels, "labels");
             require_shape(log_prob, tree, tree.n_rows, "log_prob");
             const ReleasedGil released;
-            tree_mode(tree, labels.data(), log_prob.data(), n_threads);
+            tree::mode(tree, labels.data(), log_prob.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("labels").noconvert(),
         nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1, "The most probable vector of each row.");
@@ -69,11 +69,11 @@ void bind_vectors(nb::module_& m) {
         "tree_sample",
         [](Logits logits, Parents parents, Parents order, In<std::int64_t, 1> rows, std::uint64_t seed,
            Out<std::int8_t, 3> labels, int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(labels, tree, tree.n_labels, "labels");
             require_shape(rows, tree, tree.n_rows, "rows");
             const ReleasedGil released;
-            tree_sample(tree, rows.data(), seed, labels.shape(1), labels.data(), n_threads);
+            tree::sample(tree, rows.data(), seed, labels.shape(1), labels.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("rows"), nb::arg("seed"),
         nb::arg("labels").noconvert(), nb::arg("n_threads") = 1,
@@ -84,42 +84,42 @@ void bind_probabilities(nb::module_& m) {
     m.def(
         "tree_marginals",
         [](Logits logits, Parents parents, Parents order, Out<double, 2> out, int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(out, tree, tree.n_labels, "out");
             const ReleasedGil released;
-            tree_marginals(tree, out.data(), n_threads);
+            tree::marginals(tree, out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
         nb::arg("n_threads") = 1, "P(y_i = 1).");
     m.def(
         "tree_pairwise",
         [](Logits logits, Parents parents, Parents order, Out<double, 3> out, int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(out, tree, tree.n_labels, "out");
             require(out.shape(1) == tree.n_labels, "out must be rows x labels x labels");
             const ReleasedGil released;
-            tree_pairwise(tree, out.data(), n_threads);
+            tree::pairwise(tree, out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
         nb::arg("n_threads") = 1, "P(y_i = 1, y_j = 1).");
     m.def(
         "tree_cardinality",
         [](Logits logits, Parents parents, Parents order, Out<double, 2> out, int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(out, tree, tree.n_labels + 1, "out");
             const ReleasedGil released;
-            tree_cardinality(tree, out.data(), n_threads);
+            tree::cardinality(tree, out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
         nb::arg("n_threads") = 1, "P(|y| = s).");
     m.def(
         "tree_cardinality_by_label",
         [](Logits logits, Parents parents, Parents order, Out<double, 3> out, int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(out, tree, tree.n_labels + 1, "out");
             require(out.shape(1) == tree.n_labels, "out must be rows x labels x (labels + 1)");
             const ReleasedGil released;
-            tree_cardinality_by_label(tree, out.data(), n_threads);
+            tree::cardinality_by_label(tree, out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
         nb::arg("n_threads") = 1, "P(y_i = 1, |y| = s).");
@@ -130,13 +130,13 @@ void bind_evidence(nb::module_& m) {
         "tree_condition",
         [](Logits logits, Parents parents, Parents order, In<std::int8_t, 2> known, Out<double, 3> posterior,
            Out<double, 1> log_prob, int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(known, tree, tree.n_labels, "known");
             require_shape(posterior, tree, 2, "posterior");
             require(posterior.shape(1) == tree.n_labels, "posterior must have the shape of logits");
             require_shape(log_prob, tree, tree.n_rows, "log_prob");
             const ReleasedGil released;
-            tree_condition(tree, known.data(), posterior.data(), log_prob.data(), n_threads);
+            tree::condition(tree, known.data(), posterior.data(), log_prob.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("known"), nb::arg("posterior").noconvert(),
         nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1,
@@ -145,7 +145,7 @@ void bind_evidence(nb::module_& m) {
         "tree_table",
         [](Logits logits, Parents parents, Parents order, In<std::int8_t, 2> known, In<std::int64_t, 1> free,
            Out<double, 2> out, int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
+            const tree::Tree tree = checked_tree(logits, parents, order);
             require_shape(known, tree, tree.n_labels, "known");
             require(free.shape(0) <= 40, "free names too many labels for a table");
             require_shape(out, tree, std::size_t{1} << free.shape(0), "out");
@@ -157,7 +157,7 @@ void bind_evidence(nb::module_& m) {
                 seen[label] = true;
             }
             const ReleasedGil released;
-            tree_table(tree, known.data(), free.data(), free.shape(0), out.data(), n_threads);
+            tree::table(tree, known.data(), free.data(), free.shape(0), out.data(), n_threads);
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("known"), nb::arg("free"),
         nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
@@ -174,11 +174,11 @@ MixtureArrays to_arrays(const Several<Logits>& logits, const Several<Parents>& p
     return {to_vector<Logits>(logits), to_vector<Parents>(parents), to_vector<Parents>(orders)};
 }
 
-TreeMixture checked_mixture(const MixtureArrays& arrays, const In<double, 2>& log_weights) {
+tree::Mixture checked_mixture(const MixtureArrays& arrays, const In<double, 2>& log_weights) {
     const auto& [logits, parents, orders] = arrays;
     require(!logits.empty() && parents.size() == logits.size() && orders.size() == logits.size(),
             "logits, parents and orders need one array for each of at least one tree");
-    TreeMixture mixture{{}, log_weights.data()};
+    tree::Mixture mixture{{}, log_weights.data()};
     for (std::size_t k = 0; k < logits.size(); ++k) {
         mixture.trees.push_back(checked_tree(logits[k], parents[k], orders[k]));
         require(mixture.trees[k].n_rows == mixture.n_rows() && mixture.trees[k].n_labels == mixture.n_labels(),
@@ -188,7 +188,7 @@ TreeMixture checked_mixture(const MixtureArrays& arrays, const In<double, 2>& lo
     return mixture;
 }
 
-RankedVectors checked_ranked(const Tree& tree, const Out<std::int8_t, 3>& labels, const Out<double, 2>& log_prob) {
+tree::RankedVectors checked_ranked(const tree::Tree& tree, const Out<std::int8_t, 3>& labels, const Out<double, 2>& log_prob) {
     require_shape(labels, tree, tree.n_labels, "labels");
     require_shape(log_prob, tree, labels.shape(1), "log_prob");
     require(labels.shape(1) > 0, "labels needs room for at least one vector");
@@ -200,9 +200,9 @@ void bind_top(nb::module_& m) {
         "tree_top",
         [](Logits logits, Parents parents, Parents order, Out<std::int8_t, 3> labels, Out<double, 2> log_prob,
            int n_threads) {
-            const Tree tree = checked_tree(logits, parents, order);
-            const RankedVectors out = checked_ranked(tree, labels, log_prob);
-            interruptibly([&](Interrupt& interrupt) { tree_top(tree, out, n_threads, interrupt); });
+            const tree::Tree tree = checked_tree(logits, parents, order);
+            const tree::RankedVectors out = checked_ranked(tree, labels, log_prob);
+            interruptibly([&](threads::Interrupt& interrupt) { tree::top(tree, out, n_threads, interrupt); });
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("labels").noconvert(),
         nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1,
@@ -216,12 +216,12 @@ void bind_threshold(nb::module_& m) {
            In<double, 2> log_weights, std::size_t depth, Out<std::int8_t, 3> labels, Out<double, 2> log_prob,
            Out<double, 1> upper_bound, Out<std::int64_t, 1> listed, int n_threads) {
             const MixtureArrays arrays = to_arrays(logits, parents, orders);
-            const TreeMixture mixture = checked_mixture(arrays, log_weights);
-            const RankedVectors out = checked_ranked(mixture.trees[0], labels, log_prob);
+            const tree::Mixture mixture = checked_mixture(arrays, log_weights);
+            const tree::RankedVectors out = checked_ranked(mixture.trees[0], labels, log_prob);
             require_shape(upper_bound, mixture.trees[0], mixture.n_rows(), "upper_bound");
             require_shape(listed, mixture.trees[0], mixture.n_rows(), "listed");
-            interruptibly([&](Interrupt& interrupt) {
-                tree_threshold(mixture, depth, out, upper_bound.data(), listed.data(), n_threads, interrupt);
+            interruptibly([&](threads::Interrupt& interrupt) {
+                tree::threshold(mixture, depth, out, upper_bound.data(), listed.data(), n_threads, interrupt);
             });
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("orders"), nb::arg("log_weights"), nb::arg("depth"),
@@ -237,14 +237,14 @@ void bind_annealing(nb::module_& m) {
            In<double, 2> log_weights, In<double, 1> temperatures, In<std::int8_t, 2> known, In<std::int64_t, 1> rows,
            std::uint64_t seed, Out<std::int8_t, 2> labels, int n_threads) {
             const MixtureArrays arrays = to_arrays(logits, parents, orders);
-            const TreeMixture mixture = checked_mixture(arrays, log_weights);
-            const Tree& first = mixture.trees[0];
+            const tree::Mixture mixture = checked_mixture(arrays, log_weights);
+            const tree::Tree& first = mixture.trees[0];
             require_shape(known, first, first.n_labels, "known");
             require_shape(labels, first, first.n_labels, "labels");
             require_shape(rows, first, first.n_rows, "rows");
-            const AnnealingRun run{temperatures.data(), temperatures.shape(0), known.data(), rows.data(), seed};
+            const tree::AnnealingRun run{temperatures.data(), temperatures.shape(0), known.data(), rows.data(), seed};
             interruptibly(
-                [&](Interrupt& interrupt) { tree_annealing(mixture, run, labels.data(), n_threads, interrupt); });
+                [&](threads::Interrupt& interrupt) { tree::anneal(mixture, run, labels.data(), n_threads, interrupt); });
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("orders"), nb::arg("log_weights"), nb::arg("temperatures"),
         nb::arg("known"), nb::arg("rows"), nb::arg("seed"), nb::arg("labels").noconvert(), nb::arg("n_threads") = 1,

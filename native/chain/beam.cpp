@@ -9,14 +9,14 @@
 #include "chain/interval_bound.hpp"
 #include "threads/share_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 // The survivors of one row. Each has a score vector of its own; a prefix that survives with one
 // continuation only hands its vector on, so most steps copy nothing.
 class Beam {
   public:
-    Beam(const Links& links, const Slack& slack, std::size_t width, Interrupt& interrupt)
+    Beam(const Coupling& links, const ScoreIntervals& slack, std::size_t width, threads::Interrupt& interrupt)
         : links_(links), slack_(slack), width_(width), interrupt_(interrupt), evidence_(links.stride()), rest_(links.stride() + 1),
           most_(links.stride()), pool_(width * links.stride()), at_(width + 16), tails_(width + 16),
           history_(links.length() * width) {}
@@ -115,10 +115,10 @@ class Beam {
         slots_.swap(next_slots_);
     }
 
-    const Links& links_;
-    const Slack& slack_;
+    const Coupling& links_;
+    const ScoreIntervals& slack_;
     std::size_t width_;
-    Interrupt& interrupt_;
+    threads::Interrupt& interrupt_;
     Evidence evidence_;
     std::vector<double> rest_, most_, pool_, at_, tails_, log_prob_;
     std::vector<Step> history_;
@@ -130,11 +130,11 @@ class Beam {
 
 }  // namespace
 
-void chain_beam(const Chain& chain, std::size_t width, std::int8_t* labels, double* upper_bound, int n_threads,
-                Interrupt& interrupt) {
-    const Links links(chain);
-    const Slack slack(links);
-    share_rows(chain.n_rows, n_threads, interrupt, [&] {
+void beam(const Chain& chain, std::size_t width, std::int8_t* labels, double* upper_bound, int n_threads,
+                threads::Interrupt& interrupt) {
+    const Coupling links(chain);
+    const ScoreIntervals slack(links);
+    threads::share_rows(chain.n_rows, n_threads, interrupt, [&] {
         return [&, beam = Beam(links, slack, width, interrupt)](std::size_t i) mutable {
             beam.run(i, labels + i * chain.n_labels);
             upper_bound[i] = beam.upper_bound();
@@ -142,4 +142,4 @@ void chain_beam(const Chain& chain, std::size_t width, std::int8_t* labels, doub
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

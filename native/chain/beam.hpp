@@ -7,12 +7,12 @@
 #include "chain/chain.hpp"
 #include "threads/interrupt.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // Beam search: the `width` most probable prefixes survive each label. labels holds the evidence on entry (-1: unknown) and
 // the vector found on return; upper_bound covers
 // what was dropped, not the answer itself.
-void chain_beam(const Chain& chain, std::size_t width, std::int8_t* labels, double* upper_bound, int n_threads,
-                Interrupt& interrupt);
+void beam(const Chain& chain, std::size_t width, std::int8_t* labels, double* upper_bound, int n_threads,
+                threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -10,7 +10,7 @@
 #include "simd/scalar_math.hpp"
 #include "threads/share_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -20,12 +20,12 @@ constexpr std::size_t kBoundBlock = 32;
 // Bounds and log-probabilities are the same sums in another order: what differs by less is equal.
 double rounding(double log_prob) { return 1e-12 * (1.0 + std::fabs(log_prob)); }
 
-struct Open {
+struct OpenPrefix {
     double bound, log_prob;
     std::uint32_t depth;
     std::uint32_t slot;
     // Among equals the deeper prefix goes first: it is nearer to an answer.
-    bool operator<(const Open& other) const {
+    bool operator<(const OpenPrefix& other) const {
         return bound < other.bound || (bound == other.bound && depth < other.depth);
     }
 };
@@ -44,7 +44,7 @@ class Frontier {
     bool empty() const { return heap_.empty() && stack_.empty(); }
 
     void push(const std::int8_t* path, std::size_t depth, double log_prob, double bound) {
-        const Open open{bound, log_prob, static_cast<std::uint32_t>(depth), take_slot()};
+        const OpenPrefix open{bound, log_prob, static_cast<std::uint32_t>(depth), take_slot()};
         std::uint64_t* words = bits_.data() + open.slot * n_words_;
         std::fill_n(words, n_words_, 0);
         for (std::size_t p = 0; p < depth; ++p) words[p / 64] |= static_cast<std::uint64_t>(path[p]) << p % 64;
@@ -56,8 +56,8 @@ class Frontier {
         }
     }
 
-    Open pop(std::int8_t* path) {
-        Open open;
+    OpenPrefix pop(std::int8_t* path) {
+        OpenPrefix open;
         if (!stack_.empty()) {
             open = stack_.back();
             stack_.pop_back();
@@ -74,7 +74,7 @@ class Frontier {
 
     double best_bound() const {
         double best = heap_.empty() ? -kInfinity : heap_.front().bound;
-        for (const Open& open : stack_) best = std::max(best, open.bound);
+        for (const OpenPrefix& open : stack_) best = std::max(best, open.bound);
         return best;
     }
 
@@ -91,15 +91,15 @@ class Frontier {
     }
 
     std::size_t n_words_, max_open_;
-    std::vector<Open> heap_, stack_;
+    std::vector<OpenPrefix> heap_, stack_;
     std::vector<std::uint32_t> free_;
     std::vector<std::uint64_t> bits_;
 };
 
 // The search for one row after the other; one object for each thread.
-class RowSearch {
+class BestFirstSearch {
   public:
-    RowSearch(const Links& links, const Slack& slack, const SearchLimits& limits, Interrupt& interrupt)
+    BestFirstSearch(const Coupling& links, const ScoreIntervals& slack, const SearchLimits& limits, threads::Interrupt& interrupt)
         : links_(links), slack_(slack), limits_(limits), interrupt_(interrupt), evidence_(links.stride()),
           frontier_(links.length(), limits.max_open), scores_(links.stride()), z_(links.stride()), tails_(links.stride()),
           most_(links.stride()), rest_(links.stride() + 1), trial_(links.stride()), path_(links.length()),
@@ -131,12 +131,12 @@ class RowSearch {
         for (std::size_t dives = 0; !frontier_.empty() && nodes_ < limits_.budget; ++dives) {
             if (dives % 64 == 63) interrupt_.check();
             if (dives > 0 && limited_ && std::chrono::steady_clock::now() > limits_.deadline) return;
-            const Open open = frontier_.pop(path_.data());
+            const OpenPrefix open = frontier_.pop(path_.data());
             if (!prune(open.bound)) dive(open);
         }
     }
 
-    // The vector of greedy inference is the first answer; summed as chain_greedy does.
+    // The vector of greedy inference is the first answer; summed as greedy does.
     void follow_greedily() {
         std::copy(scores_.begin(), scores_.end(), z_.begin());
         best_ = 0.0;
@@ -160,7 +160,7 @@ class RowSearch {
         return true;
     }
 
-    void dive(const Open& open) {
+    void dive(const OpenPrefix& open) {
         restore(open.depth);
         refine(open.depth);
         double log_prob = open.log_prob;
@@ -232,7 +232,7 @@ class RowSearch {
         improved_ = true;
     }
 
-    // The log-probability of the answer is the one chain_log_prob gives, to the last bit.
+    // The log-probability of the answer is the one log_prob gives, to the last bit.
     void rescore() {
         std::copy(scores_.begin(), scores_.end(), z_.begin());
         best_ = 0.0;
@@ -244,10 +244,10 @@ class RowSearch {
 
     const double* no_effect() const { return links_.effect(links_.length()); }
 
-    const Links& links_;
-    const Slack& slack_;
+    const Coupling& links_;
+    const ScoreIntervals& slack_;
     const SearchLimits& limits_;
-    Interrupt& interrupt_;
+    threads::Interrupt& interrupt_;
     Evidence evidence_;
     Frontier frontier_;
     std::vector<double> scores_, z_, tails_, most_, rest_, trial_;
@@ -260,12 +260,12 @@ class RowSearch {
 
 }  // namespace
 
-void chain_search(const Chain& chain, const SearchLimits& limits, const double* floor, const double* log_mass,
-                  const SearchResults& out, int n_threads, Interrupt& interrupt) {
-    const Links links(chain);
-    const Slack slack(links);
-    share_rows(chain.n_rows, n_threads, interrupt, [&] {
-        return [&, search = RowSearch(links, slack, limits, interrupt)](std::size_t i) mutable {
+void best_first(const Chain& chain, const SearchLimits& limits, const double* floor, const double* log_mass,
+                  const SearchResults& out, int n_threads, threads::Interrupt& interrupt) {
+    const Coupling links(chain);
+    const ScoreIntervals slack(links);
+    threads::share_rows(chain.n_rows, n_threads, interrupt, [&] {
+        return [&, search = BestFirstSearch(links, slack, limits, interrupt)](std::size_t i) mutable {
             search.run(i, floor[i], log_mass[i], out.labels + i * chain.n_labels);
             out.log_prob[i] = search.log_prob();
             out.upper_bound[i] = search.upper_bound();
@@ -274,4 +274,4 @@ void chain_search(const Chain& chain, const SearchLimits& limits, const double* 
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

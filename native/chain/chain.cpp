@@ -13,7 +13,7 @@
 #include "simd/scalar_math.hpp"
 #include "threads/parallel.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 constexpr std::size_t kRowBlock = 64;
@@ -21,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Walk one row from its loaded scores: decide(p, z_p) names the label at position p.
 template <class Decide>
-void walk(const Links& links, double* z, Decide&& decide) {
+void walk(const Coupling& links, double* z, Decide&& decide) {
     for (std::size_t p = 0; p < links.length(); ++p)
         if (decide(p, z[p])) add_effect(z, links.effect(p), p + 1, links.length(), z);
 }
@@ -53,10 +53,10 @@ LABELWEAVE_KERNEL void split_prefixes(double* log_prob, const double* w, std::si
     }
 }
 
-// One row of chain_table: all prefixes side by side, one label after the other.
+// One row of table: all prefixes side by side, one label after the other.
 class Expansion {
   public:
-    Expansion(const Links& links, std::size_t n_columns)
+    Expansion(const Coupling& links, std::size_t n_columns)
         : links_(links), base_(links.stride()), log_prob_(n_columns), scores_(n_columns), column_(n_columns) {}
 
     void run(std::size_t row, const std::int8_t* known, const std::int64_t* slot, double* out) {
@@ -99,16 +99,16 @@ class Expansion {
         if (y) add_effect(base_.data(), links_.effect(q), q + 1, links_.length(), base_.data());
     }
 
-    const Links& links_;
+    const Coupling& links_;
     std::vector<double> base_, log_prob_, scores_;
     std::vector<std::size_t> column_, open_;
 };
 
 }  // namespace
 
-void chain_log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads) {
-    const Links links(chain);
-    parallel_rows(chain.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+void log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads) {
+    const Coupling links(chain);
+    threads::parallel_rows(chain.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::vector<double> z(links.stride());
         for (std::size_t i = begin; i < end; ++i) {
             const std::int8_t* y = labels + i * chain.n_labels;
@@ -123,10 +123,10 @@ void chain_log_prob(const Chain& chain, const std::int8_t* labels, double* log_p
     });
 }
 
-void chain_greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* upper_bound, int n_threads) {
-    const Links links(chain);
-    const Slack slack(links);
-    parallel_rows(chain.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+void greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* upper_bound, int n_threads) {
+    const Coupling links(chain);
+    const ScoreIntervals slack(links);
+    threads::parallel_rows(chain.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::vector<double> z(links.stride());
         std::vector<double> most(links.stride());
         Evidence evidence(links.stride());
@@ -148,10 +148,10 @@ void chain_greedy(const Chain& chain, std::int8_t* labels, double* log_prob, dou
     });
 }
 
-void chain_table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns,
+void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns,
                  double* out, int n_threads) {
-    const Links links(chain);
-    parallel_rows(chain.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
+    const Coupling links(chain);
+    threads::parallel_rows(chain.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
         Expansion expansion(links, n_columns);
         for (std::size_t i = begin; i < end; ++i) {
             std::fill_n(out + i * n_columns, n_columns, -kInfinity);
@@ -160,10 +160,10 @@ void chain_table(const Chain& chain, const std::int8_t* known, const std::int64_
     });
 }
 
-void chain_sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
+void sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
                   std::int8_t* labels, double* log_weight, int n_threads) {
-    const Links links(chain);
-    parallel_rows(chain.n_rows * n_draws, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+    const Coupling links(chain);
+    threads::parallel_rows(chain.n_rows * n_draws, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::vector<double> z(links.stride());
         for (std::size_t cell = begin; cell < end; ++cell) {
             const std::size_t i = cell / n_draws;
@@ -176,7 +176,7 @@ void chain_sample(const Chain& chain, const std::int64_t* rows, std::uint64_t se
                 if (y[label] >= 0)
                     weight += bernoulli_log_prob(y[label], score);
                 else
-                    y[label] = uniform(seed, static_cast<std::uint64_t>(rows[i]), draw,
+                    y[label] = random::uniform(seed, static_cast<std::uint64_t>(rows[i]), draw,
                                        static_cast<std::uint32_t>(label)) < sigmoid(score);
                 return y[label] != 0;
             });
@@ -185,4 +185,4 @@ void chain_sample(const Chain& chain, const std::int64_t* rows, std::uint64_t se
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // A batch of chains over one coupling. `order` lists the labels to walk, each at most once; it may leave
 // labels out as long as no label it names depends on them (an ancestral set): they are summed out.
@@ -20,22 +20,22 @@ struct Chain {
 };
 
 // log P(labels) of each row; labels is n_rows x n_labels.
-void chain_log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads);
+void log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads);
 
 // Replace every -1 in labels by the likelier value given the labels before it. log_prob is that of the
 // whole vector; upper_bound is at least the log-probability of every vector that agrees with the given labels.
-void chain_greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* upper_bound, int n_threads);
+void greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* upper_bound, int n_threads);
 
 // The log-probability of every vector that agrees with known (n_rows x n_labels, -1 for unknown).
 // slot[j] is the bit of label j in the column index, or -1 for a label that is known in all rows;
 // out is n_rows x n_columns and -inf where a column contradicts known.
-void chain_table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns,
+void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns,
                  double* out, int n_threads);
 
 // Replace every -1 in labels (n_rows x n_draws x n_labels) by an ancestral draw, keyed by
 // (seed, rows[i], draw, label). log_weight (n_rows x n_draws) is the log-probability of the labels
 // that were given, each conditioned on the labels before it: the weight of likelihood weighting.
-void chain_sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
+void sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
                   std::int8_t* labels, double* log_weight, int n_threads);
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

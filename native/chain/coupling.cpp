@@ -4,21 +4,21 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 constexpr double kPaddingScore = 800.0;
 
 }  // namespace
 
-Links::Links(const Chain& chain)
+Coupling::Coupling(const Chain& chain)
     : chain_(chain), stride_((chain.length / kLanes + 2) * kLanes), effect_((chain.length + 1) * stride_, 0.0) {
     for (std::size_t p = 0; p < chain.length; ++p)
         for (std::size_t q = p + 1; q < chain.length; ++q)
             effect_[p * stride_ + q] = chain.coupling[chain.order[q] * chain.n_labels + chain.order[p]];
 }
 
-void Links::load(std::size_t row, double* z) const {
+void Coupling::load(std::size_t row, double* z) const {
     for (std::size_t p = 0; p < length(); ++p) z[p] = chain_.scores[row * chain_.n_labels + label(p)];
     std::fill(z + length(), z + stride_, kPaddingScore);
 }
@@ -32,4 +32,4 @@ LABELWEAVE_KERNEL void log_tails(const double* z, std::size_t begin, std::size_t
     for (std::size_t q = begin; q < end; q += kLanes) store(tail + q, log1p_unit(exp_nonpositive(-abs(load(z + q)))));
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

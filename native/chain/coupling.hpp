@@ -8,16 +8,16 @@
 
 #include "chain/chain.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // The coupling stored by cause: effect(p)[q] is what a positive label at position p adds to the score
 // at position q > p, contiguous in q.
 //
-// Rows are padded by at least one SIMD register, so that vector loops may run over the end: padding
+// PaddedMatrix are padded by at least one SIMD register, so that vector loops may run over the end: padding
 // scores are so large that a padding label is certain and costs nothing.
-class Links {
+class Coupling {
   public:
-    explicit Links(const Chain& chain);
+    explicit Coupling(const Chain& chain);
     std::size_t length() const { return chain_.length; }
     std::size_t stride() const { return stride_; }
     std::size_t label(std::size_t p) const { return static_cast<std::size_t>(chain_.order[p]); }
@@ -37,4 +37,4 @@ void add_effect(const double* z, const double* effect, std::size_t begin, std::s
 // tail[q] = log(1 + e^-|z[q]|): the likelier value of label q has log-probability -tail[q].
 void log_tails(const double* z, std::size_t begin, std::size_t end, double* tail);
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

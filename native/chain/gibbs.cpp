@@ -7,7 +7,7 @@
 #include "random/uniform_lanes.hpp"
 #include "threads/parallel.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -19,7 +19,7 @@ constexpr std::size_t kRefresh = 8;
 constexpr std::size_t kFactors = 64;
 
 // Scores and odds from the labels themselves: forgets the rounding errors of many flips.
-LABELWEAVE_KERNEL void refresh_scores(Block& b) {
+LABELWEAVE_KERNEL void refresh_scores(GibbsBlock& b) {
     for (std::size_t k = 0; k < b.length; ++k) b.z[k] = b.scores[k];
     for (std::size_t i = 0; i < b.length; ++i) {
         const Lanes y = b.y[i];
@@ -34,8 +34,8 @@ LABELWEAVE_KERNEL void refresh_scores(Block& b) {
 }
 
 // Pulls and products of a sweep that is to begin.
-LABELWEAVE_KERNEL void prepare(Block& b) {
-    b.whole = b.passed = Scaled();
+LABELWEAVE_KERNEL void prepare(GibbsBlock& b) {
+    b.whole = b.passed = ScaledProduct();
     for (std::size_t k = 0; k < b.length; ++k) {
         b.pull[k] = Lanes{};
         b.whole.multiply(1.0 + b.odds[k]);
@@ -54,12 +54,12 @@ LABELWEAVE_INLINE Lanes indicator(LaneMask mask) { return select(mask, broadcast
 // The factors of the later labels as products: of 1 + E_k now, and of 1 + E_k f after label j flips, where
 // f = F in lanes at y_j = 0 and 1 / F in lanes at y_j = 1. `lost` lanes have overflowed.
 struct LaterFactors {
-    Scaled present, flipped;
+    ScaledProduct present, flipped;
     LaneMask lost{};
 };
 
 template <bool kMixed, bool kFull>
-LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseLinks::Column& column, LaneMask positive,
+LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseCoupling::Column& column, LaneMask positive,
                                         LaterFactors& out) {
     // Sums instead of choices: a scalar times lanes is one instruction, a choice between two scalars is not.
     const Lanes at_one = indicator(positive), at_zero = 1.0 - at_one;
@@ -90,7 +90,7 @@ LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseLinks::Co
 
 // With a full column the present product over the later labels is known: that over all without those passed.
 // Both products may have a common factor, so the flipped one begins with the product over those passed.
-LABELWEAVE_INLINE void multiply_factors(const Block& b, std::size_t j, LaneMask positive, LaterFactors& out) {
+LABELWEAVE_INLINE void multiply_factors(const GibbsBlock& b, std::size_t j, LaneMask positive, LaterFactors& out) {
     const auto column = b.links.column(j);
     const bool mixed = any(positive);
     if (b.links.full(j)) {
@@ -111,7 +111,7 @@ LABELWEAVE_INLINE void multiply_factors(const Block& b, std::size_t j, LaneMask 
 }
 
 // log of present over flipped product as a sum of logarithms: slower, for any score.
-LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Column& column, LaneMask positive) {
+LABELWEAVE_INLINE Lanes later_logarithms(const GibbsBlock& b, const SparseCoupling::Column& column, LaneMask positive) {
     Lanes total{};
     for (std::size_t c = 0; c < column.size; ++c) {
         const std::size_t k = column.position[c];
@@ -125,7 +125,7 @@ LABELWEAVE_INLINE Lanes later_logarithms(const Block& b, const SparseLinks::Colu
 LABELWEAVE_INLINE Lanes logit(Lanes u) { return log_ratio(u, 1.0 - u); }
 
 // By how much the log-odds of the label at position j given all others exceed the logit of its random number.
-LABELWEAVE_INLINE Lanes excess(const Block& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
+LABELWEAVE_INLINE Lanes excess(const GibbsBlock& b, std::size_t j, LaneMask positive, const LaterFactors& f) {
     const Lanes u = b.uniform[j], exponent = f.present.exponent - f.flipped.exponent;
     const Lanes above = (b.odds[j] * (1.0 - u)) * select(positive, f.flipped.mantissa, f.present.mantissa);
     const Lanes below = u * select(positive, f.present.mantissa, f.flipped.mantissa);
@@ -144,7 +144,7 @@ LABELWEAVE_INLINE Lanes excess(const Block& b, std::size_t j, LaneMask positive,
 // of size at most p_k |V_kj| <= log(1 + E_k) |V_kj| where it speaks against the present label (by concavity):
 // the product over the later labels bounds the sum. Of all numbers the power of two is enough. The margin is far above rounding
 // error, so that looking closer would never decide otherwise.
-LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask positive) {
+LABELWEAVE_INLINE bool surely_stays(const GibbsBlock& b, std::size_t j, LaneMask positive) {
     Lanes above = b.odds[j] * (1.0 - b.uniform[j]), below = b.uniform[j];
     Lanes prior = kLog2 * (take_exponent(above) - take_exponent(below));
     if (b.any_careful) prior = select(b.careful, b.z[j] - logit(b.uniform[j]), prior);
@@ -158,7 +158,7 @@ LABELWEAVE_INLINE bool surely_stays(const Block& b, std::size_t j, LaneMask posi
 }
 
 // Book-keeping of the lanes that flip: the best state is copied only when it is about to be left.
-LABELWEAVE_INLINE void record(Block& b, std::size_t j, LaneMask flips, Lanes gained) {
+LABELWEAVE_INLINE void record(GibbsBlock& b, std::size_t j, LaneMask flips, Lanes gained) {
     for (int lane = 0; lane < kLanes; ++lane) {
         if (!flips[lane]) continue;
         b.gain[lane] += gained[lane];
@@ -172,7 +172,7 @@ LABELWEAVE_INLINE void record(Block& b, std::size_t j, LaneMask flips, Lanes gai
     }
 }
 
-LABELWEAVE_INLINE void flip(Block& b, std::size_t j, LaneMask flips, LaneMask positive, const LaterFactors& f) {
+LABELWEAVE_INLINE void flip(GibbsBlock& b, std::size_t j, LaneMask flips, LaneMask positive, const LaterFactors& f) {
     if (b.links.full(j)) {
         b.whole.mantissa = select(flips, f.flipped.mantissa, b.whole.mantissa);
         b.whole.exponent = select(flips, f.flipped.exponent, b.whole.exponent);
@@ -194,15 +194,15 @@ LABELWEAVE_INLINE void flip(Block& b, std::size_t j, LaneMask flips, LaneMask po
 }
 
 // The random numbers of a sweep; apart from it, for their long chains of operations overlap only here.
-LABELWEAVE_KERNEL void draw(Block& b, std::uint64_t seed, std::uint32_t number) {
+LABELWEAVE_KERNEL void draw(GibbsBlock& b, std::uint64_t seed, std::uint32_t number) {
     for (std::size_t j = 0; j < b.length; ++j) {
         b.uniform[j] =
-            uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(b.order[j]));
+            random::uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(b.order[j]));
     }
 }
 
 // Resample every open label once: it is positive iff its log-odds exceed the logit of its random number.
-LABELWEAVE_KERNEL void sweep(Block& b) {
+LABELWEAVE_KERNEL void sweep(GibbsBlock& b) {
     for (std::size_t j = 0; j < b.length; ++j) {
         b.passed.multiply(1.0 + b.odds[j]);
         const LaneMask open = b.open[j] > 0.0, positive = b.y[j] > 0.0;
@@ -220,12 +220,12 @@ LABELWEAVE_KERNEL void sweep(Block& b) {
 
 }  // namespace
 
-void chain_gibbs(const Chain& chain, const GibbsRun& run, int n_threads, Interrupt& interrupt) {
-    const SparseLinks links(chain);
+void gibbs(const Chain& chain, const GibbsRun& run, int n_threads, threads::Interrupt& interrupt) {
+    const SparseCoupling links(chain);
     const std::size_t n_labels = chain.n_labels;
-    parallel_rows(chain.n_rows, kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(chain.n_rows, kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
         const std::size_t count = end - begin;
-        Block block(chain, links);
+        GibbsBlock block(chain, links);
         load_rows(chain, run, begin, count, block);
         for (std::size_t s = 0; s < run.n_sweeps; ++s) {
             interrupt.check();
@@ -250,4 +250,4 @@ void chain_gibbs(const Chain& chain, const GibbsRun& run, int n_threads, Interru
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -11,7 +11,7 @@
 #include "chain/chain.hpp"
 #include "threads/interrupt.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // What a run of the sampler starts from and reports. Labels are by label, not by chain position.
 struct GibbsRun {
@@ -31,6 +31,6 @@ struct GibbsRun {
 constexpr double kGibbsTie = 1e-9;
 
 // chain.order must name every label.
-void chain_gibbs(const Chain& chain, const GibbsRun& run, int n_threads, Interrupt& interrupt);
+void gibbs(const Chain& chain, const GibbsRun& run, int n_threads, threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -11,14 +11,14 @@
 #include "simd/lane_math.hpp"
 #include "chain/sparse_coupling.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // Odds are kept where they, and their product with a number in (2^-53, 2^53), are normal numbers in every
 // state; elsewhere the scores themselves are.
 constexpr double kLargestScore = 650.0;
 
 // A positive number m 2^e in every lane, m in [1, 2): products of many factors in it do not overflow.
-struct Scaled {
+struct ScaledProduct {
     Lanes mantissa = broadcast(1.0), exponent{};
 
     LABELWEAVE_INLINE void multiply(Lanes factor) {
@@ -28,12 +28,12 @@ struct Scaled {
 };
 
 // Eight rows in progress, one per lane; arrays are by chain position.
-struct Block {
-    Block(const Chain& chain, const SparseLinks& couplings)
+struct GibbsBlock {
+    GibbsBlock(const Chain& chain, const SparseCoupling& couplings)
         : links(couplings), length(chain.length), order(chain.order), scores(length), z(length), odds(length),
           pull(length), uniform(length), y(length), open(length), labels(kLanes * length), best(kLanes * length) {}
 
-    const SparseLinks& links;
+    const SparseCoupling& links;
     std::size_t length;
     const std::int64_t* order;
     LaneArray scores;           // z before any coupling
@@ -42,7 +42,7 @@ struct Block {
     LaneArray pull;             // sum over later positive labels k of V_kj; none of them changes before j
     LaneArray uniform;          // the random numbers of this sweep
     LaneArray y, open;          // 0 or 1; open: the label may be resampled
-    Scaled whole, passed;       // products of 1 + E: over all labels, and over those the sweep has passed
+    ScaledProduct whole, passed;       // products of 1 + E: over all labels, and over those the sweep has passed
     LaneMask lost{};            // lanes in which they are not known, for a product overflowed
     LaneMask careful{};         // lanes in which some |z| may exceed kLargestScore
     bool any_careful = false;
@@ -59,7 +59,7 @@ struct Block {
 };
 
 // Load rows begin, begin + 1, ...; lanes without a row of their own repeat the last one.
-inline void load_rows(const Chain& chain, const GibbsRun& run, std::size_t begin, std::size_t count, Block& b) {
+inline void load_rows(const Chain& chain, const GibbsRun& run, std::size_t begin, std::size_t count, GibbsBlock& b) {
     for (int lane = 0; lane < kLanes; ++lane) {
         const std::size_t row = begin + std::min<std::size_t>(lane, count - 1);
         const auto id = static_cast<std::uint64_t>(run.rows[row]);
@@ -82,8 +82,8 @@ inline void load_rows(const Chain& chain, const GibbsRun& run, std::size_t begin
     }
 }
 
-inline void store_labels(const Block& b, const std::vector<std::int8_t>& from, std::size_t lane, std::int8_t* to) {
+inline void store_labels(const GibbsBlock& b, const std::vector<std::int8_t>& from, std::size_t lane, std::int8_t* to) {
     for (std::size_t p = 0; p < b.length; ++p) to[b.order[p]] = from[lane * b.length + p];
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

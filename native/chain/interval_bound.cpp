@@ -5,7 +5,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 LABELWEAVE_INLINE Lanes log_sigmoid(Lanes margin) {
@@ -26,7 +26,7 @@ LABELWEAVE_KERNEL void interval_bound_lanes(const double* z, const double* effec
 
 }  // namespace
 
-Slack::Slack(const Links& links)
+ScoreIntervals::ScoreIntervals(const Coupling& links)
     : stride_(links.stride()), rise_((links.length() + 1) * stride_, 0.0), fall_((links.length() + 1) * stride_, 0.0) {
     for (std::size_t p = links.length(); p-- > 0;)
         for (std::size_t q = p + 1; q < links.length(); ++q) {
@@ -36,7 +36,7 @@ Slack::Slack(const Links& links)
         }
 }
 
-void Evidence::load(const Links& links, const std::int8_t* labels) {
+void Evidence::load(const Coupling& links, const std::int8_t* labels) {
     constexpr double kForbidden = std::numeric_limits<double>::infinity();
     for (std::size_t p = 0; p < links.length(); ++p) {
         value[p] = labels[links.label(p)];
@@ -50,4 +50,4 @@ void interval_bound(const double* z, const double* effect, const double* rise, c
     interval_bound_lanes(z, effect, rise, fall, evidence.not_one.data(), evidence.not_zero.data(), begin, end, most);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -7,12 +7,12 @@
 
 #include "chain/coupling.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // How far the labels from position p on can still raise or lower the score at q > p.
-class Slack {
+class ScoreIntervals {
   public:
-    explicit Slack(const Links& links);
+    explicit ScoreIntervals(const Coupling& links);
     const double* rise(std::size_t p) const { return rise_.data() + p * stride_; }
     const double* fall(std::size_t p) const { return fall_.data() + p * stride_; }
 
@@ -24,7 +24,7 @@ class Slack {
 // Which values evidence rules out, as what is taken off a score: infinite for the value it forbids.
 struct Evidence {
     explicit Evidence(std::size_t stride) : value(stride), not_one(stride), not_zero(stride) {}
-    void load(const Links& links, const std::int8_t* labels);
+    void load(const Coupling& links, const std::int8_t* labels);
 
     std::vector<std::int8_t> value;  // by position: 0, 1, or -1 for unknown
     std::vector<double> not_one, not_zero;
@@ -36,4 +36,4 @@ struct Evidence {
 void interval_bound(const double* z, const double* effect, const double* rise, const double* fall,
                     const Evidence& evidence, std::size_t begin, std::size_t end, double* most);
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

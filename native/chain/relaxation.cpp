@@ -5,7 +5,7 @@
 
 #include "simd/scalar_math.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 // How far a number moves in the first step; less and less until the last one. Log-odds of tangents have a wider range.
@@ -31,7 +31,7 @@ double entropy(double z, double p) { return log1pexp(z) - p * z; }
 
 // ---------------------------------------------------------------------------------------------- the row
 
-void OpenRow::load(const Links& links, std::size_t row, const std::int8_t* labels) {
+void OpenRow::load(const Coupling& links, std::size_t row, const std::int8_t* labels) {
     unknown_.clear();
     values_.clear();
     scores_.clear();
@@ -59,7 +59,7 @@ void OpenRow::load(const Links& links, std::size_t row, const std::int8_t* label
     }
 }
 
-void OpenRow::add_term(const Links& links, std::size_t position, const double* z) {
+void OpenRow::add_term(const Coupling& links, std::size_t position, const double* z) {
     scores_.push_back(z[position]);
     coupling_.resize(coupling_.size() + stride_, 0.0);
     double* coupling = coupling_.data() + coupling_.size() - stride_;
@@ -75,20 +75,20 @@ bool OpenRow::moderate() const {
 
 // ---------------------------------------------------------------------------------------------- numbers
 
-void Rows::reset(std::size_t n_rows, std::size_t stride) {
+void PaddedMatrix::reset(std::size_t n_rows, std::size_t stride) {
     stride_ = stride;
     const std::size_t size = n_rows * stride / kLanes;
     if (numbers_.size() < size) numbers_ = LaneArray(size);
     std::fill_n(numbers_.numbers(), n_rows * stride, 0.0);
 }
 
-void Moved::reset(std::size_t n_rows, std::size_t stride) {
-    for (Rows* rows : {&at, &mean, &square}) rows->reset(n_rows, stride);
+void AdamState::reset(std::size_t n_rows, std::size_t stride) {
+    for (PaddedMatrix* rows : {&at, &mean, &square}) rows->reset(n_rows, stride);
 }
 
 // One step of all numbers: how far, and the weights of what is remembered.
-struct Relaxation::Pace {
-    Pace(std::size_t step, std::size_t n_steps) {
+struct Relaxation::AdamStep {
+    AdamStep(std::size_t step, std::size_t n_steps) {
         const double left = 1.0 - static_cast<double>(step) / static_cast<double>(n_steps);
         length = kPace * left + kLastPace;
         doubt = kFirstDoubt * left + kLastDoubt;
@@ -110,12 +110,12 @@ struct Relaxation::Pace {
 
 // ---------------------------------------------------------------------------------------------- the bound
 
-void Relaxation::fit(const OpenRow& row, std::size_t n_steps, Interrupt& interrupt) {
+void Relaxation::fit(const OpenRow& row, std::size_t n_steps, threads::Interrupt& interrupt) {
     start(row);
     for (std::size_t step = 1; step <= n_steps; ++step) {
         interrupt.check();
         evaluate();
-        descend(Pace(step, n_steps));
+        descend(AdamStep(step, n_steps));
     }
     evaluate();
 }
@@ -220,7 +220,7 @@ LABELWEAVE_KERNEL void Relaxation::evaluate_term(std::size_t j) {
 
 // ---------------------------------------------------------------------------------------------- its slope
 
-void Relaxation::descend(const Pace& pace) {
+void Relaxation::descend(const AdamStep& pace) {
     const std::size_t n_terms = row_->n_terms();
     for (std::size_t j = 0; j < n_terms; ++j)
         chosen_[j] = row_->value(j) < 0 ? sigmoid((one_[j] - zero_[j]) / pace.doubt) : row_->value(j);
@@ -243,7 +243,7 @@ void Relaxation::descend(const Pace& pace) {
     }
 }
 
-LABELWEAVE_KERNEL void Relaxation::descend_split(std::size_t j, const Pace& pace) {
+LABELWEAVE_KERNEL void Relaxation::descend_split(std::size_t j, const AdamStep& pace) {
     const double *coupling = row_->coupling(j), *products = products_[j];
     double *split = split_.at[j], *mean = split_.mean[j], *square = split_.square[j];
     const double u = u_[j], v = v_[j], y = chosen_[j];
@@ -262,7 +262,7 @@ LABELWEAVE_KERNEL void Relaxation::descend_split(std::size_t j, const Pace& pace
     weights[j] = y;
 }
 
-LABELWEAVE_KERNEL void Relaxation::descend_roots(const Pace& pace) {
+LABELWEAVE_KERNEL void Relaxation::descend_roots(const AdamStep& pace) {
     for (std::size_t a = 0; a < n_; a += kBlock) slope_of_roots(a);
     for (std::size_t a = 0; a < n_; ++a) {
         const double c = constants_.at[0][a];
@@ -292,4 +292,4 @@ LABELWEAVE_KERNEL void Relaxation::slope_of_roots(std::size_t first) {
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -23,14 +23,14 @@
 #include "chain/coupling.hpp"
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // What evidence leaves open of a row: the unknown labels in chain order are the first terms, the known labels that
 // depend on them the last. Term j depends on the unknown labels k < n_causes(j).
 class OpenRow {
   public:
     // labels: the evidence, -1 for unknown.
-    void load(const Links& links, std::size_t row, const std::int8_t* labels);
+    void load(const Coupling& links, std::size_t row, const std::int8_t* labels);
     std::size_t n_unknown() const { return unknown_.size(); }
     std::size_t n_terms() const { return scores_.size(); }
     std::size_t n_causes(std::size_t j) const { return j < n_unknown() ? j : n_unknown(); }
@@ -46,7 +46,7 @@ class OpenRow {
     bool moderate() const;
 
   private:
-    void add_term(const Links& links, std::size_t position, const double* z);
+    void add_term(const Coupling& links, std::size_t position, const double* z);
 
     std::size_t stride_ = 0;
     double constant_ = 0.0;
@@ -56,7 +56,7 @@ class OpenRow {
 };
 
 // A matrix with rows of whole SIMD vectors, zero at first.
-class Rows {
+class PaddedMatrix {
   public:
     void reset(std::size_t n_rows, std::size_t stride);
     double* operator[](std::size_t row) { return numbers_.numbers() + row * stride_; }
@@ -70,15 +70,15 @@ class Rows {
 };
 
 // Numbers to be moved downhill, and what their steps (Adam: Kingma and Ba, 2015) remember of the slopes.
-struct Moved {
+struct AdamState {
     void reset(std::size_t n_rows, std::size_t stride);
-    Rows at, mean, square;
+    PaddedMatrix at, mean, square;
 };
 
 class Relaxation {
   public:
     // Lower the bound of an open row by n_steps steps.
-    void fit(const OpenRow& row, std::size_t n_steps, Interrupt& interrupt);
+    void fit(const OpenRow& row, std::size_t n_steps, threads::Interrupt& interrupt);
 
     double tangent(std::size_t j, bool one) const { return one ? u_[j] : v_[j]; }
     // u_j s_j - H(u_j), or -v_j s_j - H(v_j).
@@ -90,25 +90,25 @@ class Relaxation {
     double constant_square() const { return constant_square_; }
 
   private:
-    struct Pace;
+    struct AdamStep;
     void start(const OpenRow& row);
     void evaluate();
     void add_squares();
     void multiply_roots(std::size_t first);
     void evaluate_term(std::size_t j);
-    void descend(const Pace& pace);
-    void descend_split(std::size_t j, const Pace& pace);
-    void descend_roots(const Pace& pace);
+    void descend(const AdamStep& pace);
+    void descend_split(std::size_t j, const AdamStep& pace);
+    void descend_roots(const AdamStep& pace);
     void slope_of_roots(std::size_t first);
 
     const OpenRow* row_ = nullptr;
     std::size_t n_ = 0, stride_ = 0;
-    Moved split_, roots_, constants_, tangents_;  // L; R by columns; c; log-odds of u and v
-    Rows products_, weights_, slopes_;
+    AdamState split_, roots_, constants_, tangents_;  // L; R by columns; c; log-odds of u and v
+    PaddedMatrix products_, weights_, slopes_;
     // By term: the tangents, the value of either label, how much of it label 1 gets, and the couplings it counts on.
     std::vector<double> u_, v_, one_, zero_, chosen_, raised_, lowered_;
     std::vector<double> own_, own_square_, unknown_;  // of unknown labels; the last are those of chosen_
     double constant_square_ = 0.0;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-namespace labelweave {
+namespace labelweave::chain {
 
-void Effects::load(const OpenRow& row, const Relaxation& fitted) {
+void RelaxedEffects::load(const OpenRow& row, const Relaxation& fitted) {
     const std::size_t n = row.n_unknown(), n_terms = row.n_terms();
     stride_ = (n_terms + kLanes - 1) / kLanes * kLanes;
     effects_.assign(2 * n * stride_, 0.0);
@@ -27,7 +27,7 @@ void Effects::load(const OpenRow& row, const Relaxation& fitted) {
         after_zeros_[i + 2 * stride_] = after_zeros_[i] - std::max(effects_[i], 0.0);
 }
 
-void Effects::add_term(const OpenRow& row, const Relaxation& fitted, std::size_t j) {
+void RelaxedEffects::add_term(const OpenRow& row, const Relaxation& fitted, std::size_t j) {
     const double u = fitted.tangent(j, true), v = fitted.tangent(j, false);
     const double *coupling = row.coupling(j), *split = fitted.split(j), *products = fitted.products(j);
     double &zero = after_zeros_[j], &one = after_zeros_[stride_ + j];
@@ -46,4 +46,4 @@ void Effects::add_term(const OpenRow& row, const Relaxation& fitted, std::size_t
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

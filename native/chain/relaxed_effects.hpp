@@ -6,11 +6,11 @@
 
 #include "chain/relaxation.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // The fitted bound by causes: what label k means for the terms of later labels, if these are 1 or 0. While it is
 // undecided it gives them the positive part of that, when it is 0 nothing, when it is 1 all of it.
-class Effects {
+class RelaxedEffects {
   public:
     void load(const OpenRow& row, const Relaxation& fitted);
     std::size_t stride() const { return stride_; }
@@ -31,4 +31,4 @@ class Effects {
     std::vector<double> effects_, after_zeros_, own_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -11,7 +11,7 @@
 #include "chain/relaxed_effects.hpp"
 #include "threads/share_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -38,9 +38,9 @@ struct Partial {
 };
 
 // The search for one row after the other; one object for each thread.
-class RelaxedRow {
+class RelaxedSearch {
   public:
-    RelaxedRow(const Links& links, const RelaxedLimits& limits, Interrupt& interrupt)
+    RelaxedSearch(const Coupling& links, const RelaxedLimits& limits, threads::Interrupt& interrupt)
         : links_(links), limits_(limits), interrupt_(interrupt), z_(links.stride()) {}
 
     void run(std::size_t row, const std::int8_t* known, std::int8_t* labels) {
@@ -213,7 +213,7 @@ class RelaxedRow {
         return partial;
     }
 
-    // As chain_log_prob, to the last bit.
+    // As log_prob, to the last bit.
     double score(std::size_t row, const std::int8_t* labels) {
         links_.load(row, z_.data());
         double log_prob = 0.0;
@@ -225,12 +225,12 @@ class RelaxedRow {
         return log_prob;
     }
 
-    const Links& links_;
+    const Coupling& links_;
     const RelaxedLimits& limits_;
-    Interrupt& interrupt_;
+    threads::Interrupt& interrupt_;
     OpenRow open_;
     Relaxation fitted_;
-    Effects effects_;
+    RelaxedEffects effects_;
     std::size_t n_words_ = 1, nodes_ = 0;
     std::vector<Partial> heap_;
     std::vector<double> zero_, one_, z_, path_, best_path_;
@@ -242,13 +242,13 @@ class RelaxedRow {
 
 }  // namespace
 
-void chain_relaxed_search(const Chain& chain, const std::int8_t* known, const RelaxedLimits& limits,
-                          const RelaxedResults& out, int n_threads, Interrupt& interrupt) {
-    const Links links(chain);
-    share_rows(
+void relaxed_search(const Chain& chain, const std::int8_t* known, const RelaxedLimits& limits,
+                          const RelaxedResults& out, int n_threads, threads::Interrupt& interrupt) {
+    const Coupling links(chain);
+    threads::share_rows(
         chain.n_rows, n_threads, interrupt,
         [&] {
-            return [&, search = RelaxedRow(links, limits, interrupt)](std::size_t i) mutable {
+            return [&, search = RelaxedSearch(links, limits, interrupt)](std::size_t i) mutable {
                 search.run(i, known + i * chain.n_labels, out.labels + i * chain.n_labels);
                 out.log_prob[i] = search.log_prob();
                 out.upper_bound[i] = search.upper_bound();
@@ -257,4 +257,4 @@ void chain_relaxed_search(const Chain& chain, const std::int8_t* known, const Re
         1);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -7,7 +7,7 @@
 #include "chain/chain.hpp"
 #include "threads/interrupt.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 struct RelaxedLimits {
     std::size_t steps;   // that lower the bound of a row; long chains get fewer
@@ -16,14 +16,14 @@ struct RelaxedLimits {
 
 struct RelaxedResults {
     std::int8_t* labels;  // n_rows x n_labels: a vector that agrees with the evidence on entry, the best one on return
-    double* log_prob;     // of labels, as chain_log_prob computes it
+    double* log_prob;     // of labels, as log_prob computes it
     double* upper_bound;  // no vector that agrees with the evidence exceeds it; infinite if nothing was tried
 };
 
 // known is n_rows x n_labels, -1 for unknown. A row with n unknown labels takes about steps * n^3 / 2 multiplications,
-// and 50 bytes and n bits for each of `budget` partial vectors, of which at most 2^22 may wait. Rows of so many labels
+// and 50 bytes and n bits for each of `budget` partial vectors, of which at most 2^22 may wait. PaddedMatrix of so many labels
 // that there would be too few steps are left out.
-void chain_relaxed_search(const Chain& chain, const std::int8_t* known, const RelaxedLimits& limits,
-                          const RelaxedResults& out, int n_threads, Interrupt& interrupt);
+void relaxed_search(const Chain& chain, const std::int8_t* known, const RelaxedLimits& limits,
+                          const RelaxedResults& out, int n_threads, threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace labelweave {
+namespace labelweave::chain {
 namespace {
 
 double effect_of(const Chain& chain, std::size_t cause, std::size_t on) {
@@ -12,7 +12,7 @@ double effect_of(const Chain& chain, std::size_t cause, std::size_t on) {
 
 }  // namespace
 
-SparseLinks::SparseLinks(const Chain& chain)
+SparseCoupling::SparseCoupling(const Chain& chain)
     : gives_(chain.length), takes_(chain.length), most_given_(chain.length), most_taken_(chain.length),
       rise_(chain.length), fall_(chain.length) {
     std::vector<std::size_t> nonzero(chain.length, 0);
@@ -24,7 +24,7 @@ SparseLinks::SparseLinks(const Chain& chain)
     transpose();
 }
 
-void SparseLinks::list_rows(const Chain& chain, const std::vector<bool>& fill) {
+void SparseCoupling::list_rows(const Chain& chain, const std::vector<bool>& fill) {
     row_begin_.push_back(0);
     for (std::size_t k = 0; k < chain.length; ++k) {
         for (std::size_t j = 0; j < k; ++j) {
@@ -41,7 +41,7 @@ void SparseLinks::list_rows(const Chain& chain, const std::vector<bool>& fill) {
     }
 }
 
-void SparseLinks::transpose() {
+void SparseCoupling::transpose() {
     column_begin_.assign(rise_.size() + 1, 0);
     for (const std::uint32_t j : row_position_) ++column_begin_[j + 1];
     for (std::size_t j = 0; j < rise_.size(); ++j) column_begin_[j + 1] += column_begin_[j];
@@ -62,4 +62,4 @@ void SparseLinks::transpose() {
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -7,11 +7,11 @@
 
 #include "chain/chain.hpp"
 
-namespace labelweave {
+namespace labelweave::chain {
 
 // By cause: column(j) lists the positions k > j that label j acts on. By effect: row(k) lists the positions
 // j < k that act on label k. Zeros are left out, except from columns that have few: these are full.
-class SparseLinks {
+class SparseCoupling {
   public:
     struct Column {
         const std::uint32_t* position;
@@ -24,7 +24,7 @@ class SparseLinks {
         std::size_t size;
     };
 
-    explicit SparseLinks(const Chain& chain);
+    explicit SparseCoupling(const Chain& chain);
 
     Column column(std::size_t j) const {
         const std::size_t begin = column_begin_[j];
@@ -56,4 +56,4 @@ class SparseLinks {
     std::vector<double> effect_, factor_, inverse_, row_effect_, gives_, takes_, most_given_, most_taken_, rise_, fall_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::chain

@@ -5,7 +5,7 @@
 #include "design/design.hpp"
 #include "simd/row_sums.hpp"
 
-namespace labelweave {
+namespace labelweave::design {
 
 inline std::size_t n_vectors_of(const Design& design) { return (design.n_features + kLanes - 1) / kLanes; }
 
@@ -137,4 +137,4 @@ struct DenseRows {
     }
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::design

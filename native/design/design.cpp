@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace labelweave {
+namespace labelweave::design {
 namespace {
 
 void add_squares(const Csr& matrix, std::size_t n_rows, double* squares) {
@@ -51,4 +51,4 @@ void column_squares(const Design& design, double* squares) {
     for (std::size_t f = 0; f < design.width(); ++f) squares[f] = std::min(squares[f], kLargestSquare);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::design

@@ -11,7 +11,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::design {
 
 struct Csr {
     const std::int64_t* indptr = nullptr;
@@ -49,4 +49,4 @@ constexpr double kLargestSquare = 1e306;
 // Sum of squares of every column, the intercept's included.
 void column_squares(const Design& design, double* squares);
 
-}  // namespace labelweave
+}  // namespace labelweave::design

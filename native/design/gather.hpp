@@ -3,7 +3,7 @@
 
 #include "design/design.hpp"
 
-namespace labelweave {
+namespace labelweave::design {
 
 // u + sum of value(k) v[indices[k]]. Four independent sums hide the latency of the additions.
 template <class Value>
@@ -31,4 +31,4 @@ LABELWEAVE_INLINE void scatter(const Csr& matrix, std::size_t row, Lanes r, Lane
         gradient[matrix.indices[k]] += matrix.value(k) * r;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::design

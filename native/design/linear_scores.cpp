@@ -5,7 +5,7 @@
 
 #include "threads/parallel.hpp"
 
-namespace labelweave {
+namespace labelweave::design {
 namespace {
 
 constexpr std::size_t kRowBlock = 256;
@@ -65,7 +65,7 @@ void linear_scores(const Design& design, const double* weights, const double* in
     const LaneArray packed = by_feature(design, weights, n_outputs, n_vectors);
     LaneArray start(n_vectors);
     std::copy_n(intercept, n_outputs, reinterpret_cast<double*>(start.data()));
-    parallel_rows(design.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(design.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         LaneArray out((end - begin) * n_vectors);
         (design.dense ? dense_scores : sparse_scores)(design, packed.data(), start.data(), n_vectors, begin, end,
                                                       out.data());
@@ -75,4 +75,4 @@ void linear_scores(const Design& design, const double* weights, const double* in
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::design

@@ -6,10 +6,10 @@
 
 #include "design/design.hpp"
 
-namespace labelweave {
+namespace labelweave::design {
 
 // scores (n_rows x n_outputs) from weights (n_outputs x n_features) and intercepts (n_outputs).
 void linear_scores(const Design& design, const double* weights, const double* intercept, std::size_t n_outputs,
                    double* scores, int n_threads);
 
-}  // namespace labelweave
+}  // namespace labelweave::design

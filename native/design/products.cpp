@@ -5,7 +5,7 @@
 #include "design/dense_rows.hpp"
 #include "design/gather.hpp"
 
-namespace labelweave {
+namespace labelweave::design {
 namespace {
 
 LABELWEAVE_KERNEL void dense_forward(const Design& design, const Lanes* rows, int n, const double* const* v,
@@ -111,4 +111,4 @@ void Products::backward(int n, const double* const* r, double* const* g) {
         sparse_backward(x_.design, n, r, rows_.data(), g);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::design

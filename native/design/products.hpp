@@ -3,7 +3,7 @@
 
 #include "design/design.hpp"
 
-namespace labelweave {
+namespace labelweave::design {
 
 // Vectors over the rows and over the columns are padded to whole Lanes.
 constexpr std::size_t padded(std::size_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
@@ -34,4 +34,4 @@ class Products {
     LaneArray columns_, rows_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::design

@@ -6,7 +6,7 @@
 
 #include "design/design.hpp"
 
-namespace labelweave {
+namespace labelweave::design {
 
 struct RowEntries {
     const double* values = nullptr;
@@ -22,4 +22,4 @@ LABELWEAVE_INLINE RowEntries row_entries(const Design& design, std::size_t row) 
     return {design.sparse.values + begin, design.sparse.indices + begin, static_cast<std::size_t>(end - begin)};
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::design

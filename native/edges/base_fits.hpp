@@ -8,11 +8,11 @@
 #include "edges/edge_weights.hpp"
 #include "design/products.hpp"
 
-namespace labelweave {
+namespace labelweave::edges {
 
-class EdgeBases {
+class BaseFits {
   public:
-    EdgeBases(const EdgeProblems& problems, const ProductDesign& train, const ProductDesign& held, std::size_t group);
+    BaseFits(const Problems& problems, const design::ProductDesign& train, const design::ProductDesign& held, std::size_t group);
 
     // Take on these targets, up to a group of them, where they are said to start.
     void take(const std::size_t* targets, std::size_t n_targets);
@@ -20,26 +20,26 @@ class EdgeBases {
     void settle(bool factorise);
     // Far from its base a fit is steered badly: let it go on from where it is, with the curvature there. This
     // becomes the only base in work.
-    Base& recentre(const Stuck& stuck);
+    BaseFit& recentre(const StalledFit& stuck);
 
-    std::vector<Base*>::const_iterator begin() const { return in_work_.begin(); }
-    std::vector<Base*>::const_iterator end() const { return in_work_.end(); }
+    std::vector<BaseFit*>::const_iterator begin() const { return in_work_.begin(); }
+    std::vector<BaseFit*>::const_iterator end() const { return in_work_.end(); }
 
-    Products train, held;
+    design::Products train, held;
 
   private:
-    void load(std::size_t target, Base& base) const;
+    void load(std::size_t target, BaseFit& base) const;
     // Products of a vector of every base.
-    void forward(Products& products, Vector Base::*from, Vector Base::*to);
-    void backward(Products& products, Vector Base::*from, Vector Base::*to);
-    void gather(Vector Base::*from, Vector Base::*to);
+    void forward(design::Products& products, Vector BaseFit::*from, Vector BaseFit::*to);
+    void backward(design::Products& products, Vector BaseFit::*from, Vector BaseFit::*to);
+    void gather(Vector BaseFit::*from, Vector BaseFit::*to);
 
-    const EdgeProblems& p_;
+    const Problems& p_;
     std::size_t n_, n_held_, width_;
-    std::deque<Base> room_;  // for a group, and last for a fit that goes on alone
-    std::vector<Base*> in_work_;
+    std::deque<BaseFit> room_;  // for a group, and last for a fit that goes on alone
+    std::vector<BaseFit*> in_work_;
     const double* in_[kLanes];
     double* out_[kLanes];
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::edges

@@ -10,7 +10,7 @@
 #include "edges/parent_fit.hpp"
 #include "threads/parallel.hpp"
 
-namespace labelweave {
+namespace labelweave::edges {
 namespace {
 
 // Targets that a thread works on at a time.
@@ -23,23 +23,23 @@ constexpr double kCaution = 0.8;
 // X together: X is large, and a target alone may not have the fits to make a pass over it worthwhile.
 class Weigher {
   public:
-    Weigher(const EdgeProblems& problems, const ProductDesign& train, const ProductDesign& held,
-            const EdgeSettings& settings, const EdgeWeights& weights, std::size_t group)
+    Weigher(const Problems& problems, const design::ProductDesign& train, const design::ProductDesign& held,
+            const Settings& settings, const Weights& weights, std::size_t group)
         : p_(problems), settings_(settings), out_(weights), n_(problems.train.n_rows), n_held_(problems.held.n_rows),
           width_(problems.train.width()), bases_(problems, train, held, group) {
-        for (Fit& fit : fits_) fit.resize(width_, n_);
-        for (Finished& done : finished_) done.resize(width_, n_held_);
+        for (ParentFit& fit : fits_) fit.resize(width_, n_);
+        for (FinishedFit& done : finished_) done.resize(width_, n_held_);
     }
 
-    void weigh(const std::size_t* targets, std::size_t n_targets, Interrupt& interrupt) {
+    void weigh(const std::size_t* targets, std::size_t n_targets, threads::Interrupt& interrupt) {
         bases_.take(targets, n_targets);
-        for (Base* base : bases_) {
+        for (BaseFit* base : bases_) {
             out_.n_failed[base->target] = 0;
             waiting_.push_back({base, kNoParent, 0, std::fabs(base->weight), 0.0});
         }
         run(interrupt);  // leaves the better solutions in the bases
         bases_.settle(false);
-        for (Base* base : bases_) {
+        for (BaseFit* base : bases_) {
             out_.alone[base->target] = base->weight;
             const std::uint8_t* candidates = p_.candidates + base->target * p_.n_labels;
             for (std::size_t j = 0; j < p_.n_labels; ++j)
@@ -48,7 +48,7 @@ class Weigher {
         }
         run(interrupt);
         for (; !stuck_.empty(); run(interrupt)) {
-            const Stuck& stuck = stuck_.front();
+            const StalledFit& stuck = stuck_.front();
             waiting_.push_back({&bases_.recentre(stuck), stuck.parent, stuck.attempt, stuck.weight, 0.0});
             stuck_.pop_front();
         }
@@ -56,11 +56,11 @@ class Weigher {
 
   private:
     // Eight fits side by side, until none is waiting.
-    void run(Interrupt& interrupt) {
+    void run(threads::Interrupt& interrupt) {
         while (true) {
             interrupt.check();
             active_.clear();
-            for (Fit& fit : fits_) {
+            for (ParentFit& fit : fits_) {
                 if (fit.phase == Phase::idle && !waiting_.empty()) {
                     fit.begin(waiting_.front(), labels_of(p_.train_labels, n_, waiting_.front().parent));
                     waiting_.pop_front();
@@ -73,36 +73,36 @@ class Weigher {
                 continue;
             }
             advance();
-            for (Fit* fit : active_) judge(*fit);
+            for (ParentFit* fit : active_) judge(*fit);
         }
     }
 
     // One round: products of all active fits together, their line searches in between.
     void advance() {
         int n = 0;
-        for (Fit* fit : active_)
+        for (ParentFit* fit : active_)
             if (fit->phase != Phase::bordering) {
                 in_[n] = fit->phase == Phase::first ? fit->border_solved.data() : fit->direction.data();
                 out_vectors_[n++] = fit->change.data();
             }
         if (n) bases_.train.forward(n, in_, out_vectors_);
         n = 0;
-        for (Fit* fit : active_) {
+        for (ParentFit* fit : active_) {
             respond(*fit);
             in_[n] = fit->phase == Phase::bordering ? fit->change.data() : fit->residual.data();
             out_vectors_[n++] = fit->phase == Phase::bordering ? fit->direction.data() : fit->gradient.data();
         }
         bases_.train.backward(n, in_, out_vectors_);
-        for (Fit* fit : active_)
+        for (ParentFit* fit : active_)
             if (fit->phase == Phase::iterating)
-                add_scaled(width_ - 1, fit->base->penalty, fit->coef.data(), fit->gradient.data());
-        for (Base* base : bases_) precondition(*base);
+                linalg::add_scaled(width_ - 1, fit->base->penalty, fit->coef.data(), fit->gradient.data());
+        for (BaseFit* base : bases_) precondition(*base);
     }
 
     // M^-1 of what the backward product gave the active fits of one target.
-    void precondition(Base& base) {
+    void precondition(BaseFit& base) {
         int n = 0;
-        for (Fit* fit : active_) {
+        for (ParentFit* fit : active_) {
             if (fit->base != &base) continue;
             in_[n] = fit->phase == Phase::bordering ? fit->direction.data() : fit->gradient.data();
             out_vectors_[n++] = fit->phase == Phase::bordering ? fit->border_solved.data() : fit->solved.data();
@@ -111,7 +111,7 @@ class Weigher {
     }
 
     // Between the products: what goes into the backward one.
-    void respond(Fit& fit) {
+    void respond(ParentFit& fit) {
         if (fit.phase == Phase::bordering) {  // the coupling A'Dy of the parent's column with the others
             for (std::size_t i = 0; i < n_; ++i) fit.change[i] = fit.base->curvature[i] * fit.column[i];
             return;
@@ -120,7 +120,7 @@ class Weigher {
             fit.take_border(n_held_, labels_of(p_.held_labels, n_held_, fit.parent));
             fit.phase = Phase::iterating;
         } else {
-            add_scaled(n_, fit.v_direction, fit.column.data(), fit.change.data());
+            linalg::add_scaled(n_, fit.v_direction, fit.column.data(), fit.change.data());
         }
         std::swap(fit.gradient, fit.old_gradient);
         fit.v_old = fit.v_gradient;
@@ -128,7 +128,7 @@ class Weigher {
     }
 
     // After a round: whether a fit is good enough, or where it goes next.
-    void judge(Fit& fit) {
+    void judge(ParentFit& fit) {
         if (fit.phase == Phase::bordering) {
             fit.phase = Phase::first;
             return;
@@ -142,14 +142,14 @@ class Weigher {
             fit.turn(beta);
     }
 
-    void finish(Fit& fit, bool converged) {
+    void finish(ParentFit& fit, bool converged) {
         fit.phase = Phase::idle;
         if (fit.parent == kNoParent) {
             fit.base->coef = fit.coef;
             if (!converged) ++out_.n_failed[fit.base->target];
             return;
         }
-        Finished& done = finished_[n_finished_++];
+        FinishedFit& done = finished_[n_finished_++];
         done.base = fit.base;
         done.parent = fit.parent;
         done.attempt = fit.attempt;
@@ -167,15 +167,15 @@ class Weigher {
     // expected to be.
     void weigh_finished() {
         double weight[kLanes], square[kLanes];
-        bases_.held.forward(n_finished_, gather(&Finished::coef), scatter(&Finished::score));
+        bases_.held.forward(n_finished_, gather(&FinishedFit::coef), scatter(&FinishedFit::score));
         for (int k = 0; k < n_finished_; ++k) {
-            Finished& done = finished_[k];
+            FinishedFit& done = finished_[k];
             add_labels(n_held_, done.v, labels_of(p_.held_labels, n_held_, done.parent), done.score.data());
             weight[k] = log_likelihood(done.base->held, done.score.data(), done.score.data());
             out_.pair[done.base->target * p_.n_labels + done.parent] = weight[k];
         }
-        bases_.held.backward(n_finished_, gather(&Finished::score), scatter(&Finished::held_gradient));
-        for (Base* base : bases_) {
+        bases_.held.backward(n_finished_, gather(&FinishedFit::score), scatter(&FinishedFit::held_gradient));
+        for (BaseFit* base : bases_) {
             int n = 0, which[kLanes];
             for (int k = 0; k < n_finished_; ++k) {
                 if (finished_[k].base != base) continue;
@@ -186,11 +186,11 @@ class Weigher {
             for (int i = 0; i < n; ++i) finished_[which[i]].held_square = square[i];
         }
         for (int k = 0; k < n_finished_; ++k) {
-            Finished& done = finished_[k];
+            FinishedFit& done = finished_[k];
             const double* h = done.held_gradient.data();
             const std::int8_t* labels = labels_of(p_.held_labels, n_held_, done.parent);
             const double along = held_slope(n_held_, labels, done.score.data());
-            const double rest = along - dot(width_, done.border_solved.data(), h);
+            const double rest = along - linalg::dot(width_, done.border_solved.data(), h);
             accept(done, std::fabs(weight[k]), std::sqrt(done.held_square + rest * rest / done.border));
         }
         n_finished_ = 0;
@@ -198,8 +198,8 @@ class Weigher {
 
     // Keep a weight that is good enough. Otherwise the fit is made again, now that it is known how good it has to
     // be, and if that was not the reason goes on from where it is.
-    void accept(const Finished& done, double weight, double held_norm) {
-        const Base& base = *done.base;
+    void accept(const FinishedFit& done, double weight, double held_norm) {
+        const BaseFit& base = *done.base;
         const double error = weight_error(held_norm, done.rho, done.least, base.share);
         if (error <= settings_.tolerance * std::max(weight, base.floor)) return;
         if (done.attempt + 1 == kMostAttempts)
@@ -210,25 +210,25 @@ class Weigher {
             stuck_.push_back({base.target, done.parent, done.attempt + 1, done.v, weight, done.coef});
     }
 
-    const double* const* gather(Vector Finished::*from) {
+    const double* const* gather(Vector FinishedFit::*from) {
         for (int k = 0; k < n_finished_; ++k) in_[k] = (finished_[k].*from).data();
         return in_;
     }
-    double* const* scatter(Vector Finished::*to) {
+    double* const* scatter(Vector FinishedFit::*to) {
         for (int k = 0; k < n_finished_; ++k) out_vectors_[k] = (finished_[k].*to).data();
         return out_vectors_;
     }
 
-    const EdgeProblems& p_;
-    const EdgeSettings& settings_;
-    const EdgeWeights& out_;
+    const Problems& p_;
+    const Settings& settings_;
+    const Weights& out_;
     std::size_t n_, n_held_, width_;
-    EdgeBases bases_;
-    Fit fits_[kLanes];
-    std::vector<Fit*> active_;
-    std::deque<Waiting> waiting_;
-    std::deque<Stuck> stuck_;
-    Finished finished_[kLanes];
+    BaseFits bases_;
+    ParentFit fits_[kLanes];
+    std::vector<ParentFit*> active_;
+    std::deque<PendingFit> waiting_;
+    std::deque<StalledFit> stuck_;
+    FinishedFit finished_[kLanes];
     int n_finished_ = 0;
     const double* in_[kLanes];
     double* out_vectors_[kLanes];
@@ -236,19 +236,19 @@ class Weigher {
 
 }  // namespace
 
-void weigh_edges(const EdgeProblems& problems, const EdgeSettings& settings, const EdgeWeights& weights,
-                 Interrupt& interrupt) {
+void weigh(const Problems& problems, const Settings& settings, const Weights& weights,
+                 threads::Interrupt& interrupt) {
     std::vector<std::size_t> targets;
     for (std::size_t i = 0; i < problems.n_labels; ++i)
         if (problems.targets[i]) targets.push_back(i);
     if (targets.empty()) return;
-    const ProductDesign train(problems.train), held(problems.held);
+    const design::ProductDesign train(problems.train), held(problems.held);
     // No fit depends on those beside it, so groups may follow the number of threads.
-    const auto n_threads = std::min<std::size_t>(resolve_threads(settings.n_threads), targets.size());
+    const auto n_threads = std::min<std::size_t>(threads::resolve_threads(settings.n_threads), targets.size());
     const std::size_t group = std::min(kGroup, (targets.size() + n_threads - 1) / n_threads);
     const std::size_t n_groups = (targets.size() + group - 1) / group;
     std::atomic<std::size_t> queue{0};
-    parallel_for(std::min(n_threads, n_groups), static_cast<int>(n_threads), [&](std::size_t) {
+    threads::parallel_for(std::min(n_threads, n_groups), static_cast<int>(n_threads), [&](std::size_t) {
         interrupt.run([&] {
             Weigher weigher(problems, train, held, settings, weights, group);
             for (std::size_t k; (k = queue.fetch_add(1)) < n_groups;)
@@ -257,4 +257,4 @@ void weigh_edges(const EdgeProblems& problems, const EdgeSettings& settings, con
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::edges

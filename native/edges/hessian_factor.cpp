@@ -5,7 +5,7 @@
 
 #include "linalg/gram.hpp"
 
-namespace labelweave {
+namespace labelweave::edges {
 namespace {
 
 // Beyond this order a factor no longer fits the cache.
@@ -14,7 +14,7 @@ constexpr std::size_t kLargestOrder = 1024;
 constexpr double kCoreShare = 0.1;
 constexpr double kLeastDiagonal = 1e-290;
 
-LABELWEAVE_KERNEL void dense_moments(const Design& design, const double* curvature, double* squares, double* sums) {
+LABELWEAVE_KERNEL void dense_moments(const design::Design& design, const double* curvature, double* squares, double* sums) {
     for (std::size_t row = 0; row < design.n_rows; ++row) {
         const double* x = design.dense + row * design.n_features;
         const double d = curvature[row];
@@ -26,8 +26,8 @@ LABELWEAVE_KERNEL void dense_moments(const Design& design, const double* curvatu
     }
 }
 
-void sparse_moments(const Design& design, const double* curvature, double* squares, double* sums) {
-    const Csr& columns = design.sparse_columns;
+void sparse_moments(const design::Design& design, const double* curvature, double* squares, double* sums) {
+    const design::Csr& columns = design.sparse_columns;
     for (std::size_t f = 0; f < design.n_features; ++f)
         for (std::int64_t k = columns.indptr[f]; k < columns.indptr[f + 1]; ++k) {
             const double x = columns.value(k), dx = curvature[columns.indices[k]] * x;
@@ -39,7 +39,7 @@ void sparse_moments(const Design& design, const double* curvature, double* squar
 // Row i of X'DX up to its diagonal, for the core of a sparse X: sums over the rows that have feature i of
 // their entries before it. `n_before` counts them; features are taken in turn, so that it grows by one.
 template <bool Unit>
-LABELWEAVE_INLINE void add_products(const CoreRows& x, const Csr& columns, std::size_t feature, const double* curvature,
+LABELWEAVE_INLINE void add_products(const CoreRows& x, const design::Csr& columns, std::size_t feature, const double* curvature,
                                     std::int32_t* n_before, float* sums) {
     for (std::int64_t k = columns.indptr[feature]; k < columns.indptr[feature + 1]; ++k) {
         const std::int32_t row = columns.indices[k];
@@ -51,42 +51,42 @@ LABELWEAVE_INLINE void add_products(const CoreRows& x, const Csr& columns, std::
     }
 }
 
-LABELWEAVE_KERNEL void core_products(const CoreRows& x, const Csr& columns, const std::vector<std::size_t>& core,
+LABELWEAVE_KERNEL void core_products(const CoreRows& x, const design::Csr& columns, const std::vector<std::size_t>& core,
                                      const double* curvature, std::int32_t* n_before, float* lower) {
     for (std::size_t i = 0; i + 1 < core.size(); ++i) {
         if (columns.values)
-            add_products<false>(x, columns, core[i], curvature, n_before, lower + packed(i, 0));
+            add_products<false>(x, columns, core[i], curvature, n_before, lower + linalg::packed(i, 0));
         else
-            add_products<true>(x, columns, core[i], curvature, n_before, lower + packed(i, 0));
+            add_products<true>(x, columns, core[i], curvature, n_before, lower + linalg::packed(i, 0));
     }
 }
 
 }  // namespace
 
-CurvatureFactor::CurvatureFactor(const Design& design)
+HessianFactor::HessianFactor(const design::Design& design)
     : design_(design), squares_(design.n_features), sums_(design.n_features), rank_(design.n_features),
       diagonal_(design.n_features) {}
 
-void CurvatureFactor::make(const double* curvature, double penalty) {
+void HessianFactor::make(const double* curvature, double penalty) {
     measure(curvature);
     choose_core(penalty);
     const std::size_t order = core_.size();
     factor_.scale.resize(order);
-    for (std::size_t f = 0; f < design_.n_features; ++f) diagonal_[f] = std::min(squares_[f], kLargestSquare) + penalty;
+    for (std::size_t f = 0; f < design_.n_features; ++f) diagonal_[f] = std::min(squares_[f], design::kLargestSquare) + penalty;
     for (std::size_t i = 0; i + 1 < order; ++i) factor_.scale[i] = 1.0 / std::sqrt(diagonal_[core_[i]]);
     factor_.scale[order - 1] = 1.0 / std::sqrt(std::max(total_, kLeastDiagonal));
-    factor_.lower.assign(packed(order, 0), 0.0f);
+    factor_.lower.assign(linalg::packed(order, 0), 0.0f);
     if (design_.dense)
         correlate_dense(curvature);
     else
         correlate_sparse(curvature);
-    for (std::size_t i = 0; i < order; ++i) factor_.lower[packed(i, i)] = 1.0f;
-    factorise(factor_.lower.data(), order);
+    for (std::size_t i = 0; i < order; ++i) factor_.lower[linalg::packed(i, i)] = 1.0f;
+    linalg::factorise(factor_.lower.data(), order);
     work_.resize(order * kLanes);
     if (r_.size() < order) r_ = LaneArray(order), x_ = LaneArray(order);
 }
 
-void CurvatureFactor::measure(const double* curvature) {
+void HessianFactor::measure(const double* curvature) {
     std::fill(squares_.begin(), squares_.end(), 0.0);
     std::fill(sums_.begin(), sums_.end(), 0.0);
     total_ = 0;
@@ -97,7 +97,7 @@ void CurvatureFactor::measure(const double* curvature) {
         sparse_moments(design_, curvature, squares_.data(), sums_.data());
 }
 
-void CurvatureFactor::choose_core(double penalty) {
+void HessianFactor::choose_core(double penalty) {
     core_.clear();
     for (std::size_t f = 0; f < design_.n_features; ++f)
         if (squares_[f] > kCoreShare * penalty) core_.push_back(f);
@@ -115,11 +115,11 @@ void CurvatureFactor::choose_core(double penalty) {
 }
 
 // Rows scaled by the roots of their curvatures turn A'DA into a plain Gram matrix.
-void CurvatureFactor::correlate_dense(const double* curvature) {
+void HessianFactor::correlate_dense(const double* curvature) {
     const std::size_t order = core_.size();
-    GramBlock block(order);
-    for (std::size_t begin = 0; begin < design_.n_rows; begin += GramBlock::kRows) {
-        block.read(std::min(GramBlock::kRows, design_.n_rows - begin), [&](std::size_t row) {
+    linalg::GramBlock block(order);
+    for (std::size_t begin = 0; begin < design_.n_rows; begin += linalg::GramBlock::kRows) {
+        block.read(std::min(linalg::GramBlock::kRows, design_.n_rows - begin), [&](std::size_t row) {
             const double root = std::sqrt(curvature[begin + row]);
             const double* x = design_.dense + (begin + row) * design_.n_features;
             return [=](std::size_t k) { return root * factor_.scale[k] * (k + 1 < order ? x[core_[k]] : 1.0); };
@@ -128,8 +128,8 @@ void CurvatureFactor::correlate_dense(const double* curvature) {
     }
 }
 
-void CurvatureFactor::correlate_sparse(const double* curvature) {
-    const Csr& x = design_.sparse;
+void HessianFactor::correlate_sparse(const double* curvature) {
+    const design::Csr& x = design_.sparse;
     const std::size_t last = core_.size() - 1;
     rows_.indptr.assign(1, 0);
     rows_.ranks.clear();
@@ -146,21 +146,21 @@ void CurvatureFactor::correlate_sparse(const double* curvature) {
     n_before_.assign(design_.n_rows, 0);
     core_products(rows_, design_.sparse_columns, core_, curvature, n_before_.data(), factor_.lower.data());
     for (std::size_t i = 0; i < last; ++i) {
-        float* row = factor_.lower.data() + packed(i, 0);
+        float* row = factor_.lower.data() + linalg::packed(i, 0);
         for (std::size_t j = 0; j < i; ++j) row[j] *= static_cast<float>(factor_.scale[i] * factor_.scale[j]);
-        factor_.lower[packed(last, i)] = static_cast<float>(sums_[core_[i]] * factor_.scale[i] * factor_.scale[last]);
+        factor_.lower[linalg::packed(last, i)] = static_cast<float>(sums_[core_[i]] * factor_.scale[i] * factor_.scale[last]);
     }
 }
 
-void CurvatureFactor::gather_core(int n, const double* const* r) {
+void HessianFactor::gather_core(int n, const double* const* r) {
     for (std::size_t i = 0; i < core_.size(); ++i)
         for (int k = 0; k < n; ++k) r_[i][k] = r[k][core_[i]];
 }
 
-void CurvatureFactor::norms(int n, const double* const* r, double* squares) {
+void HessianFactor::norms(int n, const double* const* r, double* squares) {
     gather_core(n, r);
     Lanes core_squares;
-    factored_squares(factor_, core_.size(), r_.data(), work_.data(), core_squares);
+    linalg::factored_squares(factor_, core_.size(), r_.data(), work_.data(), core_squares);
     for (int k = 0; k < n; ++k) {
         squares[k] = core_squares[k];
         for (std::size_t f = 0; f < design_.n_features; ++f)
@@ -168,14 +168,14 @@ void CurvatureFactor::norms(int n, const double* const* r, double* squares) {
     }
 }
 
-void CurvatureFactor::solve(int n, const double* const* r, double* const* x) {
+void HessianFactor::solve(int n, const double* const* r, double* const* x) {
     const std::size_t order = core_.size();
     gather_core(n, r);
-    solve_factored(factor_, order, r_.data(), work_.data(), x_.data());
+    linalg::solve_factored(factor_, order, r_.data(), work_.data(), x_.data());
     for (int k = 0; k < n; ++k) {
         for (std::size_t f = 0; f < design_.n_features; ++f) x[k][f] = r[k][f] / diagonal_[f];
         for (std::size_t i = 0; i < order; ++i) x[k][core_[i]] = x_[i][k];
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::edges

@@ -11,7 +11,7 @@
 #include "design/design.hpp"
 #include "linalg/cholesky.hpp"
 
-namespace labelweave {
+namespace labelweave::edges {
 
 // The rows of a sparse X with only the features of a core, by their ranks in it.
 struct CoreRows {
@@ -20,9 +20,9 @@ struct CoreRows {
     std::vector<float> values;  // empty when they are all one
 };
 
-class CurvatureFactor {
+class HessianFactor {
   public:
-    explicit CurvatureFactor(const Design& design);
+    explicit HessianFactor(const design::Design& design);
 
     // Factorise for these row curvatures (n_rows) and this penalty of every feature.
     void make(const double* curvature, double penalty);
@@ -40,17 +40,17 @@ class CurvatureFactor {
     void correlate_dense(const double* curvature);
     void correlate_sparse(const double* curvature);
 
-    const Design& design_;
+    const design::Design& design_;
     std::vector<double> squares_, sums_;  // X'DX's diagonal and X'D1
     double total_ = 0;                    // 1'D1
     std::vector<std::size_t> core_;       // its columns in increasing order, the intercept last
     std::vector<std::int32_t> rank_;      // of every feature in the core, or -1
     std::vector<double> diagonal_;
-    Factor factor_;
+    linalg::CholeskyFactor factor_;
     std::vector<float> work_;
     LaneArray r_, x_;
     CoreRows rows_;
     std::vector<std::int32_t> n_before_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::edges

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace labelweave {
+namespace labelweave::edges {
 namespace {
 
 // What an evaluation makes of eight scores.
@@ -19,7 +19,7 @@ struct Response {
 }  // namespace
 
 LABELWEAVE_KERNEL void evaluate_line(const TargetRows& rows, const double* score, const double* change, double alpha,
-                                     double* residual, double* curvature, LineSums& sums) {
+                                     double* residual, double* curvature, LineDerivatives& sums) {
     Lanes slope{}, bend{};
     for (std::size_t i = 0; i < rows.size(); i += kLanes) {
         const Lanes u = load(change + i), w = load(rows.weight.data() + i);
@@ -45,4 +45,4 @@ LABELWEAVE_KERNEL double log_likelihood(const TargetRows& rows, const double* sc
     return sum(total);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::edges

@@ -6,7 +6,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::edges {
 
 // Rows of one target, padded to whole Lanes by rows without weight.
 struct TargetRows {
@@ -15,15 +15,15 @@ struct TargetRows {
     std::size_t size() const { return target.size(); }
 };
 
-struct LineSums {
+struct LineDerivatives {
     double slope = 0, curvature = 0;  // derivatives of the loss along the line
 };
 
 // Residuals and curvatures at score + alpha * change, and their sums along the line.
 void evaluate_line(const TargetRows& rows, const double* score, const double* change, double alpha, double* residual,
-                   double* curvature, LineSums& sums);
+                   double* curvature, LineDerivatives& sums);
 
 // Log-likelihood of the rows, and their residuals.
 double log_likelihood(const TargetRows& rows, const double* score, double* residual);
 
-}  // namespace labelweave
+}  // namespace labelweave::edges

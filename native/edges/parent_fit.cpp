@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace labelweave {
+namespace labelweave::edges {
 namespace {
 
 // A line search ends where the slope has shrunk to this share: conjugate gradients want it good, not exact.
@@ -27,7 +27,7 @@ double held_slope(std::size_t n, const std::int8_t* labels, const double* residu
     return slope;
 }
 
-void Fit::begin(const Waiting& next, const std::int8_t* labels) {
+void ParentFit::begin(const PendingFit& next, const std::int8_t* labels) {
     base = next.base;
     phase = Phase::bordering;
     parent = next.parent;
@@ -45,17 +45,17 @@ void Fit::begin(const Waiting& next, const std::int8_t* labels) {
     gradient = base->gradient;
     std::fill(column.begin(), column.end(), 0.0);
     if (labels) std::copy_n(labels, n_train, column.begin());
-    v_gradient = dot(n_train, column.data(), residual.data()) + base->parent_penalty * v;
+    v_gradient = linalg::dot(n_train, column.data(), residual.data()) + base->parent_penalty * v;
 }
 
-void Fit::take_border(std::size_t n_held, const std::int8_t* held_labels) {
-    const Base& from = *base;
+void ParentFit::take_border(std::size_t n_held, const std::int8_t* held_labels) {
+    const BaseFit& from = *base;
     const double* U = border_solved.data();
     for (std::size_t i = 0; i < n_train; ++i) border_score[i] = column[i] - change[i];
-    const double penalties = from.penalty * dot(width - 1, U, U) + from.parent_penalty;
-    border = weighted_square(n_train, from.curvature.data(), border_score.data()) + penalties;
+    const double penalties = from.penalty * linalg::dot(width - 1, U, U) + from.parent_penalty;
+    border = linalg::weighted_square(n_train, from.curvature.data(), border_score.data()) + penalties;
     border = std::max(border, kLeastCurvature);
-    const double rest = v_gradient - dot(width, U, gradient.data()), step = rest / border;
+    const double rest = v_gradient - linalg::dot(width, U, gradient.data()), step = rest / border;
     rho = from.newton_square + rest * step;
     slope = -rho;
     size = rho;
@@ -64,7 +64,7 @@ void Fit::take_border(std::size_t n_held, const std::int8_t* held_labels) {
     for (std::size_t i = 0; i < n_train; ++i) change[i] = -from.newton_score[i] - step * border_score[i];
     if (!(held_norm > 0)) {
         const double along = held_slope(n_held, held_labels, from.held_residual.data());
-        const double held_rest = along - dot(width, U, from.held_gradient.data());
+        const double held_rest = along - linalg::dot(width, U, from.held_gradient.data());
         // The held-out gradient of the start, and what this step will add to it.
         const double added = from.share * from.share * rho;
         held_norm = std::sqrt(std::max(from.held_square + held_rest * held_rest / border + added, 0.0));
@@ -72,18 +72,18 @@ void Fit::take_border(std::size_t n_held, const std::int8_t* held_labels) {
 }
 
 // By Newton steps kept between the ends known.
-void Fit::search_line() {
+void ParentFit::search_line() {
     const double lambda = base->penalty, kappa = base->parent_penalty;
-    const double tilt = lambda * dot(width - 1, coef.data(), direction.data()) + kappa * v * v_direction;
-    const double bend = lambda * dot(width - 1, direction.data(), direction.data()) + kappa * v_direction * v_direction;
-    double here = slope, along = weighted_square(n_train, curvature.data(), change.data()) + bend;
+    const double tilt = lambda * linalg::dot(width - 1, coef.data(), direction.data()) + kappa * v * v_direction;
+    const double bend = lambda * linalg::dot(width - 1, direction.data(), direction.data()) + kappa * v_direction * v_direction;
+    double here = slope, along = linalg::weighted_square(n_train, curvature.data(), change.data()) + bend;
     double low = 0, high = 0, alpha = 0;
     for (int k = 0; k < kMostEvaluations; ++k) {
         double next = alpha - here / along;
         if (high > 0 && !(next > low && next < high)) next = 0.5 * (low + high);
         if (!(next > 0) || !std::isfinite(next)) break;
         alpha = next;
-        LineSums sums;
+        LineDerivatives sums;
         evaluate_line(base->train, score.data(), change.data(), alpha, residual.data(), curvature.data(), sums);
         here = sums.slope + tilt + alpha * bend;
         along = sums.curvature + bend;
@@ -93,18 +93,18 @@ void Fit::search_line() {
     if (!(alpha > 0)) return;  // also where a direction is not finite
     slope = here;
     least = std::max(std::min(least, least_curvature(along)), kFlattest);
-    add_scaled(n_train, alpha, change.data(), score.data());
-    add_scaled(width, alpha, direction.data(), coef.data());
+    linalg::add_scaled(n_train, alpha, change.data(), score.data());
+    linalg::add_scaled(width, alpha, direction.data(), coef.data());
     v += alpha * v_direction;
 }
 
-double Fit::least_curvature(double along) const {
+double ParentFit::least_curvature(double along) const {
     if (parent == kNoParent) return along / size;
     const double lambda = base->penalty, kappa = base->parent_penalty, part = v_direction;
     const double *U = border_solved.data(), *d = curvature.data();
-    const double across = weighted_square(n_train, d, border_score.data()) + lambda * dot(width - 1, U, U) + kappa;
-    const double mixed = weighted_dot(n_train, d, border_score.data(), change.data()) -
-                         lambda * dot(width - 1, U, direction.data()) + kappa * part;
+    const double across = linalg::weighted_square(n_train, d, border_score.data()) + lambda * linalg::dot(width - 1, U, U) + kappa;
+    const double mixed = linalg::weighted_dot(n_train, d, border_score.data(), change.data()) -
+                         lambda * linalg::dot(width - 1, U, direction.data()) + kappa * part;
     // In M the direction less its part along the border is orthogonal to the border: in these two axes the
     // curvature is a matrix ((first, cross), (cross, second)), of which the least eigenvalue is wanted.
     const double other_size = size - part * part * border, first = across / border;
@@ -114,24 +114,24 @@ double Fit::least_curvature(double along) const {
     return std::min(along / size, 0.5 * (first + second - std::hypot(first - second, 2 * cross)));
 }
 
-double Fit::weigh_gradient() {
+double ParentFit::weigh_gradient() {
     ++iteration;
     const double* U = border_solved.data();
-    v_gradient = dot(n_train, column.data(), residual.data()) + base->parent_penalty * v;
-    v_solved = (v_gradient - dot(width, U, gradient.data())) / border;
-    add_scaled(width, -v_solved, U, solved.data());
-    const double square = dot(width, gradient.data(), solved.data()) + v_gradient * v_solved;
-    const double kept = dot(width, old_gradient.data(), solved.data()) + v_old * v_solved;
+    v_gradient = linalg::dot(n_train, column.data(), residual.data()) + base->parent_penalty * v;
+    v_solved = (v_gradient - linalg::dot(width, U, gradient.data())) / border;
+    linalg::add_scaled(width, -v_solved, U, solved.data());
+    const double square = linalg::dot(width, gradient.data(), solved.data()) + v_gradient * v_solved;
+    const double kept = linalg::dot(width, old_gradient.data(), solved.data()) + v_old * v_solved;
     const double beta = std::max(0.0, (square - kept) / rho);  // Polak and Ribiere's
     rho = square;
     return std::isfinite(beta) ? beta : 0.0;
 }
 
-void Fit::turn(double beta) {
+void ParentFit::turn(double beta) {
     for (std::size_t f = 0; f < width; ++f) direction[f] = beta * direction[f] - solved[f];
     v_direction = beta * v_direction - v_solved;
     size = rho - 2 * beta * slope + beta * beta * size;
-    slope = dot(width, gradient.data(), direction.data()) + v_gradient * v_direction;
+    slope = linalg::dot(width, gradient.data(), direction.data()) + v_gradient * v_direction;
     if (!(slope < 0) && beta > 0) {
         // No descent: start anew from the gradient.
         for (std::size_t f = 0; f < width; ++f) direction[f] = -solved[f];
@@ -141,4 +141,4 @@ void Fit::turn(double beta) {
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::edges

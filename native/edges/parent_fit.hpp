@@ -11,7 +11,7 @@
 #include "linalg/vectors.hpp"
 #include "design/products.hpp"
 
-namespace labelweave {
+namespace labelweave::edges {
 
 using Vector = std::vector<double>;
 
@@ -19,8 +19,8 @@ constexpr std::int32_t kNoParent = -1;
 
 // Rows of one label, with their weights.
 inline void fill_rows(std::size_t n, const std::int8_t* labels, const double* weights, TargetRows& rows) {
-    rows.target.assign(padded(n), 0.0);
-    rows.weight.assign(padded(n), 0.0);
+    rows.target.assign(design::padded(n), 0.0);
+    rows.weight.assign(design::padded(n), 0.0);
     std::copy_n(labels, n, rows.target.begin());
     std::copy_n(weights, n, rows.weight.begin());
 }
@@ -36,10 +36,10 @@ inline void add_labels(std::size_t n, double v, const std::int8_t* labels, doubl
 }
 
 // A target at its solution without a parent, or near it: what the fits of all its candidates start from.
-struct Base {
+struct BaseFit {
     std::size_t target = 0;
     TargetRows train, held;
-    CurvatureFactor factor;
+    HessianFactor factor;
     double penalty = 0, parent_penalty = 0;
     std::int32_t parent = kNoParent;            // where a single fit goes on from here: its parent, and
     double v = 0;                               // that column's coefficient, otherwise zero
@@ -51,17 +51,17 @@ struct Base {
     Vector score, residual, curvature, newton_score;            // over the training rows
     Vector held_score, held_residual;                           // over the held-out rows
 
-    Base(const Design& design, std::size_t n_held) : factor(design) {
+    BaseFit(const design::Design& design, std::size_t n_held) : factor(design) {
         const std::size_t width = design.width(), n_train = design.n_rows;
-        for (Vector* v : {&coef, &gradient, &newton, &held_gradient}) v->resize(padded(width));
-        for (Vector* v : {&score, &residual, &curvature, &newton_score}) v->resize(padded(n_train));
-        for (Vector* v : {&held_score, &held_residual}) v->resize(padded(n_held));
+        for (Vector* v : {&coef, &gradient, &newton, &held_gradient}) v->resize(design::padded(width));
+        for (Vector* v : {&score, &residual, &curvature, &newton_score}) v->resize(design::padded(n_train));
+        for (Vector* v : {&held_score, &held_residual}) v->resize(design::padded(n_held));
     }
 };
 
 // A fit that has not begun.
-struct Waiting {
-    Base* base;
+struct PendingFit {
+    BaseFit* base;
     std::int32_t parent;
     int attempt;
     double weight;     // what the fit's accuracy is measured by
@@ -71,9 +71,9 @@ struct Waiting {
 enum class Phase { idle, bordering, first, iterating };
 
 // One fit in progress: target given one parent, at (coef, v).
-struct Fit {
+struct ParentFit {
     std::size_t width = 0, n_train = 0;
-    Base* base = nullptr;
+    BaseFit* base = nullptr;
     Phase phase = Phase::idle;
     std::int32_t parent = kNoParent;
     int iteration = 0, attempt = 0;
@@ -86,7 +86,7 @@ struct Fit {
     Vector column, border_score, score, change, residual, curvature;        // over the training rows
 
     // Start from a base; labels are the parent's, or null.
-    void begin(const Waiting& next, const std::int8_t* labels);
+    void begin(const PendingFit& next, const std::int8_t* labels);
     // With U = M^-1 A'Dy in border_solved, and its scores in change: the direction of the bordered Newton step.
     void take_border(std::size_t n_held, const std::int8_t* held_labels);
     // Go along the direction to where the loss is least.
@@ -103,9 +103,9 @@ struct Fit {
     void resize(std::size_t n_columns, std::size_t n_rows) {
         width = n_columns;
         n_train = n_rows;
-        for (Vector* v : {&coef, &gradient, &old_gradient, &direction, &solved, &border_solved}) v->resize(padded(width));
+        for (Vector* v : {&coef, &gradient, &old_gradient, &direction, &solved, &border_solved}) v->resize(design::padded(width));
         for (Vector* v : {&column, &border_score, &score, &change, &residual, &curvature})
-            v->resize(padded(n_train));
+            v->resize(design::padded(n_train));
     }
 };
 
@@ -118,8 +118,8 @@ double weight_error(double held_norm, double rho, double least, double share);
 double held_slope(std::size_t n, const std::int8_t* labels, const double* residual);
 
 // A fit that has ended and waits to be weighed.
-struct Finished {
-    Base* base = nullptr;
+struct FinishedFit {
+    BaseFit* base = nullptr;
     std::int32_t parent = kNoParent;
     int attempt = 0;
     double v = 0, rho = 0, least = 1, border = 0;  // as in the fit
@@ -129,13 +129,13 @@ struct Finished {
     Vector score;                               // over the held-out rows, then their residuals
 
     void resize(std::size_t width, std::size_t n_held) {
-        for (Vector* v : {&coef, &border_solved, &held_gradient}) v->resize(padded(width));
-        score.resize(padded(n_held));
+        for (Vector* v : {&coef, &border_solved, &held_gradient}) v->resize(design::padded(width));
+        score.resize(design::padded(n_held));
     }
 };
 
 // A fit that has not reached its accuracy, at (coef, v).
-struct Stuck {
+struct StalledFit {
     std::size_t target;
     std::int32_t parent;
     int attempt;
@@ -143,4 +143,4 @@ struct Stuck {
     Vector coef;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::edges

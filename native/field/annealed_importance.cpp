@@ -6,7 +6,7 @@
 #include "random/philox.hpp"
 #include "threads/share_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::field {
 namespace {
 
 // One draw on its way: its labels, and what the positive ones add to the log-odds of each label.
@@ -49,7 +49,7 @@ struct Walker {
         for (std::size_t j = 0; j < field.n_labels; ++j) {
             if (known[j] >= 0) continue;
             const double odds = std::exp(-(base[j] + strength * outside[j]));
-            const double u = uniform(seed, id, draw, static_cast<std::uint32_t>(j));
+            const double u = random::uniform(seed, id, draw, static_cast<std::uint32_t>(j));
             const std::int8_t drawn = u * (1.0 + odds) < 1.0;
             if (drawn == y[j]) continue;
             y[j] = drawn;
@@ -60,8 +60,8 @@ struct Walker {
 
 }  // namespace
 
-void field_anneal(const Field& field, const std::int64_t* rows, const std::uint64_t* seeds, std::size_t n_steps,
-                  std::size_t n_draws, std::int8_t* labels, double* log_weight, int n_threads, Interrupt& interrupt) {
+void anneal(const Field& field, const std::int64_t* rows, const std::uint64_t* seeds, std::size_t n_steps,
+                  std::size_t n_draws, std::int8_t* labels, double* log_weight, int n_threads, threads::Interrupt& interrupt) {
     const auto work = [&] {
         return [&, walker = Walker(field)](std::size_t row) mutable {
             for (std::size_t draw = 0; draw < n_draws; ++draw) {
@@ -78,7 +78,7 @@ void field_anneal(const Field& field, const std::int64_t* rows, const std::uint6
             }
         };
     };
-    share_rows(field.n_rows, n_threads, interrupt, work, 1);
+    threads::share_rows(field.n_rows, n_threads, interrupt, work, 1);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::field

@@ -6,7 +6,7 @@
 
 #include "threads/interrupt.hpp"
 
-namespace labelweave {
+namespace labelweave::field {
 
 // Energy of y: scores·y + ½ yᵀ(inside + outside)y over labels whose entry in `known` is negative.
 // Both couplings are symmetric with zero diagonal.
@@ -21,7 +21,7 @@ struct Field {
 // Turn the outside couplings on in n_steps equal steps. Each step adds to the log-weight of a draw what
 // it adds to its energy, then draws every label anew given the others, with the numbers of
 // (seeds[step], rows[i], draw, label).
-void field_anneal(const Field& field, const std::int64_t* rows, const std::uint64_t* seeds, std::size_t n_steps,
-                  std::size_t n_draws, std::int8_t* labels, double* log_weight, int n_threads, Interrupt& interrupt);
+void anneal(const Field& field, const std::int64_t* rows, const std::uint64_t* seeds, std::size_t n_steps,
+                  std::size_t n_draws, std::int8_t* labels, double* log_weight, int n_threads, threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::field

@@ -5,14 +5,14 @@
 
 #include "simd/lane_floats.hpp"
 
-namespace labelweave {
+namespace labelweave::linalg {
 namespace {
 
 constexpr std::size_t kGroup = 8;
 constexpr float kLeastPivot = 1e-6f;
 
 // work = S r, scaled by its largest entry into the range of single precision.
-LABELWEAVE_INLINE void narrow(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes& largest) {
+LABELWEAVE_INLINE void narrow(const CholeskyFactor& factor, std::size_t order, const Lanes* r, float* work, Lanes& largest) {
     largest = broadcast(1e-300);
     for (std::size_t i = 0; i < order; ++i) {
         const Lanes size = abs(factor.scale[i] * r[i]);
@@ -72,7 +72,7 @@ LABELWEAVE_KERNEL void factorise(float* matrix, std::size_t order) {
     }
 }
 
-LABELWEAVE_KERNEL void factored_squares(const Factor& factor, std::size_t order, const Lanes* r, float* work,
+LABELWEAVE_KERNEL void factored_squares(const CholeskyFactor& factor, std::size_t order, const Lanes* r, float* work,
                                         Lanes& squares) {
     Lanes largest, total{};
     narrow(factor, order, r, work, largest);
@@ -84,7 +84,7 @@ LABELWEAVE_KERNEL void factored_squares(const Factor& factor, std::size_t order,
     squares = total * largest * largest;
 }
 
-LABELWEAVE_KERNEL void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work,
+LABELWEAVE_KERNEL void solve_factored(const CholeskyFactor& factor, std::size_t order, const Lanes* r, float* work,
                                       Lanes* solution) {
     const float* l = factor.lower.data();
     Lanes largest;
@@ -110,4 +110,4 @@ LABELWEAVE_KERNEL void solve_factored(const Factor& factor, std::size_t order, c
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::linalg

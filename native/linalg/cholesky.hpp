@@ -6,11 +6,11 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::linalg {
 
 // A positive definite matrix S^-1 L L' S^-1, scaled to a unit diagonal so that single precision can hold
 // features of any size. L is packed: row i starts at i (i + 1) / 2.
-struct Factor {
+struct CholeskyFactor {
     std::vector<float> lower;
     std::vector<double> scale;
 };
@@ -22,9 +22,9 @@ constexpr std::size_t packed(std::size_t i, std::size_t j) { return i * (i + 1) 
 void factorise(float* matrix, std::size_t order);
 
 // squares = r' matrix^-1 r for eight vectors r; work has room for order * kLanes.
-void factored_squares(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes& squares);
+void factored_squares(const CholeskyFactor& factor, std::size_t order, const Lanes* r, float* work, Lanes& squares);
 
 // solution = matrix^-1 r for eight right-hand sides; work has room for order * kLanes.
-void solve_factored(const Factor& factor, std::size_t order, const Lanes* r, float* work, Lanes* solution);
+void solve_factored(const CholeskyFactor& factor, std::size_t order, const Lanes* r, float* work, Lanes* solution);
 
-}  // namespace labelweave
+}  // namespace labelweave::linalg

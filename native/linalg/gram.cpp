@@ -4,7 +4,7 @@
 
 #include "linalg/cholesky.hpp"
 
-namespace labelweave {
+namespace labelweave::linalg {
 
 static_assert(GramBlock::kColumns % GramBlock::kTileRows == 0);  // the rows of a tile lie in one panel
 
@@ -27,4 +27,4 @@ void GramBlock::add_tile_row(std::size_t t, float* matrix) const {
     for (std::size_t j0 = 0; j0 < (t + 1) * kTileRows; j0 += kColumns) add_tile(t * kTileRows, j0, matrix);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::linalg

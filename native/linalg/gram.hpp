@@ -6,7 +6,7 @@
 
 #include "simd/lane_floats.hpp"
 
-namespace labelweave {
+namespace labelweave::linalg {
 
 // A block of rows, its columns in panels of a cache line: a tile then reads one line after the other.
 class GramBlock {
@@ -43,4 +43,4 @@ class GramBlock {
     std::vector<float> panels_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::linalg

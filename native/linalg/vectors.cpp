@@ -2,7 +2,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::linalg {
 
 LABELWEAVE_KERNEL void add_scaled(std::size_t n, double a, const double* x, double* y) {
     for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
@@ -30,4 +30,4 @@ LABELWEAVE_KERNEL double weighted_dot(std::size_t n, const double* weight, const
     return sum(total) + rest;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::linalg

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace labelweave {
+namespace labelweave::linalg {
 
 // y += a x
 void add_scaled(std::size_t n, double a, const double* x, double* y);
@@ -13,4 +13,4 @@ inline double weighted_square(std::size_t n, const double* weight, const double*
     return weighted_dot(n, weight, a, a);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::linalg

@@ -7,18 +7,18 @@
 #include "design/gather.hpp"
 #include "logistic/pass.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 namespace {
 
 constexpr std::size_t kRowsPerSlice = 256, kMostSlices = 4;
 
 // How many slices there are depends on the data only, so that sums are the same for any team.
-std::size_t n_slices_of(const Design& design) {
+std::size_t n_slices_of(const design::Design& design) {
     return std::clamp<std::size_t>(design.n_rows / kRowsPerSlice, 1, kMostSlices);
 }
 
 // Room of a slice: eight rows, a gradient per lane, the intercept's and the extras' gradients.
-std::size_t slice_room(const Design& design) { return 2 * kLanes * n_vectors_of(design) + 1 + design.n_extras; }
+std::size_t slice_room(const design::Design& design) { return 2 * kLanes * design::n_vectors_of(design) + 1 + design.n_extras; }
 
 // The lanes that take part, and their directions as vectors over the features, zero-padded.
 struct BusyLanes {
@@ -26,7 +26,7 @@ struct BusyLanes {
     const Lanes* v[kLanes];
 
     BusyLanes(const Pass& pass, Lanes* room) {
-        const std::size_t n_vectors = n_vectors_of(pass.design);
+        const std::size_t n_vectors = design::n_vectors_of(pass.design);
         for (int k = 0; k < kLanes; ++k) {
             if (!pass.busy[k]) continue;
             for (std::size_t f = 0; f < n_vectors * kLanes; ++f)
@@ -39,14 +39,14 @@ struct BusyLanes {
 };
 
 // One slice of a pass, eight rows at a time, copied into whole vectors.
-struct DenseSlice : DenseRows {
+struct DenseSlice : design::DenseRows {
     const BusyLanes& busy;
     Lanes* copies;
     Lanes *intercept, *extra_gradient;  // gradients of the other columns, all lanes together
 
     LABELWEAVE_INLINE DenseSlice(const Pass& pass, const BusyLanes& lanes, Lanes* room) : busy(lanes) {
         std::fill(room, room + slice_room(pass.design), Lanes{});
-        n_vectors = n_vectors_of(pass.design);
+        n_vectors = design::n_vectors_of(pass.design);
         rows = copies = room;
         for (int k = 0; k < busy.n; ++k) v[k] = busy.v[k];
         for (int k = 0; k < kLanes; ++k) g[k] = room + (kLanes + k) * n_vectors;
@@ -54,7 +54,7 @@ struct DenseSlice : DenseRows {
         extra_gradient = intercept + 1;
     }
 
-    LABELWEAVE_INLINE void read_rows(const Design& design, std::size_t first, std::size_t n) {
+    LABELWEAVE_INLINE void read_rows(const design::Design& design, std::size_t first, std::size_t n) {
         const std::size_t d = design.n_features, whole = d / kLanes;
         for (std::size_t i = 0; i < n; ++i) {
             const double* from = design.dense + (first + i) * d;
@@ -81,7 +81,7 @@ struct DenseSlice : DenseRows {
 
     LABELWEAVE_INLINE void add_extras(const Pass& pass, std::size_t first, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) {
-            const Lanes extra = gather(pass.design.extras, first + i, pass.direction + pass.design.first_extra(), Lanes{});
+            const Lanes extra = design::gather(pass.design.extras, first + i, pass.direction + pass.design.first_extra(), Lanes{});
             for (int k = 0; k < busy.n; ++k) u[k][i] += extra[busy.lane[k]];
         }
     }
@@ -90,14 +90,14 @@ struct DenseSlice : DenseRows {
         for (std::size_t i = 0; i < n; ++i) {
             Lanes response{};
             for (int k = 0; k < busy.n; ++k) response[busy.lane[k]] = r[k][i];
-            scatter(pass.design.extras, first + i, response, extra_gradient);
+            design::scatter(pass.design.extras, first + i, response, extra_gradient);
         }
     }
 };
 
 LABELWEAVE_KERNEL void slice_pass(const Pass& pass, const BusyLanes& busy, std::size_t begin, std::size_t end,
                                   Lanes* room, Tally& tally) {
-    const Design& design = pass.design;
+    const design::Design& design = pass.design;
     DenseSlice slice(pass, busy, room);
     for (std::size_t first = begin; first < end; first += kLanes) {
         const std::size_t n = std::min<std::size_t>(kLanes, end - first);
@@ -115,8 +115,8 @@ LABELWEAVE_KERNEL void slice_pass(const Pass& pass, const BusyLanes& busy, std::
 
 // Add a slice's sums to the gradient.
 void add_slice(const Pass& pass, const BusyLanes& busy, const Lanes* room, Lanes* gradient) {
-    const Design& design = pass.design;
-    const std::size_t n_vectors = n_vectors_of(design);
+    const design::Design& design = pass.design;
+    const std::size_t n_vectors = design::n_vectors_of(design);
     for (int k = 0; k < busy.n; ++k) {
         const Lanes* g = room + (kLanes + k) * n_vectors;
         for (std::size_t f = 0; f < design.n_features; ++f) gradient[f][busy.lane[k]] += g[f / kLanes][f % kLanes];
@@ -127,15 +127,15 @@ void add_slice(const Pass& pass, const BusyLanes& busy, const Lanes* room, Lanes
 
 }  // namespace
 
-std::size_t dense_room(const Design& design) {
-    return kLanes * n_vectors_of(design) + n_slices_of(design) * slice_room(design);
+std::size_t dense_room(const design::Design& design) {
+    return kLanes * design::n_vectors_of(design) + n_slices_of(design) * slice_room(design);
 }
 
-void dense_pass(const Pass& pass, Team& team, Lanes* room, Lanes* gradient, Tally& tally) {
-    const Design& design = pass.design;
+void dense_pass(const Pass& pass, threads::ThreadTeam& team, Lanes* room, Lanes* gradient, Tally& tally) {
+    const design::Design& design = pass.design;
     const BusyLanes busy(pass, room);
     const std::size_t n_slices = n_slices_of(design);
-    Lanes* first_slice = room + kLanes * n_vectors_of(design);
+    Lanes* first_slice = room + kLanes * design::n_vectors_of(design);
     Tally tallies[kMostSlices];
     team.run(static_cast<std::uint32_t>(n_slices), [&](std::size_t k) {
         slice_pass(pass, busy, k * design.n_rows / n_slices, (k + 1) * design.n_rows / n_slices,
@@ -148,4 +148,4 @@ void dense_pass(const Pass& pass, Team& team, Lanes* room, Lanes* gradient, Tall
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -5,7 +5,7 @@
 
 #include "logistic/pass.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 
 // Where the numbers of (row, lane) stand: a sparse pass keeps the lanes of a row together, a dense
 // pass the rows of a lane.
@@ -77,4 +77,4 @@ LABELWEAVE_INLINE void evaluate_lane(const Pass& pass, int lane, std::size_t fir
     evaluation.scatter(pass, lane, first, n, r);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -6,27 +6,27 @@
 #include "logistic/preconditioner.hpp"
 #include "logistic/newton_state.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 
 class LanePreconditioner {
   public:
-    LanePreconditioner(const Design& design, Preconditioner& shared);
+    LanePreconditioner(const design::Design& design, Preconditioner& shared);
 
     // A lane begins a new problem.
     void forget(int lane) { memory_.forget(lane); }
 
     // Keep the directions that the lanes advanced along, where curvature is p'Hp; lanes that restart use those of
     // their last system from now on.
-    void remember(const State& s, const Lanes& curvature);
+    void remember(const NewtonState& s, const Lanes& curvature);
 
     // Solve M y = residual for the lanes that advance or restart, with the factors of the given levels; returns
     // residual' y.
-    Lanes apply(const State& s, const int (&levels)[kLanes]);
+    Lanes apply(const NewtonState& s, const int (&levels)[kLanes]);
 
     const Lanes* solution() const { return solution_.data(); }
 
   private:
-    Lanes apply_shared(const State& s, const int (&levels)[kLanes], const Lanes* r);
+    Lanes apply_shared(const NewtonState& s, const int (&levels)[kLanes], const Lanes* r);
 
     Preconditioner& shared_;
     std::size_t order_;  // features and intercept, which factors are of
@@ -34,4 +34,4 @@ class LanePreconditioner {
     LaneArray solution_, projected_, scratch_, narrow_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace labelweave {
+namespace labelweave::logistic {
 namespace {
 
 LABELWEAVE_INLINE Lanes at(const std::vector<float>& rows, std::size_t row) {
@@ -11,7 +11,7 @@ LABELWEAVE_INLINE Lanes at(const std::vector<float>& rows, std::size_t row) {
 
 }  // namespace
 
-LimitedMemory::LimitedMemory(const Design& design) : width_(design.dense ? design.width() : 0) {
+LimitedMemory::LimitedMemory(const design::Design& design) : width_(design.dense ? design.width() : 0) {
     for (Directions* of : {&used_, &recorded_})
         for (int j = 0; j < kDirections; ++j) {
             of->s[j].assign(width_ * kLanes, 0.0f);
@@ -19,7 +19,7 @@ LimitedMemory::LimitedMemory(const Design& design) : width_(design.dense ? desig
         }
 }
 
-LABELWEAVE_KERNEL void LimitedMemory::record(const State& s, const Lanes& curvature) {
+LABELWEAVE_KERNEL void LimitedMemory::record(const NewtonState& s, const Lanes& curvature) {
     const Lanes scale = 1.0 / square_root(curvature);
     Lanes products{};
     for_columns(s, [&](std::size_t row, Lanes penalty, Lanes mask) {
@@ -92,4 +92,4 @@ LABELWEAVE_KERNEL Lanes LimitedMemory::correct(const Lanes* r, Lanes* x) const {
     return rho;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -12,17 +12,17 @@
 #include "simd/lane_floats.hpp"
 #include "logistic/newton_state.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 
 class LimitedMemory {
   public:
     // Only dense passes cost so much that it pays to save some of them.
-    explicit LimitedMemory(const Design& design);
+    explicit LimitedMemory(const design::Design& design);
 
     bool enabled() const { return width_ > 0; }
 
     // Keep the directions of the lanes that advance; curvature is p'Hp of each.
-    void record(const State& s, const Lanes& curvature);
+    void record(const NewtonState& s, const Lanes& curvature);
 
     // A lane begins a new system: what was recorded of the last one is used from now on.
     void begin_system(int lane);
@@ -51,4 +51,4 @@ class LimitedMemory {
     int next_[kLanes]{};          // slot of the next direction of a lane
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

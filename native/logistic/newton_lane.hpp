@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace labelweave {
+namespace labelweave::logistic {
 
 // Conjugate gradients stop once the preconditioned residual has shrunk by this factor: enough for
 // Newton to converge fast, and cheaper over all than solving each system well. Close to the optimum a
@@ -21,7 +21,7 @@ enum class Phase { idle, conjugate, evaluate };
 // What the sweeps after a pass do with a lane.
 enum class Move { none, advance, restart, retry };
 
-struct Lane {
+struct NewtonLane {
     Phase phase = Phase::idle;
     Move move = Move::none;
     std::size_t problem = 0, stage = 0;
@@ -36,4 +36,4 @@ struct Lane {
     int n_worse = 0;  // stages in a row whose held-out loss rose
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -1,7 +1,7 @@
 #include "logistic/newton_state.hpp"
 
-namespace labelweave {
-LABELWEAVE_KERNEL void move_coefficients(State& s, Norms& norms) {
+namespace labelweave::logistic {
+LABELWEAVE_KERNEL void move_coefficients(NewtonState& s, Norms& norms) {
     for_columns(s, [&](std::size_t row, Lanes, Lanes) {
         const Lanes w = s.coef[row] + select(s.evaluating, s.direction[row], Lanes{});
         s.coef[row] = w;
@@ -10,7 +10,7 @@ LABELWEAVE_KERNEL void move_coefficients(State& s, Norms& norms) {
     });
 }
 
-LABELWEAVE_KERNEL void update_residual(State& s) {
+LABELWEAVE_KERNEL void update_residual(NewtonState& s) {
     for_columns(s, [&](std::size_t row, Lanes penalty, Lanes mask) {
         const Lanes p = s.direction[row], g = s.gradient[row];
         const Lanes moved = s.residual[row] - s.alpha * mask * (g + penalty * p);
@@ -20,7 +20,7 @@ LABELWEAVE_KERNEL void update_residual(State& s) {
     });
 }
 
-LABELWEAVE_KERNEL void precondition_diagonal(const State& s, const double* squares, std::size_t begin,
+LABELWEAVE_KERNEL void precondition_diagonal(const NewtonState& s, const double* squares, std::size_t begin,
                                              const Lanes* r, Lanes* y, Lanes& rho) {
     Lanes total = rho;
     for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
@@ -33,7 +33,7 @@ LABELWEAVE_KERNEL void precondition_diagonal(const State& s, const double* squar
     rho = total;
 }
 
-LABELWEAVE_KERNEL void rescale(const State& s, std::size_t end, const Lanes* r, Lanes* y, Lanes& rho) {
+LABELWEAVE_KERNEL void rescale(const NewtonState& s, std::size_t end, const Lanes* r, Lanes* y, Lanes& rho) {
     Lanes total = rho;
     for (std::size_t row = 0; row < end; ++row) {
         y[row] /= s.scale;
@@ -42,7 +42,7 @@ LABELWEAVE_KERNEL void rescale(const State& s, std::size_t end, const Lanes* r, 
     rho = total;
 }
 
-LABELWEAVE_KERNEL void update_direction(State& s, const Lanes* y, Lanes& energy) {
+LABELWEAVE_KERNEL void update_direction(NewtonState& s, const Lanes* y, Lanes& energy) {
     Lanes total{};
     const LaneMask moving = s.advancing | s.restarting | s.retrying;
     for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
@@ -57,4 +57,4 @@ LABELWEAVE_KERNEL void update_direction(State& s, const Lanes* y, Lanes& energy)
     energy = total;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -5,11 +5,11 @@
 
 #include "design/design.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 
 // Eight problems in progress. Arrays are feature-major, one row of Lanes per column of the design.
-struct State {
-    explicit State(const Design& design)
+struct NewtonState {
+    explicit NewtonState(const design::Design& design)
         : n_features(design.n_features), n_extras(design.n_extras), coef(design.width()), step(design.width()),
           residual(design.width()), direction(design.width()), gradient(design.width()), uses(design.n_extras) {}
 
@@ -24,7 +24,7 @@ struct State {
 
 // Call visit(row, penalty, mask) for every column; mask is zero where a lane does not use an extra.
 template <class Visit>
-LABELWEAVE_INLINE void for_columns(const State& s, Visit&& visit) {
+LABELWEAVE_INLINE void for_columns(const NewtonState& s, Visit&& visit) {
     const Lanes one = broadcast(1.0);
     for (std::size_t f = 0; f < s.n_features; ++f) visit(f, s.lambda, one);
     visit(s.n_features, Lanes{}, one);
@@ -36,19 +36,19 @@ struct Norms {
 };
 
 // Move the coefficients of the lanes that evaluate; squared norms of what is penalised.
-void move_coefficients(State& s, Norms& norms);
+void move_coefficients(NewtonState& s, Norms& norms);
 
 // Step and residual of the lanes that advance; fresh residual of the lanes that restart.
-void update_residual(State& s);
+void update_residual(NewtonState& s);
 
 // Columns from `begin` on of y = M^-1 r with the diagonal preconditioner; adds their part of r'y to rho.
-void precondition_diagonal(const State& s, const double* squares, std::size_t begin, const Lanes* r, Lanes* y, Lanes& rho);
+void precondition_diagonal(const NewtonState& s, const double* squares, std::size_t begin, const Lanes* r, Lanes* y, Lanes& rho);
 
 // The first columns of y divided by the mean curvature, which factors leave out; adds their part of r'y
 // to rho.
-void rescale(const State& s, std::size_t end, const Lanes* r, Lanes* y, Lanes& rho);
+void rescale(const NewtonState& s, std::size_t end, const Lanes* r, Lanes* y, Lanes& rho);
 
 // Next direction of every lane, and its p' penalty p.
-void update_direction(State& s, const Lanes* y, Lanes& energy);
+void update_direction(NewtonState& s, const Lanes* y, Lanes& energy);
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -8,7 +8,7 @@
 #include "design/design.hpp"
 #include "threads/thread_team.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 
 // What a row is asked for, one row of the target and weight matrices per lane.
 struct Targets {
@@ -33,7 +33,7 @@ struct Tally {
 // One pass: u = A v, then per row and lane either the Hessian's curvature * u, or (lanes in
 // `evaluating`) score += u with loss, curvature and residual at the new score; then gradient = A' r.
 struct Pass {
-    const Design& design;
+    const design::Design& design;
     const Targets& targets;
     std::array<std::int32_t, kLanes> target{}, weight{};  // rows of the target and weight matrices
     std::array<bool, kLanes> busy{}, evaluating{};
@@ -43,14 +43,14 @@ struct Pass {
 };
 
 // Room that a pass needs, in Lanes, and the pass itself; the team's size does not change the result.
-std::size_t pass_room(const Design& design);
-void run_pass(const Pass& pass, Team& team, Lanes* room, Lanes* gradient, Tally& tally);
+std::size_t pass_room(const design::Design& design);
+void run_pass(const Pass& pass, threads::ThreadTeam& team, Lanes* room, Lanes* gradient, Tally& tally);
 
 // The two kinds of pass that run_pass chooses from.
 // responses: n_rows.
 void sparse_pass(const Pass& pass, Lanes* responses, Lanes* gradient, Tally& tally);
 // Room a dense pass needs, in Lanes.
-std::size_t dense_room(const Design& design);
-void dense_pass(const Pass& pass, Team& team, Lanes* room, Lanes* gradient, Tally& tally);
+std::size_t dense_room(const design::Design& design);
+void dense_pass(const Pass& pass, threads::ThreadTeam& team, Lanes* room, Lanes* gradient, Tally& tally);
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -15,11 +15,11 @@
 #include "linalg/cholesky.hpp"
 #include "threads/thread_team.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 
 class Preconditioner {
   public:
-    Preconditioner(const Design& design, Team& team);
+    Preconditioner(const design::Design& design, threads::ThreadTeam& team);
 
     bool factored() const { return !correlations_.empty(); }
     const double* squares() const { return squares_.data(); }
@@ -30,18 +30,18 @@ class Preconditioner {
     static int level(double ridge);
 
     // The factor of a level, made on first use; safe to call from several threads.
-    const Factor& factor(int level);
+    const linalg::CholeskyFactor& factor(int level);
 
   private:
-    void correlate(const Design& design, Team& team);
+    void correlate(const design::Design& design, threads::ThreadTeam& team);
 
     std::size_t order_ = 0;  // features and intercept
     bool overflowed_ = false;
     std::vector<double> squares_;
     std::vector<float> correlations_;  // packed A'A with columns scaled to length one
     std::vector<double> norms_;        // the lengths they had
-    std::map<int, Factor> factors_;
+    std::map<int, linalg::CholeskyFactor> factors_;
     std::mutex mutex_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

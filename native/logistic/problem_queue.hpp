@@ -10,11 +10,11 @@
 
 #include "logistic/solver.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 
 class ProblemQueue {
   public:
-    explicit ProblemQueue(const LogisticProblems& problems) : order_(problems.n_problems) {
+    explicit ProblemQueue(const Problems& problems) : order_(problems.n_problems) {
         std::vector<std::size_t> rarer(problems.n_problems);
         for (std::size_t k = 0; k < rarer.size(); ++k) rarer[k] = rarer_class(problems, problems.target[k]);
         std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -29,7 +29,7 @@ class ProblemQueue {
 
   private:
     // How many rows the rarer class of a target has: the fewer, the sooner a problem is solved.
-    static std::size_t rarer_class(const LogisticProblems& problems, std::int32_t target) {
+    static std::size_t rarer_class(const Problems& problems, std::int32_t target) {
         const std::size_t n_rows = problems.design.n_rows;
         const std::int8_t* labels = problems.targets.labels + target * n_rows;
         const auto n_positive = static_cast<std::size_t>(std::count(labels, labels + n_rows, std::int8_t{1}));
@@ -40,4 +40,4 @@ class ProblemQueue {
     std::atomic<std::size_t> next_{0};
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -12,20 +12,20 @@
 #include "logistic/problem_queue.hpp"
 #include "logistic/newton_state.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 namespace {
 
-class Block {
+class NewtonBlock {
   public:
-    Block(const LogisticProblems& problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
-          Preconditioner& preconditioner, int n_lanes, Team& team)
+    NewtonBlock(const Problems& problems, const Settings& settings, const Solutions& solutions,
+          Preconditioner& preconditioner, int n_lanes, threads::ThreadTeam& team)
         : problems_(problems), settings_(settings), solutions_(solutions), preconditioner_(preconditioner),
           design_(problems.design), s_(design_), precondition_(design_, preconditioner), room_(pass_room(design_)),
           curvature_(design_.dense ? (n_lanes * design_.n_rows + kLanes - 1) / kLanes : design_.n_rows),
           score_(n_lanes * design_.n_rows), n_lanes_(n_lanes), team_(team) {}
 
     // Solve problems from the queue until it is empty and every lane is done.
-    void run(ProblemQueue& queue, Interrupt& interrupt) {
+    void run(ProblemQueue& queue, threads::Interrupt& interrupt) {
         for (int k = 0; k < n_lanes_; ++k) take_next(k, queue);
         while (n_busy_ > 0) {
             interrupt.check();
@@ -47,13 +47,13 @@ class Block {
 
   private:
     bool any_in(Phase phase) const {
-        return std::any_of(lanes_, lanes_ + kLanes, [&](const Lane& lane) { return lane.phase == phase; });
+        return std::any_of(lanes_, lanes_ + kLanes, [&](const NewtonLane& lane) { return lane.phase == phase; });
     }
 
     Tally pass() {
         Pass pass{design_, problems_.targets};
         for (int k = 0; k < kLanes; ++k) {
-            const Lane& lane = lanes_[k];
+            const NewtonLane& lane = lanes_[k];
             pass.target[k] = problems_.target[lane.problem];
             pass.weight[k] = problems_.weight ? problems_.weight[lane.problem] : 0;
             pass.busy[k] = lane.phase != Phase::idle;
@@ -70,7 +70,7 @@ class Block {
 
     // After a pass: the step length of conjugate gradients, or whether a trial point is taken.
     void judge(int k, const Tally& tally, const Norms& norms) {
-        Lane& lane = lanes_[k];
+        NewtonLane& lane = lanes_[k];
         lane.move = Move::none;
         if (lane.phase == Phase::idle) return;
         ++solutions_.passes[lane.problem];
@@ -110,7 +110,7 @@ class Block {
     }
 
     void finish_stage(int k, double held_out) {
-        Lane& lane = lanes_[k];
+        NewtonLane& lane = lanes_[k];
         const std::size_t at = lane.problem * problems_.n_stages + lane.stage;
         solutions_.objective[at] = lane.objective;
         solutions_.held_out[at] = held_out;
@@ -139,7 +139,7 @@ class Block {
     }
 
     // The rest of the path is left out: its losses stay unknown.
-    void leave_path(Lane& lane) {
+    void leave_path(NewtonLane& lane) {
         const std::size_t end = (lane.problem + 1) * problems_.n_stages;
         for (std::size_t at = lane.problem * problems_.n_stages + lane.stage + 1; at < end; ++at)
             solutions_.objective[at] = solutions_.held_out[at] = std::numeric_limits<double>::quiet_NaN();
@@ -160,7 +160,7 @@ class Block {
 
     // After preconditioning: go on with conjugate gradients, start them, or try the step they gave.
     void plan(int k, double rho) {
-        Lane& lane = lanes_[k];
+        NewtonLane& lane = lanes_[k];
         if (lane.move == Move::restart) {
             lane.phase = Phase::conjugate;
             lane.rho = lane.rho_start = rho;
@@ -181,13 +181,13 @@ class Block {
 
     // By which factor the squared preconditioned residual, about twice what the objective has left to
     // fall, has to shrink for a Newton step.
-    double forcing(const Lane& lane) const {
+    double forcing(const NewtonLane& lane) const {
         const double arriving = kQuadratic * lane.rho_start / lane.objective;
         const double needed = 0.5 * settings_.tolerance * lane.objective / lane.rho_start;
         return std::min(kForcing * kForcing, std::max(arriving, needed));
     }
 
-    static void try_step(Lane& lane, bool last) {
+    static void try_step(NewtonLane& lane, bool last) {
         lane.phase = Phase::evaluate;
         lane.last = last;
         lane.step = 1;
@@ -197,7 +197,7 @@ class Block {
 
     void set_moves() {
         for (int k = 0; k < kLanes; ++k) {
-            const Lane& lane = lanes_[k];
+            const NewtonLane& lane = lanes_[k];
             s_.advancing[k] = lane.move == Move::advance ? -1 : 0;
             s_.restarting[k] = lane.move == Move::restart ? -1 : 0;
             s_.retrying[k] = lane.move == Move::retry ? -1 : 0;
@@ -214,8 +214,8 @@ class Block {
 
     void take_next(int k, ProblemQueue& queue) {
         const std::size_t problem = queue.take();
-        Lane& lane = lanes_[k];
-        lane = Lane{};
+        NewtonLane& lane = lanes_[k];
+        lane = NewtonLane{};
         if (problem >= problems_.n_problems) return;
         ++n_busy_;
         lane.problem = problem;
@@ -239,18 +239,18 @@ class Block {
         std::fill_n(score_.begin() + k * design_.n_rows, design_.n_rows, 0.0);
     }
 
-    const LogisticProblems& problems_;
-    const LogisticSettings& settings_;
-    const LogisticSolutions& solutions_;
+    const Problems& problems_;
+    const Settings& settings_;
+    const Solutions& solutions_;
     Preconditioner& preconditioner_;
-    const Design& design_;
-    State s_;
+    const design::Design& design_;
+    NewtonState s_;
     LanePreconditioner precondition_;
     LaneArray room_, curvature_;
     std::vector<double> score_;
     int n_lanes_;
-    Team& team_;
-    Lane lanes_[kLanes];
+    threads::ThreadTeam& team_;
+    NewtonLane lanes_[kLanes];
     Lanes along_{};  // curvature p'Hp along the directions
     Lanes energy_{}, feature_norm_{}, extra_norm_{};
     int n_busy_ = 0;
@@ -258,19 +258,19 @@ class Block {
 
 }  // namespace
 
-void solve_logistic(LogisticProblems problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
-                    Interrupt& interrupt) {
+void solve(Problems problems, const Settings& settings, const Solutions& solutions,
+                    threads::Interrupt& interrupt) {
     if (problems.n_problems == 0) return;
-    const int n_threads = resolve_threads(settings.n_threads);
-    Design& design = problems.design;
-    OwnedCsr columns;
+    const int n_threads = threads::resolve_threads(settings.n_threads);
+    design::Design& design = problems.design;
+    design::OwnedCsr columns;
     if (!design.dense) {
-        design.sparse = without_unit_values(design.sparse, design.n_rows);
-        columns = transpose(design.sparse, design.n_rows, design.n_features);
+        design.sparse = design::without_unit_values(design.sparse, design.n_rows);
+        columns = design::transpose(design.sparse, design.n_rows, design.n_features);
         design.sparse_columns = columns.view();
     }
-    if (design.n_extras) design.extras = without_unit_values(design.extras, design.n_rows);
-    std::optional<Team> team(std::in_place, n_threads);
+    if (design.n_extras) design.extras = design::without_unit_values(design.extras, design.n_rows);
+    std::optional<threads::ThreadTeam> team(std::in_place, n_threads);
     Preconditioner preconditioner(design, *team);
     // A few problems over dense X share one block and split the rows. Otherwise every thread has a block
     // of its own, and problems are dealt out evenly where they are too few to fill the lanes.
@@ -280,11 +280,11 @@ void solve_logistic(LogisticProblems problems, const LogisticSettings& settings,
     const int n_lanes = static_cast<int>(std::min<std::size_t>(share, kLanes));
     ProblemQueue queue(problems);
     if (!split_rows) team.emplace(1);
-    parallel_for(n_blocks, n_threads, [&](std::size_t) {
+    threads::parallel_for(n_blocks, n_threads, [&](std::size_t) {
         interrupt.run([&] {
-            Block(problems, settings, solutions, preconditioner, n_lanes, *team).run(queue, interrupt);
+            NewtonBlock(problems, settings, solutions, preconditioner, n_lanes, *team).run(queue, interrupt);
         });
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -15,10 +15,10 @@
 #include "logistic/pass.hpp"
 #include "threads/interrupt.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 
-struct LogisticProblems {
-    Design design;
+struct Problems {
+    design::Design design;
     Targets targets;
     std::size_t n_problems = 0, n_stages = 1;
     const std::int32_t* target = nullptr;    // n_problems: row of targets.labels
@@ -30,14 +30,14 @@ struct LogisticProblems {
     const double* start_intercept = nullptr; // n_problems, when start is null
 };
 
-struct LogisticSettings {
+struct Settings {
     double tolerance = 1e-7;  // relative decrease promised by the last Newton step
     int max_newton = 100;     // per stage
     int patience = 0;         // leave a path after so many rises of the held-out loss; 0: never
     int n_threads = 1;
 };
 
-struct LogisticSolutions {
+struct Solutions {
     double* coef = nullptr;            // n_problems x width, or null when only the losses matter
     double* objective = nullptr;       // n_problems x n_stages, divided by C
     double* held_out = nullptr;        // n_problems x n_stages
@@ -45,7 +45,7 @@ struct LogisticSolutions {
     std::uint8_t* converged = nullptr; // n_problems
 };
 
-void solve_logistic(LogisticProblems problems, const LogisticSettings& settings, const LogisticSolutions& solutions,
-                    Interrupt& interrupt);
+void solve(Problems problems, const Settings& settings, const Solutions& solutions,
+                    threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

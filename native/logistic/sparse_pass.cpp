@@ -5,7 +5,7 @@
 #include "design/gather.hpp"
 #include "logistic/pass.hpp"
 
-namespace labelweave {
+namespace labelweave::logistic {
 namespace {
 
 // Rows go through a pass in chunks that stay in the cache.
@@ -29,7 +29,7 @@ LABELWEAVE_INLINE void respond_sparse(const Pass& pass, std::size_t first, std::
 }  // namespace
 
 LABELWEAVE_KERNEL void sparse_pass(const Pass& pass, Lanes* responses, Lanes* gradient, Tally& tally) {
-    const Design& design = pass.design;
+    const design::Design& design = pass.design;
     const Lanes* extra_direction = pass.direction + design.first_extra();
     Lanes* extra_gradient = gradient + design.first_extra();
     Lanes u[kSparseChunk], total{};
@@ -38,18 +38,18 @@ LABELWEAVE_KERNEL void sparse_pass(const Pass& pass, Lanes* responses, Lanes* gr
         const std::size_t n = std::min(kSparseChunk, design.n_rows - first);
         Lanes* r = responses + first;
         for (std::size_t i = 0; i < n; ++i) {
-            u[i] = gather(design.sparse, first + i, pass.direction, pass.direction[design.intercept()]);
-            if (design.n_extras) u[i] = gather(design.extras, first + i, extra_direction, u[i]);
+            u[i] = design::gather(design.sparse, first + i, pass.direction, pass.direction[design.intercept()]);
+            if (design.n_extras) u[i] = design::gather(design.extras, first + i, extra_direction, u[i]);
         }
         respond_sparse(pass, first, n, u, r, tally);
         for (std::size_t i = 0; i < n; ++i) {
-            if (design.n_extras) scatter(design.extras, first + i, r[i], extra_gradient);
+            if (design.n_extras) design::scatter(design.extras, first + i, r[i], extra_gradient);
             total += r[i];
         }
     }
     for (std::size_t f = 0; f < design.n_features; ++f)
-        gradient[f] = gather(design.sparse_columns, f, responses, Lanes{});
+        gradient[f] = design::gather(design.sparse_columns, f, responses, Lanes{});
     gradient[design.intercept()] = total;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::logistic

@@ -9,10 +9,10 @@
 
 #include "threads/spin_wait.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 
 // What is said about a Gaussian in natural parameters.
-struct Natural {
+struct NaturalGaussian {
     double precision, weighted_mean;
 };
 
@@ -37,7 +37,7 @@ class Exchange {
     }
 
     // Turns count from one. The lines of the turn before may still be read, but no older ones.
-    void tell(std::size_t member, std::uint64_t turn, const Natural* numbers) {
+    void tell(std::size_t member, std::uint64_t turn, const NaturalGaussian* numbers) {
         Line* line = lines_of(member, turn);
         for (std::size_t k = 0; k < counts_[member]; k += kPerLine, ++line) {
             std::copy(numbers + k, numbers + std::min(k + kPerLine, counts_[member]), line->numbers);
@@ -51,7 +51,7 @@ class Exchange {
         for (std::size_t member = 0; member < counts_.size(); ++member) {
             Line* line = lines_of(member, turn);
             for (std::size_t k = 0; k < counts_[member]; k += kPerLine, ++line) {
-                for (SpinWait wait = patience(); line->turn.load(std::memory_order_acquire) != turn;) wait.rest();
+                for (threads::SpinWait wait = patience(); line->turn.load(std::memory_order_acquire) != turn;) wait.rest();
                 const std::size_t here = std::min(kPerLine, counts_[member] - k);
                 for (std::size_t i = 0; i < here; ++i) visit(line->numbers[i]);
             }
@@ -61,10 +61,10 @@ class Exchange {
   private:
     static constexpr std::size_t kPerLine = 3;
     // Who waits for more than a few microseconds does so because another program has the other's core.
-    static constexpr SpinWait patience() { return {50, 50}; }
+    static constexpr threads::SpinWait patience() { return {50, 50}; }
     struct alignas(64) Line {
         std::atomic<std::uint64_t> turn{0};
-        Natural numbers[kPerLine];
+        NaturalGaussian numbers[kPerLine];
     };
 
     Line* lines_of(std::size_t member, std::uint64_t turn) {
@@ -76,4 +76,4 @@ class Exchange {
     std::vector<Line> lines_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -14,11 +14,11 @@
 
 #include "design/design.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 
 constexpr std::size_t kBlock = 16;  // labels that are always worked on together: one cache line of floats
 
-struct OnlineSettings {
+struct Settings {
     bool coupled = true;  // one bias for all labels, or one for each
     bool skew_margin = true;
     double margin = 1.0, noise = 0.25, prior_variance = 0.1, bias_variance = 1.0;
@@ -36,7 +36,7 @@ struct Panel {
     float* of(std::int32_t feature) const { return weights + static_cast<std::size_t>(feature) * 2 * width; }
 };
 
-struct OnlineModel {
+struct Model {
     std::vector<Panel> panels;
     std::int64_t* current = nullptr;    // n_features: the row count up to which a feature has forgotten
     std::size_t n_features = 0, n_labels = 0;
@@ -48,11 +48,11 @@ struct OnlineModel {
     const double* skew = nullptr;       // n_labels: what the margin of a label's examples is multiplied by, if known
 };
 
-inline std::size_t label_blocks(const OnlineModel& model) { return (model.n_labels + kBlock - 1) / kBlock; }
+inline std::size_t label_blocks(const Model& model) { return (model.n_labels + kBlock - 1) / kBlock; }
 
 // Call visit(panel, begin, end) for the panels that the blocks [first, last) lie in: `begin` to `end` of their blocks.
 template <class Visit>
-LABELWEAVE_INLINE void visit_panels(const OnlineModel& model, std::size_t first, std::size_t last, Visit&& visit) {
+LABELWEAVE_INLINE void visit_panels(const Model& model, std::size_t first, std::size_t last, Visit&& visit) {
     for (const Panel& panel : model.panels) {
         const std::size_t begin = std::max(first, panel.first), end = std::min(last, panel.last);
         if (begin < end) visit(panel, begin, end);
@@ -60,9 +60,9 @@ LABELWEAVE_INLINE void visit_panels(const OnlineModel& model, std::size_t first,
 }
 
 // Features of many rows, every column named once in a row.
-struct OnlineRows {
+struct Rows {
     std::size_t n_rows = 0;
-    Csr features;
+    design::Csr features;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::online

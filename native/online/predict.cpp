@@ -8,7 +8,7 @@
 #include "online/prepared_rows.hpp"
 #include "threads/parallel.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 namespace {
 
 constexpr std::size_t kRowBlock = 128;
@@ -47,7 +47,7 @@ LABELWEAVE_INLINE Lanes drawn_weights(const float* mean, const float* variance, 
 
 // Scores, in units of their row's scale, of eight labels under one draw, for all prepared rows. Sums run over features
 // in increasing order whatever rows are asked about together.
-LABELWEAVE_KERNEL void sampled_scores(const OnlineModel& model, const PreparedRows& rows, const Columns& columns,
+LABELWEAVE_KERNEL void sampled_scores(const Model& model, const PreparedRows& rows, const Columns& columns,
                                       double prior, std::uint64_t seed, std::uint32_t sample, std::size_t label,
                                       Lanes* scores) {
     const Panel& panel = *std::find_if(model.panels.begin(), model.panels.end(),
@@ -61,7 +61,7 @@ LABELWEAVE_KERNEL void sampled_scores(const OnlineModel& model, const PreparedRo
             const float* of = panel.of(feature) + label - panel.first * kBlock;
             const double keeping = rows.keeping.empty() ? 1.0 : rows.keeping[entry];
             weights = drawn_weights(of, of + panel.width, keeping, prior,
-                                    normal_lanes(seed, static_cast<std::uint64_t>(feature), sample,
+                                    random::normal_lanes(seed, static_cast<std::uint64_t>(feature), sample,
                                                  static_cast<std::uint32_t>(label)));
             drawn = feature;
         }
@@ -70,16 +70,16 @@ LABELWEAVE_KERNEL void sampled_scores(const OnlineModel& model, const PreparedRo
 }
 
 LABELWEAVE_KERNEL void bias_noise(std::uint64_t seed, std::uint32_t sample, std::uint32_t label, double* out) {
-    store(out, normal_lanes(seed, kBiasRow, sample, label));
+    store(out, random::normal_lanes(seed, kBiasRow, sample, label));
 }
 
 }  // namespace
 
-void online_moments(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, double* mean,
-                    double* variance, int n_threads, Interrupt& interrupt) {
+void moments(const Model& model, const Settings& settings, const Rows& rows, double* mean,
+                    double* variance, int n_threads, threads::Interrupt& interrupt) {
     const std::size_t n_blocks = label_blocks(model);
     const auto prior = static_cast<float>(settings.prior_variance);
-    parallel_rows(rows.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(rows.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         interrupt.check();
         PreparedRows prepared;
         prepare(model, settings, rows, begin, end, Clock::predicting, prepared);
@@ -92,16 +92,16 @@ void online_moments(const OnlineModel& model, const OnlineSettings& settings, co
     });
 }
 
-void online_samples(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
+void samples(const Model& model, const Settings& settings, const Rows& rows,
                     std::uint64_t seed, std::size_t n_samples, std::int8_t* above, int n_threads,
-                    Interrupt& interrupt) {
+                    threads::Interrupt& interrupt) {
     const std::size_t n_groups = (model.n_labels + kLanes - 1) / kLanes;
     for (std::size_t begin = 0; begin < rows.n_rows; begin += kSampledRows) {
         const std::size_t end = std::min(rows.n_rows, begin + kSampledRows);
         PreparedRows prepared;
         prepare(model, settings, rows, begin, end, Clock::predicting, prepared);
         const Columns columns(prepared);
-        parallel_for(n_samples * n_groups, n_threads, [&](std::size_t task) {
+        threads::parallel_for(n_samples * n_groups, n_threads, [&](std::size_t task) {
             interrupt.check();
             const auto sample = static_cast<std::uint32_t>(task / n_groups);
             const std::size_t label = task % n_groups * kLanes;
@@ -121,4 +121,4 @@ void online_samples(const OnlineModel& model, const OnlineSettings& settings, co
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -5,7 +5,7 @@
 
 #include "simd/portable_math.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 namespace {
 
 // Features beyond 2^400 count as that large: their squares times any variance stay finite.
@@ -71,7 +71,7 @@ LABELWEAVE_INLINE void gather_some(std::size_t n_blocks, const Panel& panel, std
 
 }  // namespace
 
-LABELWEAVE_KERNEL void gather_moments(const OnlineModel& model, const PreparedRows& rows, std::size_t row,
+LABELWEAVE_KERNEL void gather_moments(const Model& model, const PreparedRows& rows, std::size_t row,
                                       float prior, std::size_t first, std::size_t last, Lanes* mean,
                                       Lanes* variance) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) mean[i] = variance[i] = Lanes{};
@@ -95,9 +95,9 @@ LABELWEAVE_KERNEL void gather_moments(const OnlineModel& model, const PreparedRo
     }
 }
 
-void prepare(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, std::size_t begin,
+void prepare(const Model& model, const Settings& settings, const Rows& rows, std::size_t begin,
              std::size_t end, Clock clock, PreparedRows& prepared) {
-    const Csr& x = rows.features;
+    const design::Csr& x = rows.features;
     const auto most = static_cast<std::size_t>(x.indptr[end] - x.indptr[begin]) + (end - begin);
     const double offset = settings.coupled ? settings.label_offset : 0.0;
     prepared.start.assign(1, 0);
@@ -135,4 +135,4 @@ void prepare(const OnlineModel& model, const OnlineSettings& settings, const Onl
     prepared.keeping.resize(settings.forgetting > 0.0 ? n : 0);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::online

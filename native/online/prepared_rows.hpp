@@ -8,7 +8,7 @@
 #include "online/model.hpp"
 #include "simd/lane_floats.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 
 struct PreparedRows {
     std::vector<std::size_t> start{0};
@@ -27,7 +27,7 @@ enum class Clock {
 };
 
 // The rows [begin, end), in place of those that `prepared` held before.
-void prepare(const OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows, std::size_t begin,
+void prepare(const Model& model, const Settings& settings, const Rows& rows, std::size_t begin,
              std::size_t end, Clock clock, PreparedRows& prepared);
 
 // The variances of one feature after some of their evidence is lost: evidence is precision beyond the prior's, so
@@ -37,7 +37,7 @@ LABELWEAVE_INLINE WideFloats forgotten(const WideFloats& variance, float keeping
 }
 
 // Moments of the scores of labels [16 first, 16 last) for one prepared row, into lanes [2 first, 2 last).
-void gather_moments(const OnlineModel& model, const PreparedRows& rows, std::size_t row, float prior,
+void gather_moments(const Model& model, const PreparedRows& rows, std::size_t row, float prior,
                     std::size_t first, std::size_t last, Lanes* mean, Lanes* variance);
 
-}  // namespace labelweave
+}  // namespace labelweave::online

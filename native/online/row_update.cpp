@@ -7,7 +7,7 @@
 #include "online/truncation_factor.hpp"
 #include "simd/portable_math.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 namespace {
 
 // A variance shrinks by no more than this in one step, float32's own resolution, and stays a normal number.
@@ -30,7 +30,7 @@ LABELWEAVE_INLINE Lanes eight_labels(const std::int8_t* labels, std::size_t n_la
 
 // ln(e + 1/r) for the row's labels: the rarer a label, the further its examples are to lie from the others. Ratios that
 // are not known are those of the rows so far.
-void widen_margins(const OnlineModel& model, const std::int8_t* labels, std::size_t begin, std::size_t end,
+void widen_margins(const Model& model, const std::int8_t* labels, std::size_t begin, std::size_t end,
                    Workspace& work) {
     double *margin = numbers(work.margin), *positives = numbers(work.positives), *observed = numbers(work.observed);
     for (std::size_t c = begin; c < end; ++c) {
@@ -44,7 +44,7 @@ void widen_margins(const OnlineModel& model, const std::int8_t* labels, std::siz
     }
 }
 
-LABELWEAVE_INLINE Question question(const Workspace& work, const OnlineSettings& settings, std::size_t i) {
+LABELWEAVE_INLINE Question question(const Workspace& work, const Settings& settings, std::size_t i) {
     const double noise = std::max(settings.noise * settings.noise, kSmallestVariance);
     return {work.mean[i], work.variance[i] + noise, work.sign[i], work.margin[i], work.known[i]};
 }
@@ -66,7 +66,7 @@ LABELWEAVE_KERNEL void round_answers(std::size_t first, std::size_t last, double
 
 }  // namespace
 
-LABELWEAVE_KERNEL void read_labels(const OnlineModel& model, const OnlineSettings& settings, const std::int8_t* labels,
+LABELWEAVE_KERNEL void read_labels(const Model& model, const Settings& settings, const std::int8_t* labels,
                                    std::size_t first, std::size_t last, Workspace& work) {
     const std::size_t n_labels = model.n_labels;
     const Lanes none = 0.0, one = 1.0;
@@ -82,7 +82,7 @@ LABELWEAVE_KERNEL void read_labels(const OnlineModel& model, const OnlineSetting
     if (settings.skew_margin) widen_margins(model, labels, first * kBlock, std::min(last * kBlock, n_labels), work);
 }
 
-LABELWEAVE_KERNEL void answer_alone(const OnlineSettings& settings, std::size_t first, std::size_t last,
+LABELWEAVE_KERNEL void answer_alone(const Settings& settings, std::size_t first, std::size_t last,
                                     Workspace& work) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
         const Question ask = question(work, settings, i);
@@ -100,8 +100,8 @@ LABELWEAVE_KERNEL void answer_alone(const OnlineSettings& settings, std::size_t 
     }
 }
 
-LABELWEAVE_KERNEL void answer_together(const OnlineSettings& settings, const Natural& prior, const Natural& bias,
-                                       std::size_t first, std::size_t last, Natural* sums,
+LABELWEAVE_KERNEL void answer_together(const Settings& settings, const NaturalGaussian& prior, const NaturalGaussian& bias,
+                                       std::size_t first, std::size_t last, NaturalGaussian* sums,
                                        Workspace& work) {
     for (std::size_t block = first; block < last; ++block) {
         Lanes precision{}, weighted_mean{};
@@ -125,7 +125,7 @@ LABELWEAVE_KERNEL void answer_together(const OnlineSettings& settings, const Nat
     }
 }
 
-LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& rows, std::size_t row, float prior,
+LABELWEAVE_KERNEL void write_back(const Model& model, const PreparedRows& rows, std::size_t row, float prior,
                                   std::size_t first, std::size_t last, Workspace& work) {
     round_answers(first, last, rows.scale[row], work);
     const WideFloats least = kLeast, most = kMost, smallest = kSmallestFactor;
@@ -150,4 +150,4 @@ LABELWEAVE_KERNEL void write_back(const OnlineModel& model, const PreparedRows& 
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -8,11 +8,11 @@
 #include "online/model.hpp"
 #include "online/prepared_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 
 // The state of a row while threads work on it, labels in lanes.
 struct Workspace {
-    explicit Workspace(const OnlineModel& model)
+    explicit Workspace(const Model& model)
         : n_lanes(2 * label_blocks(model)), mean(n_lanes), variance(n_lanes), sign(n_lanes), margin(n_lanes),
           known(n_lanes), precision(n_lanes), weighted_mean(n_lanes), positives(n_lanes), observed(n_lanes),
           bias(n_lanes), bias_variance(n_lanes), pull(n_lanes), certainty(n_lanes), float_pull(n_lanes * kLanes),
@@ -29,19 +29,19 @@ struct Workspace {
 inline double* numbers(LaneArray& lanes) { return reinterpret_cast<double*>(lanes.data()); }
 
 // What the labels of the blocks [first, last) are asked; counts them on the way.
-void read_labels(const OnlineModel& model, const OnlineSettings& settings, const std::int8_t* labels,
+void read_labels(const Model& model, const Settings& settings, const std::int8_t* labels,
                  std::size_t first, std::size_t last, Workspace& work);
 
 // Every label on its own, biases included: one truncation, in closed form.
-void answer_alone(const OnlineSettings& settings, std::size_t first, std::size_t last, Workspace& work);
+void answer_alone(const Settings& settings, std::size_t first, std::size_t last, Workspace& work);
 
 // One round of messages between the labels and the bias, all from the bias of the round before; what each block
 // tells the bias goes to sums[0], sums[1], ...
-void answer_together(const OnlineSettings& settings, const Natural& prior, const Natural& bias, std::size_t first,
-                     std::size_t last, Natural* sums, Workspace& work);
+void answer_together(const Settings& settings, const NaturalGaussian& prior, const NaturalGaussian& bias, std::size_t first,
+                     std::size_t last, NaturalGaussian* sums, Workspace& work);
 
 // Moves the weights of the row's features by the answers.
-void write_back(const OnlineModel& model, const PreparedRows& rows, std::size_t row, float prior, std::size_t first,
+void write_back(const Model& model, const PreparedRows& rows, std::size_t row, float prior, std::size_t first,
                 std::size_t last, Workspace& work);
 
-}  // namespace labelweave
+}  // namespace labelweave::online

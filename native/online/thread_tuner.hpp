@@ -4,15 +4,15 @@
 #include <chrono>
 #include <cstddef>
 
-namespace labelweave {
+namespace labelweave::online {
 
 // Work comes in chunks whose result does not depend on the number of threads, so both ways can be tried. The faster is
 // used; the other is tried again now and then, since other programs come and go.
-class Pace {
+class ThreadTuner {
   public:
     // The number of threads for the next chunk, which is to be a small one if `trying`.
     std::size_t choose(std::size_t n_threads) {
-        if (n_threads != n_threads_) *this = Pace();
+        if (n_threads != n_threads_) *this = ThreadTuner();
         n_threads_ = n_threads;
         ++n_chunks_;
         // By turns in the beginning, for early work is slower: memory that is met for the first time has to be made.
@@ -46,4 +46,4 @@ class Pace {
     double cost_[2] = {0.0, 0.0};  // seconds a unit of work alone and together; 0: not tried yet
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -3,7 +3,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 
 // For d ~ N(mean, sd^2) given d > cut, with t = (mean - cut) / sd: the mean rises by sd * shift and the
 // variance becomes sd^2 * kept, where kept = 1 - shift (shift + t). Both kept and 1 - kept are accurate,
@@ -43,4 +43,4 @@ LABELWEAVE_INLINE Truncation truncate(const Lanes& t) {
     return {shift, shrink, kept};
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::online

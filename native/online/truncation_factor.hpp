@@ -4,7 +4,7 @@
 
 #include "online/truncated_normal.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 
 // Beyond this many standard deviations from the margin a row counts as that far.
 constexpr double kFarthest = 1e7;
@@ -74,4 +74,4 @@ LABELWEAVE_INLINE BiasMessage to_bias(const Question& ask, const Answer& told, c
     return {precision, precision * bias - told.pull * (1.0 + bias_variance * precision)};
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -4,7 +4,7 @@
 
 #include "online/truncation_factor.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 
 LABELWEAVE_KERNEL void truncation_moments(const double* d, const double* margin, std::size_t n, double flip,
                                           double* shift, double* kept) {
@@ -23,4 +23,4 @@ LABELWEAVE_KERNEL void truncation_moments(const double* d, const double* margin,
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 
-namespace labelweave {
+namespace labelweave::online {
 
 // For N(d, 1) given that it exceeds the margin, or with probability `flip` falls below minus the margin: mean - d, and
 // the variance.
 void truncation_moments(const double* d, const double* margin, std::size_t n, double flip, double* shift, double* kept);
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -10,7 +10,7 @@
 #include "online/row_update.hpp"
 #include "threads/parallel.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 namespace {
 
 // Expectation propagation ends when the bias moves by less than this, in standard deviations and relatively.
@@ -19,13 +19,13 @@ constexpr int kMostRounds = 10;
 // Weights touched between two looks for Ctrl-C; threads start anew each time, which takes as long as a few dozen rows.
 constexpr double kChunkWork = 2e7, kTrialWork = 2.5e6;
 
-bool settled(const Natural& before, const Natural& after) {
+bool settled(const NaturalGaussian& before, const NaturalGaussian& after) {
     const double moved = std::fabs(after.weighted_mean / after.precision - before.weighted_mean / before.precision);
     return std::fabs(after.precision - before.precision) <= kTolerance * after.precision &&
            moved <= kTolerance / std::sqrt(after.precision);
 }
 
-void load_labels(const OnlineModel& model, const OnlineSettings& settings, std::size_t begin, std::size_t end,
+void load_labels(const Model& model, const Settings& settings, std::size_t begin, std::size_t end,
                  Workspace& work) {
     for (std::size_t i = 0; i < work.n_lanes; ++i) work.bias_variance[i] = broadcast(1.0);
     for (std::size_t c = begin; c < end; ++c) {
@@ -37,7 +37,7 @@ void load_labels(const OnlineModel& model, const OnlineSettings& settings, std::
     }
 }
 
-void store_labels(const OnlineModel& model, const OnlineSettings& settings, std::size_t begin, std::size_t end,
+void store_labels(const Model& model, const Settings& settings, std::size_t begin, std::size_t end,
                   Workspace& work) {
     for (std::size_t c = begin; c < end; ++c) {
         model.positives[c] = static_cast<std::int64_t>(numbers(work.positives)[c]);
@@ -49,7 +49,7 @@ void store_labels(const OnlineModel& model, const OnlineSettings& settings, std:
 }
 
 // The standardised scores of the labels [begin, end) before the row is learned from.
-void predict(const OnlineSettings& settings, double bias, double bias_variance, std::size_t begin, std::size_t end,
+void predict(const Settings& settings, double bias, double bias_variance, std::size_t begin, std::size_t end,
              Workspace& work, double* z) {
     const double noise = settings.noise * settings.noise;
     for (std::size_t c = begin; c < end; ++c) {
@@ -64,8 +64,8 @@ using Steady = std::chrono::steady_clock;
 // One thread's labels, blocks [first, last), through a chunk of rows. It has all the memory that it needs, for if one
 // failed, the others would wait for it for ever.
 struct alignas(64) Share {
-    const OnlineModel& model;
-    const OnlineSettings& settings;
+    const Model& model;
+    const Settings& settings;
     const PreparedRows& rows;
     const Trials& trials;
     Exchange& exchange;
@@ -75,7 +75,7 @@ struct alignas(64) Share {
     bool stop = false;
     Steady::time_point finish{};  // when the first member gives up, since the others are kept from running
     std::size_t done = 0;         // rows learned from: the same for all members
-    std::vector<Natural> sums = std::vector<Natural>(last - first + 1);
+    std::vector<NaturalGaussian> sums = std::vector<NaturalGaussian>(last - first + 1);
     // All its own: a line that another core writes beside it would keep being fetched away.
     Workspace work{model};
 
@@ -117,18 +117,18 @@ struct alignas(64) Share {
             const double least = 1.0 / settings.bias_variance;
             precision = least + (1.0 - settings.forgetting) * (precision - least);
         }
-        const Natural prior{precision, mean * precision};
+        const NaturalGaussian prior{precision, mean * precision};
         for (std::size_t i = 2 * first; i < 2 * last; ++i) work.precision[i] = work.weighted_mean[i] = Lanes{};
-        Natural bias = prior;
+        NaturalGaussian bias = prior;
         for (int round = 0; round < kMostRounds; ++round) {
             exchange.get_ready(member, ++turn);
             answer_together(settings, prior, bias, first, last, sums.data(), work);
             if (member == 0) sums.back() = {late() ? 1.0 : 0.0, 0.0};
             exchange.tell(member, turn, sums.data());
-            const Natural before = bias;
+            const NaturalGaussian before = bias;
             bias = prior;
             std::size_t heard = 0;
-            exchange.hear(turn, [&](const Natural& told) {  // always in the order of the labels
+            exchange.hear(turn, [&](const NaturalGaussian& told) {  // always in the order of the labels
                 if (heard++ == flag) {
                     stop = told.precision != 0.0;
                     return;
@@ -143,7 +143,7 @@ struct alignas(64) Share {
     }
 };
 
-std::size_t chunk_end(const OnlineModel& model, const OnlineRows& rows, std::size_t begin, double most) {
+std::size_t chunk_end(const Model& model, const Rows& rows, std::size_t begin, double most) {
     double work = 0.0;
     std::size_t end = begin;
     for (; end < rows.n_rows && work < most; ++end) {
@@ -155,7 +155,7 @@ std::size_t chunk_end(const OnlineModel& model, const OnlineRows& rows, std::siz
 
 // The first block of each member's share, and the end of the last one's: whole panels, as evenly as these allow, and
 // none of them empty. Shares that met within a panel would be as slow as one thread.
-std::vector<std::size_t> share_panels(const OnlineModel& model, std::size_t n_members) {
+std::vector<std::size_t> share_panels(const Model& model, std::size_t n_members) {
     const std::size_t n_blocks = label_blocks(model);
     std::vector<std::size_t> edges{0};
     for (std::size_t m = 1; m < n_members; ++m) {
@@ -176,7 +176,7 @@ std::vector<std::size_t> share_panels(const OnlineModel& model, std::size_t n_me
 // Those who share the labels of a chunk of rows.
 class Crew {
   public:
-    Crew(const OnlineModel& model, const OnlineSettings& settings, const PreparedRows& rows, const Trials& trials,
+    Crew(const Model& model, const Settings& settings, const PreparedRows& rows, const Trials& trials,
          std::size_t n_members)
         : edges_(share_panels(model, n_members)), exchange_(counts()) {
         shares_.reserve(edges_.size() - 1);
@@ -188,7 +188,7 @@ class Crew {
     // Returns how many of the rows it came to until `finish`; nothing if the machine has no threads for it.
     std::optional<std::size_t> learn(const std::int8_t* labels, std::size_t before, Steady::time_point finish) {
         const auto work = [&](std::size_t m) { shares_[m].learn(labels, before, finish); };
-        if (!together(shares_.size(), work)) return std::nullopt;
+        if (!threads::run_together(shares_.size(), work)) return std::nullopt;
         return shares_[0].done;
     }
 
@@ -205,16 +205,16 @@ class Crew {
 };
 
 // Rows that forget are prepared once: there is no stopping between them.
-Steady::time_point finish_of(const OnlineSettings& settings, const Pace& pace, std::size_t n_threads, std::size_t work) {
+Steady::time_point finish_of(const Settings& settings, const ThreadTuner& pace, std::size_t n_threads, std::size_t work) {
     if (n_threads == 1 || settings.forgetting > 0.0) return Steady::time_point::max();
     return Steady::now() + std::chrono::duration_cast<Steady::duration>(pace.patience(work));
 }
 
 }  // namespace
 
-void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                   const std::int8_t* labels, const Trials& trials, int n_threads, Pace& pace, Interrupt& interrupt) {
-    const std::size_t most = std::min<std::size_t>(resolve_threads(n_threads), model.panels.size());
+void update(Model& model, const Settings& settings, const Rows& rows,
+                   const std::int8_t* labels, const Trials& trials, int n_threads, ThreadTuner& pace, threads::Interrupt& interrupt) {
+    const std::size_t most = std::min<std::size_t>(threads::resolve_threads(n_threads), model.panels.size());
     PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
         const std::size_t n_used = pace.choose(most);
@@ -238,7 +238,7 @@ void online_update(OnlineModel& model, const OnlineSettings& settings, const Onl
     }
 }
 
-void online_touch(const OnlineModel& model, const OnlineRows& rows) {
+void touch(const Model& model, const Rows& rows) {
     PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
         end = chunk_end(model, rows, begin, kChunkWork);
@@ -252,4 +252,4 @@ void online_touch(const OnlineModel& model, const OnlineRows& rows) {
     }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -8,7 +8,7 @@
 #include "online/thread_tuner.hpp"
 #include "threads/interrupt.hpp"
 
-namespace labelweave {
+namespace labelweave::online {
 
 // Rows, in increasing order, that are predicted before they are learned from: z is n x n_labels, the standard
 // deviations by which the scores, noise included, exceed the bias.
@@ -22,10 +22,10 @@ struct Trials {
 // the result is the same bits for any number of them and any division into calls. `pace` remembers from call to call
 // whether threads were worth it. After an interruption the model is that of the first `n_rows` rows, which `model`
 // counts.
-void online_update(OnlineModel& model, const OnlineSettings& settings, const OnlineRows& rows,
-                   const std::int8_t* labels, const Trials& trials, int n_threads, Pace& pace, Interrupt& interrupt);
+void update(Model& model, const Settings& settings, const Rows& rows,
+                   const std::int8_t* labels, const Trials& trials, int n_threads, ThreadTuner& pace, threads::Interrupt& interrupt);
 
-// Read and write the weights of every row's features and do nothing else: the yardstick for online_update.
-void online_touch(const OnlineModel& model, const OnlineRows& rows);
+// Read and write the weights of every row's features and do nothing else: the yardstick for update.
+void touch(const Model& model, const Rows& rows);
 
-}  // namespace labelweave
+}  // namespace labelweave::online

@@ -3,11 +3,11 @@
 #include "random/philox.hpp"
 #include "threads/parallel.hpp"
 
-namespace labelweave {
+namespace labelweave::random {
 
 void fill_uniform(std::uint64_t seed, const std::int64_t* rows, std::size_t n_rows, std::uint32_t draw,
                   std::size_t n_labels, double* out, int n_threads) {
-    parallel_rows(n_rows, 256, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(n_rows, 256, n_threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i)
             for (std::size_t j = 0; j < n_labels; ++j)
                 out[i * n_labels + j] =
@@ -15,4 +15,4 @@ void fill_uniform(std::uint64_t seed, const std::int64_t* rows, std::size_t n_ro
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::random

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace labelweave {
+namespace labelweave::random {
 
 // out[i * n_labels + j] = uniform(seed, rows[i], draw, j).
 void fill_uniform(std::uint64_t seed, const std::int64_t* rows, std::size_t n_rows, std::uint32_t draw,
                   std::size_t n_labels, double* out, int n_threads);
 
-}  // namespace labelweave
+}  // namespace labelweave::random

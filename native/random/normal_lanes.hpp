@@ -3,7 +3,7 @@
 
 #include "random/uniform_lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::random {
 
 // sin(x) for |x| <= pi/2; Taylor's series ends below 3e-16.
 LABELWEAVE_INLINE Lanes sine_quarter(const Lanes& x) {
@@ -30,4 +30,4 @@ LABELWEAVE_INLINE Lanes normal_lanes(std::uint64_t seed, std::uint64_t row, std:
     return radius * sine_quarter(6.283185307179586 * (0.25 - abs(unit_interval(c2, c3) - 0.5)));
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::random

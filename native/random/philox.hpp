@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-namespace labelweave {
+namespace labelweave::random {
 
 // Philox4x32-10 (Salmon et al., 2011): four random words from a counter and a key.
 inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::uint64_t key) {
@@ -28,4 +28,4 @@ inline double uniform(std::uint64_t seed, std::uint64_t row, std::uint32_t draw,
     return (static_cast<double>(bits) + 0.5) * 0x1p-52;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::random

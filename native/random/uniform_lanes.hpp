@@ -3,7 +3,7 @@
 
 #include "simd/lane_math.hpp"
 
-namespace labelweave {
+namespace labelweave::random {
 
 // The products of words below 2^32.
 LABELWEAVE_INLINE LaneBits multiply_words(const LaneBits& a, const LaneBits& b) {
@@ -37,4 +37,4 @@ LABELWEAVE_INLINE Lanes uniform_lanes(std::uint64_t seed, LaneBits row_low, Lane
     return unit_interval(c0, c1);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::random

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-namespace labelweave {
+namespace labelweave::readers {
 
 namespace {
 
@@ -180,4 +180,4 @@ ArffRows parse_arff_rows(std::string_view text, std::size_t line, const std::str
     return ArffParser(text, line, source, columns).parse();
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

@@ -11,7 +11,7 @@
 #include "readers/cursor.hpp"
 #include "readers/sparse_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::readers {
 
 // The values of a nominal attribute, and the number each stands for.
 struct Domain {
@@ -45,4 +45,4 @@ struct ArffRows {
 ArffRows parse_arff_rows(std::string_view text, std::size_t line, const std::string& source,
                          const ArffColumns& columns);
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

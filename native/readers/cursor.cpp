@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace labelweave {
+namespace labelweave::readers {
 
 namespace {
 
@@ -104,4 +104,4 @@ void Cursor::fail_plainly(const std::string& message, const char* position) cons
     throw TextError(source_ + ":" + std::to_string(line_) + ":" + std::to_string(column) + ": " + message);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

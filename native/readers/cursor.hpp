@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace labelweave {
+namespace labelweave::readers {
 
 // "file:line:column: expected this, found that". Becomes a ValueError in Python.
 struct TextError : std::invalid_argument {
@@ -69,4 +69,4 @@ bool ends_token(const Cursor& cursor);
 // Bytes fit for a message: control characters escaped, cut where they run on.
 std::string printable(std::string_view bytes, std::size_t limit = 40);
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace labelweave {
+namespace labelweave::readers {
 
 void LabelledRows::drop_unfinished_row() {
     features.drop_unfinished_row();
@@ -96,4 +96,4 @@ LabelledLines parse_labelled_lines(std::string_view text, std::size_t line, cons
     return lines;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

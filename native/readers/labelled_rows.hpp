@@ -12,7 +12,7 @@
 #include "readers/cursor.hpp"
 #include "readers/sparse_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::readers {
 
 // Columns are stored as 32-bit integers, as scikit-learn wants them.
 constexpr std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();
@@ -67,4 +67,4 @@ struct LabelledLines {
 LabelledLines parse_labelled_lines(std::string_view text, std::size_t line, const std::string& source,
                                    const RowFormat& format, bool skip_bad);
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace labelweave {
+namespace labelweave::readers {
 
 void SparseRows::finish_row() {
     if (!ascending_) sort_row();
@@ -24,4 +24,4 @@ void SparseRows::sort_row() {
     for (std::size_t k = 0; k < row_.size(); ++k) std::tie(columns[begin() + k], data[begin() + k]) = row_[k];
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

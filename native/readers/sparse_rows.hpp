@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace labelweave {
+namespace labelweave::readers {
 
 // CSR rows with ascending columns and no stored zeros.
 struct SparseRows {
@@ -31,4 +31,4 @@ struct SparseRows {
     std::vector<std::pair<std::int32_t, double>> row_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

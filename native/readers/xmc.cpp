@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace labelweave {
+namespace labelweave::readers {
 
 namespace {
 
@@ -60,4 +60,4 @@ class XmcParser {
 
 XmcRows parse_xmc(std::string_view text, const std::string& source) { return XmcParser(text, source).parse(); }
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

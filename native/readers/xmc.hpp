@@ -8,7 +8,7 @@
 
 #include "readers/labelled_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::readers {
 
 struct XmcRows {
     std::int64_t n_rows = 0;
@@ -19,4 +19,4 @@ struct XmcRows {
 
 XmcRows parse_xmc(std::string_view text, const std::string& source);
 
-}  // namespace labelweave
+}  // namespace labelweave::readers

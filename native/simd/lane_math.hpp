@@ -3,7 +3,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::simd {
 
 // A whole number below 2^52 in every lane, as a double: it becomes the mantissa of 2^52 + number.
 LABELWEAVE_INLINE Lanes small_to_double(LaneBits number) {
@@ -40,4 +40,4 @@ LABELWEAVE_INLINE Lanes softplus(Lanes z) {
     return select(z > 0.0, z, broadcast(0.0)) + log1p_unit(exp_nonpositive(-abs(z)));
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd

@@ -4,7 +4,7 @@
 
 #include "simd/lane_math.hpp"
 
-namespace labelweave {
+namespace labelweave::simd {
 
 LABELWEAVE_INLINE double first_lane(const Lanes& lanes) {
     double values[kLanes];
@@ -16,4 +16,4 @@ LABELWEAVE_INLINE double portable_log(double positive) { return first_lane(log_p
 
 LABELWEAVE_INLINE double portable_exp(double nonpositive) { return first_lane(exp_nonpositive(broadcast(nonpositive))); }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd

@@ -5,7 +5,7 @@
 
 #include "simd/registers.hpp"
 
-namespace labelweave {
+namespace labelweave::simd {
 
 // log(1 + e^z) without overflow.
 LABELWEAVE_INLINE double log1pexp(double z) {
@@ -21,4 +21,4 @@ LABELWEAVE_INLINE double sigmoid(double z) {
 // log P(y | log-odds z) = y z - log(1 + e^z).
 LABELWEAVE_INLINE double bernoulli_log_prob(int y, double z) { return -log1pexp(y ? -z : z); }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd

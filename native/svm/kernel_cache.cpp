@@ -8,7 +8,7 @@
 #include "threads/parallel.hpp"
 #include "design/row_entries.hpp"
 
-namespace labelweave {
+namespace labelweave::svm {
 namespace {
 
 constexpr std::size_t kRowBlock = 32;
@@ -28,7 +28,7 @@ LABELWEAVE_INLINE double dense_dot(const double* a, const double* b, std::size_t
     return total;
 }
 
-LABELWEAVE_INLINE double sparse_dot(const RowEntries& x, const double* spread) {
+LABELWEAVE_INLINE double sparse_dot(const design::RowEntries& x, const double* spread) {
     double sums[4] = {};  // four chains keep the adders busy
     std::size_t k = 0;
     for (; k + 4 <= x.size; k += 4)
@@ -38,41 +38,41 @@ LABELWEAVE_INLINE double sparse_dot(const RowEntries& x, const double* spread) {
 }
 
 // out[c] = K(a, row c) for the rows listed, or (columns null) for the first n rows.
-LABELWEAVE_KERNEL void fill(const Design& design, const double* squares, KernelFunction kernel, const Spread& a,
+LABELWEAVE_KERNEL void fill(const design::Design& design, const double* squares, KernelFunction kernel, const Spread& a,
                             const std::int32_t* columns, std::size_t n, double* out) {
     for (std::size_t c = 0; c < n; ++c) {
         const std::size_t row = columns ? static_cast<std::size_t>(columns[c]) : c;
-        const RowEntries x = row_entries(design, row);
+        const design::RowEntries x = design::row_entries(design, row);
         const double dot = x.columns ? sparse_dot(x, a.values) : dense_dot(x.values, a.values, x.size);
         out[row] = kernel.rbf ? std::exp(-kernel.gamma * std::max(0.0, a.square + squares[row] - 2.0 * dot)) : dot;
     }
 }
 
-void spread_out(const RowEntries& x, std::vector<double>& room) {
+void spread_out(const design::RowEntries& x, std::vector<double>& room) {
     for (std::size_t k = 0; k < x.size; ++k) room[x.columns[k]] = x.values[k];
 }
 
-void clear_again(const RowEntries& x, std::vector<double>& room) {
+void clear_again(const design::RowEntries& x, std::vector<double>& room) {
     for (std::size_t k = 0; k < x.size; ++k) room[x.columns[k]] = 0.0;
 }
 
 }  // namespace
 
-std::vector<double> row_squares(const Design& design) {
+std::vector<double> row_squares(const design::Design& design) {
     std::vector<double> squares(design.n_rows);
     for (std::size_t row = 0; row < design.n_rows; ++row) {
-        const RowEntries x = row_entries(design, row);
+        const design::RowEntries x = design::row_entries(design, row);
         for (std::size_t k = 0; k < x.size; ++k) squares[row] += x.values[k] * x.values[k];
     }
     return squares;
 }
 
-void kernel_matrix(const Design& a, const Design& b, KernelFunction kernel, double* out, int n_threads) {
+void kernel_matrix(const design::Design& a, const design::Design& b, KernelFunction kernel, double* out, int n_threads) {
     const std::vector<double> a_squares = row_squares(a), b_squares = row_squares(b);
-    parallel_rows(a.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(a.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::vector<double> room(a.n_features);
         for (std::size_t row = begin; row < end; ++row) {
-            const RowEntries x = row_entries(a, row);
+            const design::RowEntries x = design::row_entries(a, row);
             // A dense row next to sparse ones is spread out already.
             if (x.columns) spread_out(x, room);
             fill(b, b_squares.data(), kernel, {x.columns ? room.data() : x.values, a_squares[row]}, nullptr, b.n_rows,
@@ -82,7 +82,7 @@ void kernel_matrix(const Design& a, const Design& b, KernelFunction kernel, doub
     });
 }
 
-KernelRows::KernelRows(const Design& design, KernelFunction kernel, const double* squares, std::size_t room)
+KernelCache::KernelCache(const design::Design& design, KernelFunction kernel, const double* squares, std::size_t room)
     : design_(design),
       kernel_(kernel),
       squares_(squares),
@@ -91,7 +91,7 @@ KernelRows::KernelRows(const Design& design, KernelFunction kernel, const double
       slot_of_(design.n_rows, -1),
       spread_(design.dense ? 0 : design.n_features) {}
 
-const double* KernelRows::row(std::size_t row, const std::int32_t* columns, std::size_t n_columns) {
+const double* KernelCache::row(std::size_t row, const std::int32_t* columns, std::size_t n_columns) {
     const std::size_t slot = slot_for(row);
     make_newest(slot);
     double* values = slots_[slot].values.get();
@@ -99,7 +99,7 @@ const double* KernelRows::row(std::size_t row, const std::int32_t* columns, std:
     for (std::size_t c = 0; c < n_columns; ++c)
         if (std::isnan(values[columns[c]])) missing_.push_back(columns[c]);
     if (!missing_.empty()) {
-        const RowEntries x = row_entries(design_, row);
+        const design::RowEntries x = design::row_entries(design_, row);
         if (x.columns) spread_out(x, spread_);
         fill(design_, squares_, kernel_, {x.columns ? spread_.data() : x.values, squares_[row]}, missing_.data(),
              missing_.size(), values);
@@ -108,7 +108,7 @@ const double* KernelRows::row(std::size_t row, const std::int32_t* columns, std:
     return values;
 }
 
-std::size_t KernelRows::slot_for(std::size_t row) {
+std::size_t KernelCache::slot_for(std::size_t row) {
     if (slot_of_[row] >= 0) return static_cast<std::size_t>(slot_of_[row]);
     std::size_t slot = slots_.size();
     if (slot < most_slots_) {
@@ -130,7 +130,7 @@ std::size_t KernelRows::slot_for(std::size_t row) {
     return slot;
 }
 
-void KernelRows::make_newest(std::size_t slot) {
+void KernelCache::make_newest(std::size_t slot) {
     if (slot == newest_) return;
     Slot& moving = slots_[slot];
     slots_[moving.newer].older = moving.older;
@@ -143,4 +143,4 @@ void KernelRows::make_newest(std::size_t slot) {
     newest_ = slot;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::svm

@@ -8,7 +8,7 @@
 
 #include "design/design.hpp"
 
-namespace labelweave {
+namespace labelweave::svm {
 
 // K(a, b) = a'b, or exp(-gamma |a - b|^2).
 struct KernelFunction {
@@ -17,16 +17,16 @@ struct KernelFunction {
 };
 
 // |x|^2 of every row.
-std::vector<double> row_squares(const Design& design);
+std::vector<double> row_squares(const design::Design& design);
 
 // Fill out with K(row a of one design, row b of another), n_a x n_b.
-void kernel_matrix(const Design& a, const Design& b, KernelFunction kernel, double* out, int n_threads);
+void kernel_matrix(const design::Design& a, const design::Design& b, KernelFunction kernel, double* out, int n_threads);
 
 // Rows of the kernel matrix of a design with itself. What an entry is does not depend on what is kept.
-class KernelRows {
+class KernelCache {
   public:
     // `room` is in bytes; two rows are always kept.
-    KernelRows(const Design& design, KernelFunction kernel, const double* squares, std::size_t room);
+    KernelCache(const design::Design& design, KernelFunction kernel, const double* squares, std::size_t room);
 
     // The kernel row of `row`, of which the entries at `columns` are filled. It stays valid until two
     // other rows have been asked for.
@@ -44,7 +44,7 @@ class KernelRows {
     std::size_t slot_for(std::size_t row);
     void make_newest(std::size_t slot);
 
-    const Design& design_;
+    const design::Design& design_;
     KernelFunction kernel_;
     const double* squares_;
     std::size_t most_slots_;
@@ -55,4 +55,4 @@ class KernelRows {
     std::vector<double> spread_;  // a sparse row spread out over all features
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::svm

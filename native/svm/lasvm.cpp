@@ -7,7 +7,7 @@
 #include "design/row_entries.hpp"
 #include "threads/share_rows.hpp"
 
-namespace labelweave {
+namespace labelweave::svm {
 namespace {
 
 // Equal rows have no curvature between them; a step along them is bounded by C alone.
@@ -29,7 +29,7 @@ struct Extremes {
 
 class Machine {
   public:
-    Machine(const LasvmProblem& problem, KernelRows& kernel, std::size_t label)
+    Machine(const LasvmProblem& problem, KernelCache& kernel, std::size_t label)
         : problem_(problem),
           kernel_(kernel),
           label_(label),
@@ -65,7 +65,7 @@ class Machine {
     }
 
     // Reprocess until no pair is worth a step.
-    bool finish(Interrupt& interrupt) {
+    bool finish(threads::Interrupt& interrupt) {
         Extremes pair = extremes();
         for (std::int64_t n_steps = 0; violates(pair); ++n_steps) {
             if (n_steps == problem_.max_steps) return false;
@@ -112,7 +112,7 @@ class Machine {
     double score(std::size_t row) {
         double total = 0.0;
         if (!problem_.kernel.rbf) {
-            const RowEntries x = row_entries(problem_.design, row);
+            const design::RowEntries x = design::row_entries(problem_.design, row);
             for (std::size_t k = 0; k < x.size; ++k) total += x.values[k] * weights_[x.column(k)];
             return total;
         }
@@ -177,12 +177,12 @@ class Machine {
     }
 
     void add_row(std::vector<double>& to, std::size_t row, double factor) const {
-        const RowEntries x = row_entries(problem_.design, row);
+        const design::RowEntries x = design::row_entries(problem_.design, row);
         for (std::size_t k = 0; k < x.size; ++k) to[x.column(k)] += factor * x.values[k];
     }
 
     const LasvmProblem& problem_;
-    KernelRows& kernel_;
+    KernelCache& kernel_;
     std::size_t label_;
     std::vector<Member> members_;
     std::vector<std::int32_t> rows_;      // of the members, in the same order
@@ -190,7 +190,7 @@ class Machine {
     std::vector<double> weights_;         // sum of alpha_i x_i; linear kernel only
 };
 
-LasvmSolution learn(const LasvmProblem& problem, KernelRows& kernel, std::size_t label, Interrupt& interrupt) {
+LasvmSolution learn(const LasvmProblem& problem, KernelCache& kernel, std::size_t label, threads::Interrupt& interrupt) {
     const std::size_t n = problem.design.n_rows;
     Machine machine(problem, kernel, label);
     machine.seed(problem.order);
@@ -208,17 +208,17 @@ LasvmSolution learn(const LasvmProblem& problem, KernelRows& kernel, std::size_t
 
 }  // namespace
 
-std::vector<LasvmSolution> lasvm(const LasvmProblem& problem, int n_threads, Interrupt& interrupt) {
+std::vector<LasvmSolution> lasvm(const LasvmProblem& problem, int n_threads, threads::Interrupt& interrupt) {
     std::vector<LasvmSolution> solutions(problem.n_labels);
     const std::vector<double> squares = row_squares(problem.design);
-    const std::size_t n_workers = std::min<std::size_t>(resolve_threads(n_threads), problem.n_labels);
+    const std::size_t n_workers = std::min<std::size_t>(threads::resolve_threads(n_threads), problem.n_labels);
     const std::size_t room = problem.room / std::max<std::size_t>(1, n_workers);
-    share_rows(problem.n_labels, n_threads, interrupt, [&] {
+    threads::share_rows(problem.n_labels, n_threads, interrupt, [&] {
         // Labels share X, so what one of them asked for may serve the next.
-        auto kernel = std::make_shared<KernelRows>(problem.design, problem.kernel, squares.data(), room);
+        auto kernel = std::make_shared<KernelCache>(problem.design, problem.kernel, squares.data(), room);
         return [&, kernel](std::size_t label) { solutions[label] = learn(problem, *kernel, label, interrupt); };
     }, 1);
     return solutions;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::svm

@@ -12,10 +12,10 @@
 #include "threads/interrupt.hpp"
 #include "svm/kernel_cache.hpp"
 
-namespace labelweave {
+namespace labelweave::svm {
 
 struct LasvmProblem {
-    Design design;
+    design::Design design;
     KernelFunction kernel;
     std::size_t n_labels = 0;
     const std::int8_t* labels = nullptr;  // n_rows x n_labels; every label has rows of both kinds
@@ -36,6 +36,6 @@ struct LasvmSolution {
 };
 
 // One machine a label; threads share the labels.
-std::vector<LasvmSolution> lasvm(const LasvmProblem& problem, int n_threads, Interrupt& interrupt);
+std::vector<LasvmSolution> lasvm(const LasvmProblem& problem, int n_threads, threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::svm

@@ -7,7 +7,7 @@
 #include "threads/parallel.hpp"
 #include "design/row_entries.hpp"
 
-namespace labelweave {
+namespace labelweave::svm {
 namespace {
 
 // Rows between two looks at the interrupt.
@@ -20,7 +20,7 @@ struct Share {
     std::vector<std::size_t> moved;  // vectors in which a label takes a step
 };
 
-LABELWEAVE_INLINE void add_scores(const RowEntries& x, const PassiveAggressive& p, Share& share) {
+LABELWEAVE_INLINE void add_scores(const design::RowEntries& x, const PassiveAggressive& p, Share& share) {
     for (std::size_t v = 0; v < share.n_vectors; ++v)
         share.score[v] = load(p.weights + p.design.n_features * p.width + (share.first + v) * kLanes);
     for (std::size_t k = 0; k < x.size; ++k) {
@@ -47,7 +47,7 @@ LABELWEAVE_INLINE void choose_steps(const PassiveAggressive& p, std::size_t row,
     }
 }
 
-LABELWEAVE_INLINE void take_steps(const RowEntries& x, const PassiveAggressive& p, const Share& share) {
+LABELWEAVE_INLINE void take_steps(const design::RowEntries& x, const PassiveAggressive& p, const Share& share) {
     for (std::size_t k = 0; k < x.size; ++k) {
         double* weights = p.weights + x.column(k) * p.width + share.first * kLanes;
         for (const std::size_t v : share.moved)
@@ -61,7 +61,7 @@ LABELWEAVE_INLINE void take_steps(const RowEntries& x, const PassiveAggressive& 
 LABELWEAVE_KERNEL void learn_rows(const PassiveAggressive& p, std::size_t begin, std::size_t end, Share& share) {
     for (std::size_t t = begin; t < end; ++t) {
         const auto row = static_cast<std::size_t>(p.order[t]);
-        const RowEntries x = row_entries(p.design, row);
+        const design::RowEntries x = design::row_entries(p.design, row);
         double square = p.intercept ? 1.0 : 0.0;
         for (std::size_t k = 0; k < x.size; ++k) square += x.values[k] * x.values[k];
         add_scores(x, p, share);
@@ -78,10 +78,10 @@ LABELWEAVE_KERNEL void learn_rows(const PassiveAggressive& p, std::size_t begin,
 
 }  // namespace
 
-void passive_aggressive(const PassiveAggressive& p, int n_threads, Interrupt& interrupt) {
+void passive_aggressive(const PassiveAggressive& p, int n_threads, threads::Interrupt& interrupt) {
     const std::size_t n_vectors = p.width / kLanes;
-    const std::size_t n_shares = std::min<std::size_t>(resolve_threads(n_threads), n_vectors);
-    parallel_for(n_shares, n_threads, [&](std::size_t s) {
+    const std::size_t n_shares = std::min<std::size_t>(threads::resolve_threads(n_threads), n_vectors);
+    threads::parallel_for(n_shares, n_threads, [&](std::size_t s) {
         interrupt.run([&] {
             Share share;
             share.first = s * n_vectors / n_shares;
@@ -97,4 +97,4 @@ void passive_aggressive(const PassiveAggressive& p, int n_threads, Interrupt& in
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::svm

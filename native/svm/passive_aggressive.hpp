@@ -10,10 +10,10 @@
 #include "design/design.hpp"
 #include "threads/interrupt.hpp"
 
-namespace labelweave {
+namespace labelweave::svm {
 
 struct PassiveAggressive {
-    Design design;
+    design::Design design;
     std::size_t n_labels = 0, width = 0;  // width: labels rounded up to whole vectors
     const std::int8_t* labels = nullptr;  // n_rows x n_labels
     const double* limits = nullptr;       // n_rows: the longest step, C times the row's weight
@@ -25,6 +25,6 @@ struct PassiveAggressive {
 };
 
 // Threads share the labels; each of them sees all rows.
-void passive_aggressive(const PassiveAggressive& problem, int n_threads, Interrupt& interrupt);
+void passive_aggressive(const PassiveAggressive& problem, int n_threads, threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::svm

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-namespace labelweave {
+namespace labelweave::threads {
 
 struct Interrupted : std::runtime_error {
     Interrupted() : std::runtime_error("interrupted") {}
@@ -84,4 +84,4 @@ class Interrupt {
     std::atomic<bool> stopped_{false};
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::threads

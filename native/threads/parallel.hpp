@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace labelweave {
+namespace labelweave::threads {
 
 // More threads than this never help, and a machine may refuse to start them.
 constexpr int kMostThreads = 256;
@@ -86,7 +86,7 @@ void parallel_for(std::size_t n_tasks, int n_threads, Task&& task) {
 // Call work(member) for all members at once, each on a thread of its own, this one included: for members that wait for
 // each other. False if the machine refuses a thread; then nothing was called. Work must not throw.
 template <class Work>
-bool together(std::size_t n_members, const Work& work) {
+bool run_together(std::size_t n_members, const Work& work) {
     enum : int { waiting, go, leave };
     std::atomic<int> word{waiting};
     Threads others(n_members);
@@ -113,4 +113,4 @@ void parallel_rows(std::size_t n_rows, std::size_t block, int n_threads, Task&& 
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::threads

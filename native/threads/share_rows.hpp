@@ -8,7 +8,7 @@
 #include "threads/interrupt.hpp"
 #include "threads/parallel.hpp"
 
-namespace labelweave {
+namespace labelweave::threads {
 
 // Every thread calls make_worker() once for what it needs and then worker(row) for the rows it takes,
 // `few` at a time.
@@ -30,4 +30,4 @@ void share_rows(std::size_t n_rows, int n_threads, Interrupt& interrupt, MakeWor
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::threads

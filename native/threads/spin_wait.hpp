@@ -3,7 +3,7 @@
 
 #include <thread>
 
-namespace labelweave {
+namespace labelweave::threads {
 
 // Spins first, at full speed and then with pauses that leave the core to its other hyperthread, and yields once it takes
 // so long that the other one must have been kept from running.
@@ -26,4 +26,4 @@ class SpinWait {
     int n_tight_, n_spins_, n_rests_ = 0;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::threads

@@ -9,20 +9,20 @@
 #include "threads/parallel.hpp"
 #include "threads/spin_wait.hpp"
 
-namespace labelweave {
+namespace labelweave::threads {
 
 // Members claim tasks one by one, and a run is over when all its tasks are done: a member that the
 // machine keeps waiting costs nothing, the others do its share.
-class Team {
+class ThreadTeam {
   public:
     // Fewer than n_members if the machine refuses to start so many threads.
-    explicit Team(int n_members) : helpers_(static_cast<std::size_t>(n_members)) {
+    explicit ThreadTeam(int n_members) : helpers_(static_cast<std::size_t>(n_members)) {
         for (int k = 1; k < n_members && helpers_.start([this] { serve(); }); ++k) {
         }
     }
-    Team(const Team&) = delete;
-    Team& operator=(const Team&) = delete;
-    ~Team() {
+    ThreadTeam(const ThreadTeam&) = delete;
+    ThreadTeam& operator=(const ThreadTeam&) = delete;
+    ~ThreadTeam() {
         stop_ = true;
         helpers_.join();
     }
@@ -75,4 +75,4 @@ class Team {
     Threads helpers_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::threads

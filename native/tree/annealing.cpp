@@ -9,7 +9,7 @@
 #include "threads/share_rows.hpp"
 #include "tree/factors.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -73,7 +73,7 @@ class Component {
 
 class AnnealingRow {
   public:
-    AnnealingRow(const TreeMixture& mixture, const AnnealingRun& run, Interrupt& interrupt)
+    AnnealingRow(const Mixture& mixture, const AnnealingRun& run, threads::Interrupt& interrupt)
         : mixture_(mixture), run_(run), interrupt_(interrupt), proposed_(mixture.trees.size()) {
         for (const Tree& tree : mixture.trees) components_.emplace_back(tree);
     }
@@ -99,11 +99,11 @@ class AnnealingRow {
         for (std::size_t step = 0; step < run_.n_steps; ++step) {
             if (step % kPatience == kPatience - 1) interrupt_.check();
             const auto draw = static_cast<std::uint32_t>(step);
-            const auto pick = static_cast<std::size_t>(uniform(run_.seed, id, draw, 0) * open_.size());
+            const auto pick = static_cast<std::size_t>(random::uniform(run_.seed, id, draw, 0) * open_.size());
             const std::size_t i = open_[std::min(pick, open_.size() - 1)];
             for (std::size_t k = 0; k < components_.size(); ++k) proposed_[k] = components_[k].flipped(y_.data(), i);
             const double next = log_prob();
-            const double limit = run_.temperatures[step] * std::log(uniform(run_.seed, id, draw, 1));
+            const double limit = run_.temperatures[step] * std::log(random::uniform(run_.seed, id, draw, 1));
             if (!(next >= present || next - present > limit)) continue;
             y_[i] ^= 1;
             present = next;
@@ -125,9 +125,9 @@ class AnnealingRow {
         return high + std::log(total);
     }
 
-    const TreeMixture& mixture_;
+    const Mixture& mixture_;
     const AnnealingRun& run_;
-    Interrupt& interrupt_;
+    threads::Interrupt& interrupt_;
     std::vector<Component> components_;
     std::vector<LogSum> proposed_;
     std::vector<std::size_t> open_;
@@ -137,13 +137,13 @@ class AnnealingRow {
 
 }  // namespace
 
-void tree_annealing(const TreeMixture& mixture, const AnnealingRun& run, std::int8_t* labels, int n_threads,
-                    Interrupt& interrupt) {
-    share_rows(mixture.n_rows(), n_threads, interrupt, [&] {
+void anneal(const Mixture& mixture, const AnnealingRun& run, std::int8_t* labels, int n_threads,
+                    threads::Interrupt& interrupt) {
+    threads::share_rows(mixture.n_rows(), n_threads, interrupt, [&] {
         return [&, annealing = std::make_unique<AnnealingRow>(mixture, run, interrupt)](std::size_t row) {
             annealing->run(row, labels + row * mixture.n_labels());
         };
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -7,7 +7,7 @@
 #include "threads/interrupt.hpp"
 #include "tree/mixture.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 
 // Simulated annealing by single flips: at step s a label that is not known is proposed and its flip is taken with
 // probability min(1, exp(gain / temperatures[s])). labels holds the start and becomes the best vector visited.
@@ -19,7 +19,7 @@ struct AnnealingRun {
     const std::int64_t* rows;
     std::uint64_t seed;
 };
-void tree_annealing(const TreeMixture& mixture, const AnnealingRun& run, std::int8_t* labels, int n_threads,
-                    Interrupt& interrupt);
+void anneal(const Mixture& mixture, const AnnealingRun& run, std::int8_t* labels, int n_threads,
+                    threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

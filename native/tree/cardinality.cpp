@@ -10,7 +10,7 @@
 #include "tree/tree.hpp"
 #include "tree/factors.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -189,7 +189,7 @@ void write(const Lanes* coefficients, std::size_t count, std::size_t lane, doubl
 // Call use(block, first row, number of rows) for every eight rows.
 template <class Use>
 void each_block(const Tree& tree, const Plan& plan, int n_threads, Use&& use) {
-    parallel_rows(tree.n_rows, 4 * kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(tree.n_rows, 4 * kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
         CountBlock block(tree, plan);
         for (std::size_t first = begin; first < end; first += kLanes) {
             const std::size_t size = std::min<std::size_t>(kLanes, end - first);
@@ -201,7 +201,7 @@ void each_block(const Tree& tree, const Plan& plan, int n_threads, Use&& use) {
 
 }  // namespace
 
-void tree_cardinality(const Tree& tree, double* cardinality, int n_threads) {
+void cardinality(const Tree& tree, double* cardinality, int n_threads) {
     const Plan plan(tree);
     const std::size_t width = tree.n_labels + 1;
     each_block(tree, plan, n_threads, [&](CountBlock& block, std::size_t first, std::size_t size) {
@@ -210,7 +210,7 @@ void tree_cardinality(const Tree& tree, double* cardinality, int n_threads) {
     });
 }
 
-void tree_cardinality_by_label(const Tree& tree, double* out, int n_threads) {
+void cardinality_by_label(const Tree& tree, double* out, int n_threads) {
     const Plan plan(tree);
     const std::size_t width = tree.n_labels + 1;
     each_block(tree, plan, n_threads, [&](CountBlock& block, std::size_t first, std::size_t size) {
@@ -221,4 +221,4 @@ void tree_cardinality_by_label(const Tree& tree, double* out, int n_threads) {
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 // The last, incomplete eight are done like all others: no result may depend on where a row lies.
@@ -53,4 +53,4 @@ LABELWEAVE_KERNEL void conditionals(const double* z, std::size_t count, double* 
     if (k < count) conditional(load_some(z + k, count - k), zero + k, one + k);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -9,7 +9,7 @@
 #include "simd/lanes.hpp"
 #include "tree/tree.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 
 // e^-|z|; zero where exp_nonpositive would stop short of it, so that infinite log-odds are certain.
 LABELWEAVE_INLINE Lanes tail_odds(Lanes size) {
@@ -92,4 +92,4 @@ inline double vector_log_prob(RowFactors logs, const std::int64_t* parents, cons
     return total;
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -5,7 +5,7 @@
 #include "threads/share_rows.hpp"
 #include "tree/k_best_list.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 // Steps between two looks for Ctrl-C.
@@ -14,7 +14,7 @@ constexpr std::size_t kPatience = 1024;
 // The list of a single forest.
 class TopRow {
   public:
-    TopRow(const Tree& tree, const ListPlan& plan, Interrupt& interrupt)
+    TopRow(const Tree& tree, const KBestPlan& plan, threads::Interrupt& interrupt)
         : tree_(tree), interrupt_(interrupt), logs_(tree.n_labels), list_(plan) {}
 
     void run(std::size_t row, const RankedVectors& out) {
@@ -35,9 +35,9 @@ class TopRow {
 
   private:
     const Tree& tree_;
-    Interrupt& interrupt_;
+    threads::Interrupt& interrupt_;
     Factors logs_;
-    TreeList list_;
+    KBestList list_;
     Ranking ranking_;
     std::vector<std::int8_t> labels_;
     std::vector<double> log_prob_;
@@ -45,11 +45,11 @@ class TopRow {
 
 }  // namespace
 
-void tree_top(const Tree& tree, const RankedVectors& out, int n_threads, Interrupt& interrupt) {
-    const ListPlan plan(tree);
-    share_rows(tree.n_rows, n_threads, interrupt, [&] {
+void top(const Tree& tree, const RankedVectors& out, int n_threads, threads::Interrupt& interrupt) {
+    const KBestPlan plan(tree);
+    threads::share_rows(tree.n_rows, n_threads, interrupt, [&] {
         return [&, top = TopRow(tree, plan, interrupt)](std::size_t row) mutable { top.run(row, out); };
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -5,9 +5,9 @@
 #include "tree/ranking.hpp"
 #include "tree/tree.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 
 // The n_best most probable vectors of a forest.
-void tree_top(const Tree& tree, const RankedVectors& out, int n_threads, Interrupt& interrupt);
+void top(const Tree& tree, const RankedVectors& out, int n_threads, threads::Interrupt& interrupt);
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

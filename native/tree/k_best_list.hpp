@@ -14,11 +14,11 @@
 
 #include "tree/factors.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 
 // What the lists of all rows of a forest share; labels are by position in the order.
-struct ListPlan {
-    explicit ListPlan(const Tree& tree)
+struct KBestPlan {
+    explicit KBestPlan(const Tree& tree)
         : label(tree.order, tree.order + tree.n_labels), parent(tree.n_labels), n_labels(tree.n_labels) {
         std::vector<std::size_t> position(n_labels);
         for (std::size_t t = 0; t < n_labels; ++t) position[label[t]] = t;
@@ -33,9 +33,9 @@ struct ListPlan {
     std::size_t n_labels;
 };
 
-class TreeList {
+class KBestList {
   public:
-    explicit TreeList(const ListPlan& plan)
+    explicit KBestList(const KBestPlan& plan)
         : plan_(plan), below_(2 * plan.n_labels + 2), loss_(2 * plan.n_labels), better_(2 * plan.n_labels) {}
 
     // Begin the list of a row with these logarithms of its conditionals.
@@ -133,7 +133,7 @@ class TreeList {
         std::push_heap(heap_.begin(), heap_.end());
     }
 
-    const ListPlan& plan_;
+    const KBestPlan& plan_;
     std::vector<double> below_, loss_;  // [t, a]: of the label at t when its parent is at a
     std::vector<std::int8_t> better_;
     std::vector<std::int8_t> vectors_;  // the listed vectors, each with a zero for the parent of roots
@@ -142,4 +142,4 @@ class TreeList {
     std::vector<Candidate> heap_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -6,10 +6,10 @@
 
 #include "tree/tree.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 
 // Forests over the same rows and labels, weighted: log_weights is n_rows x K.
-struct TreeMixture {
+struct Mixture {
     std::vector<Tree> trees;
     const double* log_weights;
 
@@ -17,4 +17,4 @@ struct TreeMixture {
     std::size_t n_labels() const { return trees[0].n_labels; }
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -6,7 +6,7 @@
 #include "tree/tree.hpp"
 #include "tree/factors.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 // Eight rows. One label after the other is the source: what it says about its ancestors is found on the way up,
@@ -120,9 +120,9 @@ class PairsWriter {
 
 }  // namespace
 
-void tree_pairwise(const Tree& tree, double* pairwise, int n_threads) {
+void pairwise(const Tree& tree, double* pairwise, int n_threads) {
     const std::size_t n = tree.n_labels;
-    parallel_rows(tree.n_rows, 4 * kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(tree.n_rows, 4 * kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
         PairsBlock block(tree);
         PairsWriter writer(n);
         for (std::size_t first = begin; first < end; first += kLanes) {
@@ -139,4 +139,4 @@ void tree_pairwise(const Tree& tree, double* pairwise, int n_threads) {
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

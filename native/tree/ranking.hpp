@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace labelweave {
+namespace labelweave::tree {
 
 // What a search for n_best vectors a row fills. A row with fewer possible vectors ends in labels -1 and
 // log-probabilities -inf.
@@ -45,4 +45,4 @@ class Ranking {
     std::vector<std::size_t> index_;
 };
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

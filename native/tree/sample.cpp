@@ -6,7 +6,7 @@
 #include "tree/tree.hpp"
 #include "tree/factors.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 constexpr std::size_t kRowBlock = 64;
@@ -45,7 +45,7 @@ LABELWEAVE_KERNEL void draw_once(SampleBlock& b, std::uint64_t seed, std::uint32
         const std::int64_t parent = b.tree.parents[i];
         Lanes z = b.logits[2 * i];
         if (parent >= 0) z = select(b.y[parent] > 0.5, b.logits[2 * i + 1], z);
-        const Lanes u = uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(i));
+        const Lanes u = random::uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(i));
         b.y[i] = select(u < positive_conditional(z), certain, none);
     }
 }
@@ -57,16 +57,16 @@ LABELWEAVE_KERNEL void draw(SampleBlock& b, std::uint64_t seed, std::uint32_t nu
         const std::int64_t parent = b.tree.parents[i];
         Lanes probability = b.one[2 * i];
         if (parent >= 0) probability = select(b.y[parent] > 0.5, b.one[2 * i + 1], probability);
-        const Lanes u = uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(i));
+        const Lanes u = random::uniform_lanes(seed, b.row_low, b.row_high, number, static_cast<std::uint32_t>(i));
         b.y[i] = select(u < probability, certain, none);
     }
 }
 
 }  // namespace
 
-void tree_sample(const Tree& tree, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
+void sample(const Tree& tree, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
                  std::int8_t* labels, int n_threads) {
-    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         SampleBlock block(tree);
         for (std::size_t first = begin; first < end; first += kLanes) {
             const std::size_t size = std::min<std::size_t>(kLanes, end - first);
@@ -83,4 +83,4 @@ void tree_sample(const Tree& tree, const std::int64_t* rows, std::uint64_t seed,
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -5,7 +5,7 @@
 #include "tree/tree.hpp"
 #include "tree/factors.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 // The table of one row grows by one free label at a time: its lower half is the table without the label.
@@ -84,13 +84,13 @@ class TableRow {
 
 }  // namespace
 
-void tree_table(const Tree& tree, const std::int8_t* known, const std::int64_t* free, std::size_t n_free, double* out,
+void table(const Tree& tree, const std::int8_t* known, const std::int64_t* free, std::size_t n_free, double* out,
                 int n_threads) {
-    parallel_rows(tree.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(tree.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
         TableRow table(tree, free, n_free);
         for (std::size_t i = begin; i < end; ++i)
             table.run(i, known + i * tree.n_labels, out + (i << n_free));
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

@@ -8,7 +8,7 @@
 #include "threads/share_rows.hpp"
 #include "tree/k_best_list.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -98,9 +98,9 @@ struct Walk {
     }
 
     const Tree& tree;
-    ListPlan plan;
+    KBestPlan plan;
     Factors logs;
-    TreeList list;
+    KBestList list;
     std::vector<std::size_t> parent;
     std::vector<double> factor;  // [i, y_parent, y_i]
     double best = 0.0;           // log(weight) + log-probability of the mode of this forest
@@ -110,7 +110,7 @@ struct Walk {
 // The search for one row after the other; one object for each thread.
 class ThresholdRow {
   public:
-    ThresholdRow(const TreeMixture& mixture, std::size_t depth, Interrupt& interrupt)
+    ThresholdRow(const Mixture& mixture, std::size_t depth, threads::Interrupt& interrupt)
         : mixture_(mixture), depth_(depth), interrupt_(interrupt), seen_(mixture.n_labels()),
           vector_(mixture.n_labels() + 1), terms_(mixture.trees.size()), open_(mixture.trees.size()) {
         for (const Tree& tree : mixture.trees) walks_.emplace_back(tree);
@@ -216,9 +216,9 @@ class ThresholdRow {
         return found;
     }
 
-    const TreeMixture& mixture_;
+    const Mixture& mixture_;
     std::size_t depth_;
-    Interrupt& interrupt_;
+    threads::Interrupt& interrupt_;
     std::deque<Walk> walks_;  // which refer to their own plans and must stay where they are
     SeenVectors seen_;
     Ranking ranking_;
@@ -233,9 +233,9 @@ class ThresholdRow {
 
 }  // namespace
 
-void tree_threshold(const TreeMixture& mixture, std::size_t depth, const RankedVectors& out, double* upper_bound,
-                    std::int64_t* listed, int n_threads, Interrupt& interrupt) {
-    share_rows(mixture.n_rows(), n_threads, interrupt, [&] {
+void threshold(const Mixture& mixture, std::size_t depth, const RankedVectors& out, double* upper_bound,
+                    std::int64_t* listed, int n_threads, threads::Interrupt& interrupt) {
+    threads::share_rows(mixture.n_rows(), n_threads, interrupt, [&] {
         return [&, search = std::make_unique<ThresholdRow>(mixture, depth, interrupt)](std::size_t row) {
             search->run(row, out);
             upper_bound[row] = search->upper_bound();
@@ -244,4 +244,4 @@ void tree_threshold(const TreeMixture& mixture, std::size_t depth, const RankedV
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

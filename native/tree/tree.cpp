@@ -9,7 +9,7 @@
 #include "threads/parallel.hpp"
 #include "tree/factors.hpp"
 
-namespace labelweave {
+namespace labelweave::tree {
 namespace {
 
 constexpr std::size_t kRowBlock = 256;
@@ -136,9 +136,9 @@ void log_prob_of_one(const Tree& tree, const std::int8_t* labels, std::size_t be
 
 }  // namespace
 
-void tree_log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_vectors, double* log_prob,
+void log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_vectors, double* log_prob,
                    int n_threads) {
-    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+    threads::parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         if (n_vectors == 1) return log_prob_of_one(tree, labels, begin, end, log_prob);
         const auto load = [&](Factors& f, std::size_t first, std::size_t count) { f.load_logs(tree, first, count); };
         each_row(tree, begin, end, load, [&](std::size_t i, RowFactors logs) {
@@ -148,8 +148,8 @@ void tree_log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_ve
     });
 }
 
-void tree_mode(const Tree& tree, std::int8_t* labels, double* log_prob, int n_threads) {
-    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+void mode(const Tree& tree, std::int8_t* labels, double* log_prob, int n_threads) {
+    threads::parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         ModeRow mode(tree);
         const auto load = [&](Factors& f, std::size_t first, std::size_t count) { f.load_logs(tree, first, count); };
         each_row(tree, begin, end, load,
@@ -157,8 +157,8 @@ void tree_mode(const Tree& tree, std::int8_t* labels, double* log_prob, int n_th
     });
 }
 
-void tree_marginals(const Tree& tree, double* marginals, int n_threads) {
-    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+void marginals(const Tree& tree, double* marginals, int n_threads) {
+    threads::parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::vector<double> zero(tree.n_labels);
         const auto load = [&](Factors& f, std::size_t first, std::size_t count) { f.load(tree, first, count); };
         each_row(tree, begin, end, load, [&](std::size_t i, RowFactors factors) {
@@ -167,8 +167,8 @@ void tree_marginals(const Tree& tree, double* marginals, int n_threads) {
     });
 }
 
-void tree_condition(const Tree& tree, const std::int8_t* known, double* posterior, double* log_prob, int n_threads) {
-    parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+void condition(const Tree& tree, const std::int8_t* known, double* posterior, double* log_prob, int n_threads) {
+    threads::parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         ConditionRow condition(tree);
         const auto load = [&](Factors& f, std::size_t first, std::size_t count) { f.load_logs(tree, first, count); };
         each_row(tree, begin, end, load, [&](std::size_t i, RowFactors logs) {
@@ -177,4 +177,4 @@ void tree_condition(const Tree& tree, const std::int8_t* known, double* posterio
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::tree

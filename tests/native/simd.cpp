@@ -5,6 +5,7 @@
 #include "simd/scalar_math.hpp"
 #include "simd/lane_floats.hpp"
 #include "random/normal_lanes.hpp"
+#include "random/philox.hpp"
 #include "simd/row_sums.hpp"
 #include "simd/transpose.hpp"
 
@@ -81,15 +82,15 @@ void test_random_numbers() {
     LaneBits low, high;
     for (int i = 0; i < kLanes; ++i) low[i] = 7u + i, high[i] = i % 2;
     const std::uint64_t seed = 0x123456789ABCDEFu;
-    const Lanes numbers = uniform_lanes(seed, low, high, 3, 5);
+    const Lanes numbers = random::uniform_lanes(seed, low, high, 3, 5);
     for (int i = 0; i < kLanes; ++i) {
-        const double expected = uniform(seed, low[i] | high[i] << 32, 3, 5);
+        const double expected = random::uniform(seed, low[i] | high[i] << 32, 3, 5);
         check(numbers[i] == expected, "keyed uniform numbers", numbers[i], expected);
     }
     double total = 0.0, squares = 0.0;
     constexpr int n = 4000;
     for (int row = 0; row < n; ++row) {
-        const Lanes x = normal_lanes(seed, static_cast<std::uint64_t>(row), 0, 0);
+        const Lanes x = random::normal_lanes(seed, static_cast<std::uint64_t>(row), 0, 0);
         total += sum(x);
         squares += sum(x * x);
     }
