@@ -65,7 +65,7 @@ void bind_logistic(nb::module_& m) {
             const std::size_t width = p.design.width();
             if (uses) {
                 require(uses->shape(0) == k && uses->shape(1) == p.design.n_extras, "uses must be problems x extras");
-                p.uses = uses->data();
+                p.extra_mask = uses->data();
             }
             if (start) {
                 require(start->shape(0) == k && start->shape(1) == width, "start must be problems x columns");

@@ -69,7 +69,7 @@ online::Rows checked_rows(const online::Model& model, In<std::int64_t, 1> indptr
 }
 
 void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
-            In<std::int8_t, 2> labels, In<std::int64_t, 1> trials, Out<double, 2> z, online::ThreadTuner& pace, int n_threads) {
+            In<std::int8_t, 2> labels, In<std::int64_t, 1> trials, Out<double, 2> z, online::ThreadTuner& tuner, int n_threads) {
     const online::Rows rows = checked_rows(bound.model, indptr, indices, values);
     require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels,
             "labels must be rows x labels");
@@ -78,7 +78,7 @@ void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> i
         require(trials.data()[k] < trials.data()[k + 1], "trials must increase");
     interruptibly([&](threads::Interrupt& interrupt) {
         online::update(bound.model, bound.settings, rows, labels.data(),
-                      {trials.shape(0), trials.data(), z.data()}, n_threads, pace, interrupt);
+                      {trials.shape(0), trials.data(), z.data()}, n_threads, tuner, interrupt);
     });
 }
 

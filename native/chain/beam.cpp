@@ -16,23 +16,23 @@ namespace {
 // continuation only hands its vector on, so most steps copy nothing.
 class Beam {
   public:
-    Beam(const Coupling& links, const ScoreIntervals& slack, std::size_t width, threads::Interrupt& interrupt)
-        : links_(links), slack_(slack), width_(width), interrupt_(interrupt), evidence_(links.stride()), rest_(links.stride() + 1),
-          most_(links.stride()), pool_(width * links.stride()), at_(width + 16), tails_(width + 16),
-          history_(links.length() * width) {}
+    Beam(const Coupling& coupling, const ScoreIntervals& intervals, std::size_t width, threads::Interrupt& interrupt)
+        : coupling_(coupling), intervals_(intervals), width_(width), interrupt_(interrupt), evidence_(coupling.stride()), rest_(coupling.stride() + 1),
+          most_(coupling.stride()), pool_(width * coupling.stride()), at_(width + 16), tails_(width + 16),
+          history_(coupling.length() * width) {}
 
     void run(std::size_t row, std::int8_t* labels) {
         start(row, labels);
-        for (std::size_t p = 0; p < links_.length(); ++p) {
+        for (std::size_t p = 0; p < coupling_.length(); ++p) {
             if (width_ > 256) interrupt_.check();  // a narrow beam is done before anyone could ask
             extend(p);
             keep_best(p);
             hand_on(p);
         }
         std::size_t at = 0;
-        for (std::size_t p = links_.length(); p-- > 0;) {
+        for (std::size_t p = coupling_.length(); p-- > 0;) {
             const Step step = history_[p * width_ + at];
-            labels[links_.label(p)] = step.y;
+            labels[coupling_.label(p)] = step.y;
             at = step.parent;
         }
     }
@@ -55,20 +55,20 @@ class Beam {
         }
     };
 
-    double* scores(std::size_t slot) { return pool_.data() + slot * links_.stride(); }
+    double* scores(std::size_t slot) { return pool_.data() + slot * coupling_.stride(); }
 
     void start(std::size_t row, const std::int8_t* labels) {
-        evidence_.load(links_, labels);
+        evidence_.load(coupling_, labels);
         slots_.assign(1, 0);
         log_prob_.assign(1, 0.0);
         free_.clear();
         for (std::size_t slot = width_; slot-- > 1;) free_.push_back(static_cast<std::uint32_t>(slot));
-        links_.load(row, scores(0));
+        coupling_.load(row, scores(0));
         dropped_ = -std::numeric_limits<double>::infinity();
-        interval_bound(scores(0), links_.effect(links_.length()), slack_.rise(0), slack_.fall(0), evidence_, 0,
-                       links_.length(), most_.data());
-        rest_[links_.length()] = 0.0;
-        for (std::size_t q = links_.length(); q-- > 0;) rest_[q] = rest_[q + 1] + most_[q];
+        interval_bound(scores(0), coupling_.effect(coupling_.length()), intervals_.rise(0), intervals_.fall(0), evidence_, 0,
+                       coupling_.length(), most_.data());
+        rest_[coupling_.length()] = 0.0;
+        for (std::size_t q = coupling_.length(); q-- > 0;) rest_[q] = rest_[q + 1] + most_[q];
     }
 
     void extend(std::size_t p) {
@@ -110,13 +110,13 @@ class Beam {
                 next_slots_.back() = free_.back();
                 free_.pop_back();
             }
-            add_effect(from, links_.effect(p), p + 1, links_.length(), scores(next_slots_.back()));
+            add_effect(from, coupling_.effect(p), p + 1, coupling_.length(), scores(next_slots_.back()));
         }
         slots_.swap(next_slots_);
     }
 
-    const Coupling& links_;
-    const ScoreIntervals& slack_;
+    const Coupling& coupling_;
+    const ScoreIntervals& intervals_;
     std::size_t width_;
     threads::Interrupt& interrupt_;
     Evidence evidence_;
@@ -132,10 +132,10 @@ class Beam {
 
 void beam(const Chain& chain, std::size_t width, std::int8_t* labels, double* upper_bound, int n_threads,
                 threads::Interrupt& interrupt) {
-    const Coupling links(chain);
-    const ScoreIntervals slack(links);
+    const Coupling coupling(chain);
+    const ScoreIntervals intervals(coupling);
     threads::share_rows(chain.n_rows, n_threads, interrupt, [&] {
-        return [&, beam = Beam(links, slack, width, interrupt)](std::size_t i) mutable {
+        return [&, beam = Beam(coupling, intervals, width, interrupt)](std::size_t i) mutable {
             beam.run(i, labels + i * chain.n_labels);
             upper_bound[i] = beam.upper_bound();
         };

@@ -99,15 +99,15 @@ class Frontier {
 // The search for one row after the other; one object for each thread.
 class BestFirstSearch {
   public:
-    BestFirstSearch(const Coupling& links, const ScoreIntervals& slack, const SearchLimits& limits, threads::Interrupt& interrupt)
-        : links_(links), slack_(slack), limits_(limits), interrupt_(interrupt), evidence_(links.stride()),
-          frontier_(links.length(), limits.max_open), scores_(links.stride()), z_(links.stride()), tails_(links.stride()),
-          most_(links.stride()), rest_(links.stride() + 1), trial_(links.stride()), path_(links.length()),
-          best_path_(links.length()), limited_(limits.deadline != std::chrono::steady_clock::time_point::max()) {}
+    BestFirstSearch(const Coupling& coupling, const ScoreIntervals& intervals, const SearchLimits& limits, threads::Interrupt& interrupt)
+        : coupling_(coupling), intervals_(intervals), limits_(limits), interrupt_(interrupt), evidence_(coupling.stride()),
+          frontier_(coupling.length(), limits.max_open), scores_(coupling.stride()), z_(coupling.stride()), tails_(coupling.stride()),
+          most_(coupling.stride()), rest_(coupling.stride() + 1), trial_(coupling.stride()), path_(coupling.length()),
+          best_path_(coupling.length()), limited_(limits.deadline != std::chrono::steady_clock::time_point::max()) {}
 
     void run(std::size_t row, double floor, double log_mass, std::int8_t* labels) {
-        evidence_.load(links_, labels);
-        links_.load(row, scores_.data());
+        evidence_.load(coupling_, labels);
+        coupling_.load(row, scores_.data());
         frontier_.clear();
         nodes_ = 0;
         floor_ = floor;
@@ -116,7 +116,7 @@ class BestFirstSearch {
         // Where the vector at hand has more than half of the mass, there is nothing to look for.
         if (!prune(remaining_mass(log_mass))) search();
         upper_bound_ = std::max(best_, std::min(std::max(skipped_, frontier_.best_bound()), remaining_mass(log_mass)));
-        for (std::size_t p = 0; p < links_.length(); ++p) labels[links_.label(p)] = best_path_[p];
+        for (std::size_t p = 0; p < coupling_.length(); ++p) labels[coupling_.label(p)] = best_path_[p];
         if (improved_) rescore();
         if (upper_bound_ <= best_ + rounding(best_)) upper_bound_ = best_;
     }
@@ -141,11 +141,11 @@ class BestFirstSearch {
         std::copy(scores_.begin(), scores_.end(), z_.begin());
         best_ = 0.0;
         improved_ = false;
-        for (std::size_t p = 0; p < links_.length(); ++p) {
+        for (std::size_t p = 0; p < coupling_.length(); ++p) {
             const int y = evidence_.value[p] >= 0 ? evidence_.value[p] : z_[p] > 0.0;
             best_ += bernoulli_log_prob(y, z_[p]);
             best_path_[p] = static_cast<std::int8_t>(y);
-            if (y) add_effect(z_.data(), links_.effect(p), p + 1, links_.length(), z_.data());
+            if (y) add_effect(z_.data(), coupling_.effect(p), p + 1, coupling_.length(), z_.data());
         }
     }
 
@@ -164,7 +164,7 @@ class BestFirstSearch {
         restore(open.depth);
         refine(open.depth);
         double log_prob = open.log_prob;
-        for (std::size_t p = open.depth; p < links_.length(); ++p) {
+        for (std::size_t p = open.depth; p < coupling_.length(); ++p) {
             if (prune(log_prob + rest_[p])) return;
             const bool likelier = z_[p] > 0.0;
             const double likely = log_prob - tails_[p], unlikely = likely - std::fabs(z_[p]);
@@ -181,8 +181,8 @@ class BestFirstSearch {
             log_prob = y == likelier ? likely : unlikely;
             path_[p] = y;
             if (y) {
-                add_effect(z_.data(), links_.effect(p), p + 1, links_.length(), z_.data());
-                log_tails(z_.data(), p + 1, links_.length(), tails_.data());
+                add_effect(z_.data(), coupling_.effect(p), p + 1, coupling_.length(), z_.data());
+                log_tails(z_.data(), p + 1, coupling_.length(), tails_.data());
             }
         }
         record(log_prob);
@@ -192,17 +192,17 @@ class BestFirstSearch {
     void restore(std::size_t depth) {
         std::copy(scores_.begin(), scores_.end(), z_.begin());
         for (std::size_t p = 0; p < depth; ++p)
-            if (path_[p]) add_effect(z_.data(), links_.effect(p), p + 1, links_.length(), z_.data());
-        log_tails(z_.data(), depth, links_.length(), tails_.data());
+            if (path_[p]) add_effect(z_.data(), coupling_.effect(p), p + 1, coupling_.length(), z_.data());
+        log_tails(z_.data(), depth, coupling_.length(), tails_.data());
     }
 
     // rest_[q] = at most what the labels from q >= p on can contribute, given the labels before p. It stays
     // an upper bound further down, where it is only renewed when it fails to settle a branch.
     void refine(std::size_t p) {
-        interval_bound(z_.data(), no_effect(), slack_.rise(p), slack_.fall(p), evidence_, p, links_.length(),
+        interval_bound(z_.data(), no_effect(), intervals_.rise(p), intervals_.fall(p), evidence_, p, coupling_.length(),
                        most_.data());
-        rest_[links_.length()] = 0.0;
-        for (std::size_t q = links_.length(); q-- > p;) rest_[q] = rest_[q + 1] + most_[q];
+        rest_[coupling_.length()] = 0.0;
+        for (std::size_t q = coupling_.length(); q-- > p;) rest_[q] = rest_[q + 1] + most_[q];
         refined_ = p;
     }
 
@@ -213,11 +213,11 @@ class BestFirstSearch {
             refine(p);
             if (prune(log_prob + rest_[p + 1])) return;
         }
-        const double* effect = y ? links_.effect(p) : no_effect();
+        const double* effect = y ? coupling_.effect(p) : no_effect();
         double bound = log_prob + rest_[p + 1];
-        for (std::size_t q = p + 1; q < links_.length(); q += kBoundBlock) {
-            const std::size_t end = std::min(q + kBoundBlock, links_.length());
-            interval_bound(z_.data(), effect, slack_.rise(p + 1), slack_.fall(p + 1), evidence_, q, end, trial_.data());
+        for (std::size_t q = p + 1; q < coupling_.length(); q += kBoundBlock) {
+            const std::size_t end = std::min(q + kBoundBlock, coupling_.length());
+            interval_bound(z_.data(), effect, intervals_.rise(p + 1), intervals_.fall(p + 1), evidence_, q, end, trial_.data());
             for (std::size_t k = q; k < end; ++k) bound += trial_[k] - most_[k];
             if (prune(bound)) return;
         }
@@ -236,16 +236,16 @@ class BestFirstSearch {
     void rescore() {
         std::copy(scores_.begin(), scores_.end(), z_.begin());
         best_ = 0.0;
-        for (std::size_t p = 0; p < links_.length(); ++p) {
+        for (std::size_t p = 0; p < coupling_.length(); ++p) {
             best_ += bernoulli_log_prob(best_path_[p], z_[p]);
-            if (best_path_[p]) add_effect(z_.data(), links_.effect(p), p + 1, links_.length(), z_.data());
+            if (best_path_[p]) add_effect(z_.data(), coupling_.effect(p), p + 1, coupling_.length(), z_.data());
         }
     }
 
-    const double* no_effect() const { return links_.effect(links_.length()); }
+    const double* no_effect() const { return coupling_.effect(coupling_.length()); }
 
-    const Coupling& links_;
-    const ScoreIntervals& slack_;
+    const Coupling& coupling_;
+    const ScoreIntervals& intervals_;
     const SearchLimits& limits_;
     threads::Interrupt& interrupt_;
     Evidence evidence_;
@@ -262,10 +262,10 @@ class BestFirstSearch {
 
 void best_first(const Chain& chain, const SearchLimits& limits, const double* floor, const double* log_mass,
                   const SearchResults& out, int n_threads, threads::Interrupt& interrupt) {
-    const Coupling links(chain);
-    const ScoreIntervals slack(links);
+    const Coupling coupling(chain);
+    const ScoreIntervals intervals(coupling);
     threads::share_rows(chain.n_rows, n_threads, interrupt, [&] {
-        return [&, search = BestFirstSearch(links, slack, limits, interrupt)](std::size_t i) mutable {
+        return [&, search = BestFirstSearch(coupling, intervals, limits, interrupt)](std::size_t i) mutable {
             search.run(i, floor[i], log_mass[i], out.labels + i * chain.n_labels);
             out.log_prob[i] = search.log_prob();
             out.upper_bound[i] = search.upper_bound();

@@ -21,9 +21,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Walk one row from its loaded scores: decide(p, z_p) names the label at position p.
 template <class Decide>
-void walk(const Coupling& links, double* z, Decide&& decide) {
-    for (std::size_t p = 0; p < links.length(); ++p)
-        if (decide(p, z[p])) add_effect(z, links.effect(p), p + 1, links.length(), z);
+void walk(const Coupling& coupling, double* z, Decide&& decide) {
+    for (std::size_t p = 0; p < coupling.length(); ++p)
+        if (decide(p, z[p])) add_effect(z, coupling.effect(p), p + 1, coupling.length(), z);
 }
 
 // Scores of one label for all prefixes: the sums of every subset of the effects, by doubling.
@@ -56,16 +56,16 @@ LABELWEAVE_KERNEL void split_prefixes(double* log_prob, const double* w, std::si
 // One row of table: all prefixes side by side, one label after the other.
 class Expansion {
   public:
-    Expansion(const Coupling& links, std::size_t n_columns)
-        : links_(links), base_(links.stride()), log_prob_(n_columns), scores_(n_columns), column_(n_columns) {}
+    Expansion(const Coupling& coupling, std::size_t n_columns)
+        : coupling_(coupling), base_(coupling.stride()), log_prob_(n_columns), scores_(n_columns), column_(n_columns) {}
 
     void run(std::size_t row, const std::int8_t* known, const std::int64_t* slot, double* out) {
-        links_.load(row, base_.data());
+        coupling_.load(row, base_.data());
         open_.clear();
         log_prob_[0] = 0.0;
         column_[0] = 0;
-        for (std::size_t q = 0; q < links_.length(); ++q) {
-            const std::size_t label = links_.label(q);
+        for (std::size_t q = 0; q < coupling_.length(); ++q) {
+            const std::size_t label = coupling_.label(q);
             score_prefixes(q);
             if (known[label] < 0)
                 branch(q, std::size_t{1} << slot[label]);
@@ -80,7 +80,7 @@ class Expansion {
     void score_prefixes(std::size_t q) {
         scores_[0] = base_[q];
         for (std::size_t t = 0; t < open_.size(); ++t)
-            double_scores(scores_.data(), std::size_t{1} << t, links_.effect(open_[t])[q]);
+            double_scores(scores_.data(), std::size_t{1} << t, coupling_.effect(open_[t])[q]);
     }
 
     void branch(std::size_t q, std::size_t bit) {
@@ -96,10 +96,10 @@ class Expansion {
             log_prob_[i] += bernoulli_log_prob(y, scores_[i]);
             if (y) column_[i] |= bit;
         }
-        if (y) add_effect(base_.data(), links_.effect(q), q + 1, links_.length(), base_.data());
+        if (y) add_effect(base_.data(), coupling_.effect(q), q + 1, coupling_.length(), base_.data());
     }
 
-    const Coupling& links_;
+    const Coupling& coupling_;
     std::vector<double> base_, log_prob_, scores_;
     std::vector<std::size_t> column_, open_;
 };
@@ -107,15 +107,15 @@ class Expansion {
 }  // namespace
 
 void log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads) {
-    const Coupling links(chain);
+    const Coupling coupling(chain);
     threads::parallel_rows(chain.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> z(links.stride());
+        std::vector<double> z(coupling.stride());
         for (std::size_t i = begin; i < end; ++i) {
             const std::int8_t* y = labels + i * chain.n_labels;
-            links.load(i, z.data());
+            coupling.load(i, z.data());
             log_prob[i] = 0.0;
-            walk(links, z.data(), [&](std::size_t p, double score) {
-                const bool label = y[links.label(p)] != 0;
+            walk(coupling, z.data(), [&](std::size_t p, double score) {
+                const bool label = y[coupling.label(p)] != 0;
                 log_prob[i] += bernoulli_log_prob(label, score);
                 return label;
             });
@@ -124,22 +124,22 @@ void log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, i
 }
 
 void greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* upper_bound, int n_threads) {
-    const Coupling links(chain);
-    const ScoreIntervals slack(links);
+    const Coupling coupling(chain);
+    const ScoreIntervals intervals(coupling);
     threads::parallel_rows(chain.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> z(links.stride());
-        std::vector<double> most(links.stride());
-        Evidence evidence(links.stride());
+        std::vector<double> z(coupling.stride());
+        std::vector<double> most(coupling.stride());
+        Evidence evidence(coupling.stride());
         for (std::size_t i = begin; i < end; ++i) {
             std::int8_t* y = labels + i * chain.n_labels;
-            evidence.load(links, y);
-            links.load(i, z.data());
-            interval_bound(z.data(), links.effect(chain.length), slack.rise(0), slack.fall(0), evidence, 0,
+            evidence.load(coupling, y);
+            coupling.load(i, z.data());
+            interval_bound(z.data(), coupling.effect(chain.length), intervals.rise(0), intervals.fall(0), evidence, 0,
                            chain.length, most.data());
             upper_bound[i] = std::accumulate(most.begin(), most.begin() + chain.length, 0.0);
             log_prob[i] = 0.0;
-            walk(links, z.data(), [&](std::size_t p, double score) {
-                std::int8_t& label = y[links.label(p)];
+            walk(coupling, z.data(), [&](std::size_t p, double score) {
+                std::int8_t& label = y[coupling.label(p)];
                 if (label < 0) label = score > 0.0;
                 log_prob[i] += bernoulli_log_prob(label, score);
                 return label != 0;
@@ -150,9 +150,9 @@ void greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* u
 
 void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns,
                  double* out, int n_threads) {
-    const Coupling links(chain);
+    const Coupling coupling(chain);
     threads::parallel_rows(chain.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
-        Expansion expansion(links, n_columns);
+        Expansion expansion(coupling, n_columns);
         for (std::size_t i = begin; i < end; ++i) {
             std::fill_n(out + i * n_columns, n_columns, -kInfinity);
             expansion.run(i, known + i * chain.n_labels, slot, out + i * n_columns);
@@ -162,17 +162,17 @@ void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slo
 
 void sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
                   std::int8_t* labels, double* log_weight, int n_threads) {
-    const Coupling links(chain);
+    const Coupling coupling(chain);
     threads::parallel_rows(chain.n_rows * n_draws, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<double> z(links.stride());
+        std::vector<double> z(coupling.stride());
         for (std::size_t cell = begin; cell < end; ++cell) {
             const std::size_t i = cell / n_draws;
             const auto draw = static_cast<std::uint32_t>(cell % n_draws);
             std::int8_t* y = labels + cell * chain.n_labels;
-            links.load(i, z.data());
+            coupling.load(i, z.data());
             double weight = 0.0;
-            walk(links, z.data(), [&](std::size_t p, double score) {
-                const std::size_t label = links.label(p);
+            walk(coupling, z.data(), [&](std::size_t p, double score) {
+                const std::size_t label = coupling.label(p);
                 if (y[label] >= 0)
                     weight += bernoulli_log_prob(y[label], score);
                 else

@@ -1,5 +1,4 @@
-// The coupling of a chain in chain order, and how far it can still move a score: what the walks, the
-// greedy bound and the searches share.
+// The coupling V of a chain in chain order: what all kernels that walk one share.
 #pragma once
 
 #include <cstddef>

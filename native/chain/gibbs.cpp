@@ -24,7 +24,7 @@ LABELWEAVE_KERNEL void refresh_scores(GibbsBlock& b) {
     for (std::size_t i = 0; i < b.length; ++i) {
         const Lanes y = b.y[i];
         if (!any(y > 0.0)) continue;
-        const auto column = b.links.column(i);
+        const auto column = b.coupling.column(i);
         for (std::size_t c = 0; c < column.size; ++c) b.z[column.position[c]] += y * column.effect[c];
     }
     for (std::size_t k = 0; k < b.length; ++k) {
@@ -33,29 +33,29 @@ LABELWEAVE_KERNEL void refresh_scores(GibbsBlock& b) {
     }
 }
 
-// Pulls and products of a sweep that is to begin.
+// Effects of later labels and products for a sweep that is about to begin.
 LABELWEAVE_KERNEL void prepare(GibbsBlock& b) {
-    b.whole = b.passed = ScaledProduct();
+    b.product = b.passed_product = ScaledProduct();
     for (std::size_t k = 0; k < b.length; ++k) {
-        b.pull[k] = Lanes{};
-        b.whole.multiply(1.0 + b.odds[k]);
+        b.later_effect[k] = Lanes{};
+        b.product.multiply(1.0 + b.odds[k]);
     }
     for (std::size_t i = 0; i < b.length; ++i) {
         const Lanes y = b.y[i];
         if (!any(y > 0.0)) continue;
-        const auto row = b.links.row(i);
-        for (std::size_t c = 0; c < row.size; ++c) b.pull[row.position[c]] += y * row.effect[c];
+        const auto row = b.coupling.row(i);
+        for (std::size_t c = 0; c < row.size; ++c) b.later_effect[row.position[c]] += y * row.effect[c];
     }
-    b.lost = b.careful;
+    b.overflowed = b.extreme;
 }
 
 LABELWEAVE_INLINE Lanes indicator(LaneMask mask) { return select(mask, broadcast(1.0), Lanes{}); }
 
 // The factors of the later labels as products: of 1 + E_k now, and of 1 + E_k f after label j flips, where
-// f = F in lanes at y_j = 0 and 1 / F in lanes at y_j = 1. `lost` lanes have overflowed.
+// f = F in lanes at y_j = 0 and 1 / F in lanes at y_j = 1. Lanes that have overflowed are marked.
 struct LaterFactors {
     ScaledProduct present, flipped;
-    LaneMask lost{};
+    LaneMask overflowed{};
 };
 
 template <bool kMixed, bool kFull>
@@ -81,8 +81,8 @@ LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseCoupling:
         for (; c < end; ++c) multiply(0, c);
         const Lanes above = (present[0] * present[1]) * (present[2] * present[3]);
         const Lanes below = (flipped[0] * flipped[1]) * (flipped[2] * flipped[3]);
-        // Each is below 2^1023 once multiplied by a mantissa below two; not-a-number is lost, too.
-        out.lost |= ~((above < 0x1p1022) & (below < 0x1p1022));
+        // Each is below 2^1023 once multiplied by a mantissa below two; not-a-number counts as overflow, too.
+        out.overflowed |= ~((above < 0x1p1022) & (below < 0x1p1022));
         if (!kFull) out.present.multiply(above);
         out.flipped.multiply(below);
     }
@@ -91,18 +91,18 @@ LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseCoupling:
 // With a full column the present product over the later labels is known: that over all without those passed.
 // Both products may have a common factor, so the flipped one begins with the product over those passed.
 LABELWEAVE_INLINE void multiply_factors(const GibbsBlock& b, std::size_t j, LaneMask positive, LaterFactors& out) {
-    const auto column = b.links.column(j);
+    const auto column = b.coupling.column(j);
     const bool mixed = any(positive);
-    if (b.links.full(j)) {
-        out.present = b.whole;
-        out.flipped = b.passed;
-        out.lost = b.lost;
+    if (b.coupling.full(j)) {
+        out.present = b.product;
+        out.flipped = b.passed_product;
+        out.overflowed = b.overflowed;
         if (mixed)
             multiply_factors<true, true>(b.odds.data(), column, positive, out);
         else
             multiply_factors<false, true>(b.odds.data(), column, positive, out);
     } else {
-        out.lost = b.careful;
+        out.overflowed = b.extreme;
         if (mixed)
             multiply_factors<true, false>(b.odds.data(), column, positive, out);
         else
@@ -115,7 +115,7 @@ LABELWEAVE_INLINE Lanes later_logarithms(const GibbsBlock& b, const SparseCoupli
     Lanes total{};
     for (std::size_t c = 0; c < column.size; ++c) {
         const std::size_t k = column.position[c];
-        const Lanes present = select(b.careful, b.z[k], log_positive(b.odds[k]));
+        const Lanes present = select(b.extreme, b.z[k], log_positive(b.odds[k]));
         const Lanes flipped = present + select(positive, Lanes(-column.effect[c]), Lanes(column.effect[c]));
         total += softplus(present) - softplus(flipped);
     }
@@ -130,12 +130,12 @@ LABELWEAVE_INLINE Lanes excess(const GibbsBlock& b, std::size_t j, LaneMask posi
     const Lanes above = (b.odds[j] * (1.0 - u)) * select(positive, f.flipped.mantissa, f.present.mantissa);
     const Lanes below = u * select(positive, f.present.mantissa, f.flipped.mantissa);
     Lanes result = log_ratio(above, below) + kLog2 * select(positive, -exponent, exponent);
-    if (any(f.lost)) {
-        const Lanes change = later_logarithms(b, b.links.column(j), positive);
-        const Lanes prior = select(b.careful, b.z[j], log_positive(b.odds[j]));
-        result = select(f.lost, prior + select(positive, -change, change) - logit(u), result);
+    if (any(f.overflowed)) {
+        const Lanes change = later_logarithms(b, b.coupling.column(j), positive);
+        const Lanes prior = select(b.extreme, b.z[j], log_positive(b.odds[j]));
+        result = select(f.overflowed, prior + select(positive, -change, change) - logit(u), result);
     }
-    return b.pull[j] + result;
+    return b.later_effect[j] + result;
 }
 
 // Whether every lane surely keeps its label, by an interval for the excess.
@@ -147,12 +147,12 @@ LABELWEAVE_INLINE Lanes excess(const GibbsBlock& b, std::size_t j, LaneMask posi
 LABELWEAVE_INLINE bool surely_stays(const GibbsBlock& b, std::size_t j, LaneMask positive) {
     Lanes above = b.odds[j] * (1.0 - b.uniform[j]), below = b.uniform[j];
     Lanes prior = kLog2 * (take_exponent(above) - take_exponent(below));
-    if (b.any_careful) prior = select(b.careful, b.z[j] - logit(b.uniform[j]), prior);
-    const Lanes tail = select(b.lost, broadcast(kInfinity), kLog2 * (b.whole.exponent - b.passed.exponent + 1.0));
-    const Lanes sum = select(positive, Lanes(b.links.gives(j)), Lanes(b.links.takes(j)));
-    const Lanes most = tail * select(positive, Lanes(b.links.most_given(j)), Lanes(b.links.most_taken(j)));
+    if (b.any_extreme) prior = select(b.extreme, b.z[j] - logit(b.uniform[j]), prior);
+    const Lanes tail = select(b.overflowed, broadcast(kInfinity), kLog2 * (b.product.exponent - b.passed_product.exponent + 1.0));
+    const Lanes sum = select(positive, Lanes(b.coupling.positive_sum(j)), Lanes(b.coupling.negative_sum(j)));
+    const Lanes most = tail * select(positive, Lanes(b.coupling.largest_positive(j)), Lanes(b.coupling.largest_negative(j)));
     const Lanes against = select(most < sum, most, sum);
-    const Lanes middle = prior + b.pull[j], margin = kLog2 + 1e-9 * (abs(prior) + abs(b.pull[j]) + (1.0 + sum));
+    const Lanes middle = prior + b.later_effect[j], margin = kLog2 + 1e-9 * (abs(prior) + abs(b.later_effect[j]) + (1.0 + sum));
     const LaneMask stays = select(positive, middle > against + margin, middle < -against - margin);
     return !any(~stays & (b.open[j] > 0.0));
 }
@@ -173,23 +173,23 @@ LABELWEAVE_INLINE void record(GibbsBlock& b, std::size_t j, LaneMask flips, Lane
 }
 
 LABELWEAVE_INLINE void flip(GibbsBlock& b, std::size_t j, LaneMask flips, LaneMask positive, const LaterFactors& f) {
-    if (b.links.full(j)) {
-        b.whole.mantissa = select(flips, f.flipped.mantissa, b.whole.mantissa);
-        b.whole.exponent = select(flips, f.flipped.exponent, b.whole.exponent);
+    if (b.coupling.full(j)) {
+        b.product.mantissa = select(flips, f.flipped.mantissa, b.product.mantissa);
+        b.product.exponent = select(flips, f.flipped.exponent, b.product.exponent);
     } else {
-        b.whole.exponent += select(flips, f.flipped.exponent - f.present.exponent, Lanes{});
-        b.whole.multiply(select(flips, f.flipped.mantissa / f.present.mantissa, broadcast(1.0)));
+        b.product.exponent += select(flips, f.flipped.exponent - f.present.exponent, Lanes{});
+        b.product.multiply(select(flips, f.flipped.mantissa / f.present.mantissa, broadcast(1.0)));
     }
-    b.lost |= f.lost & flips;
+    b.overflowed |= f.overflowed & flips;
     const Lanes goes_up = indicator(flips & ~positive), goes_down = indicator(flips & positive);
     const Lanes step = goes_up - goes_down, stays = 1.0 - goes_up - goes_down;
     b.y[j] += step;
-    const auto column = b.links.column(j);
+    const auto column = b.coupling.column(j);
     for (std::size_t c = 0; c < column.size; ++c) {
         const std::size_t k = column.position[c];
         b.odds[k] *= goes_up * column.factor[c] + (goes_down * column.inverse[c] + stays);
     }
-    if (!b.any_careful) return;
+    if (!b.any_extreme) return;
     for (std::size_t c = 0; c < column.size; ++c) b.z[column.position[c]] += step * column.effect[c];
 }
 
@@ -204,7 +204,7 @@ LABELWEAVE_KERNEL void draw(GibbsBlock& b, std::uint64_t seed, std::uint32_t num
 // Resample every open label once: it is positive iff its log-odds exceed the logit of its random number.
 LABELWEAVE_KERNEL void sweep(GibbsBlock& b) {
     for (std::size_t j = 0; j < b.length; ++j) {
-        b.passed.multiply(1.0 + b.odds[j]);
+        b.passed_product.multiply(1.0 + b.odds[j]);
         const LaneMask open = b.open[j] > 0.0, positive = b.y[j] > 0.0;
         if (!any(open) || surely_stays(b, j, positive)) continue;
         LaterFactors factors;
@@ -221,11 +221,11 @@ LABELWEAVE_KERNEL void sweep(GibbsBlock& b) {
 }  // namespace
 
 void gibbs(const Chain& chain, const GibbsRun& run, int n_threads, threads::Interrupt& interrupt) {
-    const SparseCoupling links(chain);
+    const SparseCoupling coupling(chain);
     const std::size_t n_labels = chain.n_labels;
     threads::parallel_rows(chain.n_rows, kLanes, n_threads, [&](std::size_t begin, std::size_t end) {
         const std::size_t count = end - begin;
-        GibbsBlock block(chain, links);
+        GibbsBlock block(chain, coupling);
         load_rows(chain, run, begin, count, block);
         for (std::size_t s = 0; s < run.n_sweeps; ++s) {
             interrupt.check();

@@ -30,22 +30,22 @@ struct ScaledProduct {
 // Eight rows in progress, one per lane; arrays are by chain position.
 struct GibbsBlock {
     GibbsBlock(const Chain& chain, const SparseCoupling& couplings)
-        : links(couplings), length(chain.length), order(chain.order), scores(length), z(length), odds(length),
-          pull(length), uniform(length), y(length), open(length), labels(kLanes * length), best(kLanes * length) {}
+        : coupling(couplings), length(chain.length), order(chain.order), scores(length), z(length), odds(length),
+          later_effect(length), uniform(length), y(length), open(length), labels(kLanes * length), best(kLanes * length) {}
 
-    const SparseCoupling& links;
+    const SparseCoupling& coupling;
     std::size_t length;
     const std::int64_t* order;
     LaneArray scores;           // z before any coupling
-    LaneArray z;                // of the state last refreshed; where careful, of the present one
-    LaneArray odds;             // e^z of the present state; meaningless where careful
-    LaneArray pull;             // sum over later positive labels k of V_kj; none of them changes before j
+    LaneArray z;                // of the state last refreshed; of the present one in extreme lanes
+    LaneArray odds;             // e^z of the present state; meaningless in extreme lanes
+    LaneArray later_effect;             // sum over later positive labels k of V_kj; none of them changes before j
     LaneArray uniform;          // the random numbers of this sweep
     LaneArray y, open;          // 0 or 1; open: the label may be resampled
-    ScaledProduct whole, passed;       // products of 1 + E: over all labels, and over those the sweep has passed
-    LaneMask lost{};            // lanes in which they are not known, for a product overflowed
-    LaneMask careful{};         // lanes in which some |z| may exceed kLargestScore
-    bool any_careful = false;
+    ScaledProduct product, passed_product;       // products of 1 + E: over all labels, and over those the sweep has passed
+    LaneMask overflowed{};            // lanes in which a product has overflowed
+    LaneMask extreme{};         // lanes in which some |z| may exceed kLargestScore
+    bool any_extreme = false;
     Lanes gain{}, best_gain{};  // log-probability above that of the start
     LaneBits row_low{}, row_high{};
     std::vector<std::int8_t> labels, best;  // lane by lane
@@ -72,10 +72,10 @@ inline void load_rows(const Chain& chain, const GibbsRun& run, std::size_t begin
             b.open[p][lane] = run.known[at] < 0;
             b.y[p][lane] = label != 0;
             b.labels[lane * b.length + p] = label != 0;
-            const double highest = chain.scores[at] + b.links.rise(p), lowest = chain.scores[at] - b.links.fall(p);
+            const double highest = chain.scores[at] + b.coupling.rise(p), lowest = chain.scores[at] - b.coupling.fall(p);
             if (std::max(highest, -lowest) > kLargestScore) {
-                b.careful[lane] = -1;
-                b.any_careful = true;
+                b.extreme[lane] = -1;
+                b.any_extreme = true;
             }
         }
         b.best_is_present[lane] = true;

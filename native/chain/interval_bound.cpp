@@ -26,20 +26,20 @@ LABELWEAVE_KERNEL void interval_bound_lanes(const double* z, const double* effec
 
 }  // namespace
 
-ScoreIntervals::ScoreIntervals(const Coupling& links)
-    : stride_(links.stride()), rise_((links.length() + 1) * stride_, 0.0), fall_((links.length() + 1) * stride_, 0.0) {
-    for (std::size_t p = links.length(); p-- > 0;)
-        for (std::size_t q = p + 1; q < links.length(); ++q) {
-            const double v = links.effect(p)[q];
+ScoreIntervals::ScoreIntervals(const Coupling& coupling)
+    : stride_(coupling.stride()), rise_((coupling.length() + 1) * stride_, 0.0), fall_((coupling.length() + 1) * stride_, 0.0) {
+    for (std::size_t p = coupling.length(); p-- > 0;)
+        for (std::size_t q = p + 1; q < coupling.length(); ++q) {
+            const double v = coupling.effect(p)[q];
             rise_[p * stride_ + q] = rise_[(p + 1) * stride_ + q] + std::max(0.0, v);
             fall_[p * stride_ + q] = fall_[(p + 1) * stride_ + q] + std::min(0.0, v);
         }
 }
 
-void Evidence::load(const Coupling& links, const std::int8_t* labels) {
+void Evidence::load(const Coupling& coupling, const std::int8_t* labels) {
     constexpr double kForbidden = std::numeric_limits<double>::infinity();
-    for (std::size_t p = 0; p < links.length(); ++p) {
-        value[p] = labels[links.label(p)];
+    for (std::size_t p = 0; p < coupling.length(); ++p) {
+        value[p] = labels[coupling.label(p)];
         not_one[p] = value[p] == 0 ? kForbidden : 0.0;
         not_zero[p] = value[p] > 0 ? kForbidden : 0.0;
     }

@@ -1,4 +1,5 @@
-// The admissible bound of best-first and beam search: how far the labels still open can move a score.
+// The admissible bound of best-first and beam search (MATH section 2): given a prefix, score z_k lies in an interval, so
+// that label k contributes at most log sigmoid of its better end.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace labelweave::chain {
 // How far the labels from position p on can still raise or lower the score at q > p.
 class ScoreIntervals {
   public:
-    explicit ScoreIntervals(const Coupling& links);
+    explicit ScoreIntervals(const Coupling& coupling);
     const double* rise(std::size_t p) const { return rise_.data() + p * stride_; }
     const double* fall(std::size_t p) const { return fall_.data() + p * stride_; }
 
@@ -24,7 +25,7 @@ class ScoreIntervals {
 // Which values evidence rules out, as what is taken off a score: infinite for the value it forbids.
 struct Evidence {
     explicit Evidence(std::size_t stride) : value(stride), not_one(stride), not_zero(stride) {}
-    void load(const Coupling& links, const std::int8_t* labels);
+    void load(const Coupling& coupling, const std::int8_t* labels);
 
     std::vector<std::int8_t> value;  // by position: 0, 1, or -1 for unknown
     std::vector<double> not_one, not_zero;

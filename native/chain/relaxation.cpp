@@ -9,11 +9,11 @@ namespace labelweave::chain {
 namespace {
 
 // How far a number moves in the first step; less and less until the last one. Log-odds of tangents have a wider range.
-constexpr double kPace = 0.01, kTangentPace = 20.0;
-constexpr double kLastPace = 1e-5;
+constexpr double kFirstStep = 0.01, kTangentFactor = 20.0;
+constexpr double kLastStep = 1e-5;
 // Nats between the values of a label that count as undecided at first, and at last.
 constexpr double kFirstDoubt = 0.09, kLastDoubt = 1e-3;
-constexpr double kMemory = 0.9, kSquareMemory = 0.99;
+constexpr double kMeanDecay = 0.9, kSquareDecay = 0.99;
 constexpr double kFirstRoot = 0.5;
 constexpr std::size_t kBlock = 4;
 // Beyond this neither scores nor couplings leave any doubt, and sums would lose the digits that matter.
@@ -31,27 +31,27 @@ double entropy(double z, double p) { return log1pexp(z) - p * z; }
 
 // ---------------------------------------------------------------------------------------------- the row
 
-void OpenRow::load(const Coupling& links, std::size_t row, const std::int8_t* labels) {
+void OpenRow::load(const Coupling& couplings, std::size_t row, const std::int8_t* labels) {
     unknown_.clear();
     values_.clear();
     scores_.clear();
     coupling_.clear();
     constant_ = 0.0;
-    z_.resize(links.stride());
-    links.load(row, z_.data());
-    for (std::size_t p = 0; p < links.length(); ++p) {
-        if (labels[links.label(p)] < 0) unknown_.push_back(p);
-        if (labels[links.label(p)] > 0) add_effect(z_.data(), links.effect(p), p + 1, links.length(), z_.data());
+    z_.resize(couplings.stride());
+    couplings.load(row, z_.data());
+    for (std::size_t p = 0; p < couplings.length(); ++p) {
+        if (labels[couplings.label(p)] < 0) unknown_.push_back(p);
+        if (labels[couplings.label(p)] > 0) add_effect(z_.data(), couplings.effect(p), p + 1, couplings.length(), z_.data());
     }
     stride_ = round_up(std::max<std::size_t>(unknown_.size(), 1));
-    for (const std::size_t p : unknown_) add_term(links, p, z_.data());
-    for (std::size_t p = 0; p < links.length(); ++p) {
-        const int y = labels[links.label(p)];
+    for (const std::size_t p : unknown_) add_term(couplings, p, z_.data());
+    for (std::size_t p = 0; p < couplings.length(); ++p) {
+        const int y = labels[couplings.label(p)];
         if (y < 0) continue;
         const bool open = std::any_of(unknown_.begin(), unknown_.end(),
-                                      [&](std::size_t k) { return k < p && links.effect(k)[p] != 0.0; });
+                                      [&](std::size_t k) { return k < p && couplings.effect(k)[p] != 0.0; });
         if (open) {
-            add_term(links, p, z_.data());
+            add_term(couplings, p, z_.data());
             values_.push_back(static_cast<std::int8_t>(y));
         } else {
             constant_ += bernoulli_log_prob(y, z_[p]);
@@ -59,12 +59,12 @@ void OpenRow::load(const Coupling& links, std::size_t row, const std::int8_t* la
     }
 }
 
-void OpenRow::add_term(const Coupling& links, std::size_t position, const double* z) {
+void OpenRow::add_term(const Coupling& couplings, std::size_t position, const double* z) {
     scores_.push_back(z[position]);
     coupling_.resize(coupling_.size() + stride_, 0.0);
     double* coupling = coupling_.data() + coupling_.size() - stride_;
     for (std::size_t k = 0; k < unknown_.size() && unknown_[k] < position; ++k)
-        coupling[k] = links.effect(unknown_[k])[position];
+        coupling[k] = couplings.effect(unknown_[k])[position];
 }
 
 bool OpenRow::moderate() const {
@@ -86,20 +86,20 @@ void AdamState::reset(std::size_t n_rows, std::size_t stride) {
     for (PaddedMatrix* rows : {&at, &mean, &square}) rows->reset(n_rows, stride);
 }
 
-// One step of all numbers: how far, and the weights of what is remembered.
+// One step of Adam for all parameters: its length, and the corrections of the moments' bias.
 struct Relaxation::AdamStep {
     AdamStep(std::size_t step, std::size_t n_steps) {
         const double left = 1.0 - static_cast<double>(step) / static_cast<double>(n_steps);
-        length = kPace * left + kLastPace;
+        length = kFirstStep * left + kLastStep;
         doubt = kFirstDoubt * left + kLastDoubt;
-        mean_scale = 1.0 / (1.0 - std::pow(kMemory, static_cast<double>(step)));
-        square_scale = 1.0 / (1.0 - std::pow(kSquareMemory, static_cast<double>(step)));
+        mean_scale = 1.0 / (1.0 - std::pow(kMeanDecay, static_cast<double>(step)));
+        square_scale = 1.0 / (1.0 - std::pow(kSquareDecay, static_cast<double>(step)));
     }
 
-    LABELWEAVE_INLINE void move(double* at, double* mean, double* square, const Lanes& slope,
+    LABELWEAVE_INLINE void move(double* at, double* mean, double* square, const Lanes& gradient,
                                 double faster = 1.0) const {
-        const Lanes m = kMemory * load(mean) + (1.0 - kMemory) * slope;
-        const Lanes q = kSquareMemory * load(square) + (1.0 - kSquareMemory) * slope * slope;
+        const Lanes m = kMeanDecay * load(mean) + (1.0 - kMeanDecay) * gradient;
+        const Lanes q = kSquareDecay * load(square) + (1.0 - kSquareDecay) * gradient * gradient;
         store(mean, m);
         store(square, q);
         store(at, load(at) - faster * length * mean_scale * m / (square_root(square_scale * q) + 1e-8));
@@ -131,7 +131,7 @@ void Relaxation::start(const OpenRow& row) {
     tangents_.reset(2, padded);
     products_.reset(n_terms + kBlock, stride_);
     weights_.reset(stride_, stride_);
-    slopes_.reset(n_ + kBlock, stride_);
+    gradients_.reset(n_ + kBlock, stride_);
     for (auto* numbers : {&u_, &v_, &one_, &zero_, &raised_, &lowered_, &chosen_}) numbers->assign(padded, 0.0);
     for (auto* numbers : {&own_, &own_square_, &unknown_}) numbers->assign(stride_, 0.0);
     for (std::size_t j = 0; j < n_terms; ++j) {
@@ -218,32 +218,32 @@ LABELWEAVE_KERNEL void Relaxation::evaluate_term(std::size_t j) {
     lowered_[j] = sum(lowered);
 }
 
-// ---------------------------------------------------------------------------------------------- its slope
+// ---------------------------------------------------------------------------------------------- its gradient
 
-void Relaxation::descend(const AdamStep& pace) {
+void Relaxation::descend(const AdamStep& adam) {
     const std::size_t n_terms = row_->n_terms();
     for (std::size_t j = 0; j < n_terms; ++j)
-        chosen_[j] = row_->value(j) < 0 ? sigmoid((one_[j] - zero_[j]) / pace.doubt) : row_->value(j);
+        chosen_[j] = row_->value(j) < 0 ? sigmoid((one_[j] - zero_[j]) / adam.doubt) : row_->value(j);
     std::copy_n(chosen_.begin(), n_, unknown_.begin());
-    for (std::size_t j = 0; j < n_terms; ++j) descend_split(j, pace);
-    descend_roots(pace);
-    // The slopes of the tangents take the places of what they are made of.
+    for (std::size_t j = 0; j < n_terms; ++j) descend_split(j, adam);
+    descend_roots(adam);
+    // The gradients of the tangents take the places of what they are made of.
     for (std::size_t j = 0; j < n_terms; ++j) {
         const double y = chosen_[j], s = row_->score(j);
         raised_[j] = y * (s + tangents_.at[0][j] + raised_[j]) * u_[j] * (1.0 - u_[j]);
         lowered_[j] = (1.0 - y) * (tangents_.at[1][j] - s - lowered_[j]) * v_[j] * (1.0 - v_[j]);
     }
     for (std::size_t j = 0; j < n_terms; j += kLanes) {
-        const auto move = [&](std::size_t which, const double* slope) {
-            pace.move(tangents_.at[which] + j, tangents_.mean[which] + j, tangents_.square[which] + j, load(slope),
-                      kTangentPace);
+        const auto move = [&](std::size_t which, const double* gradient) {
+            adam.move(tangents_.at[which] + j, tangents_.mean[which] + j, tangents_.square[which] + j, load(gradient),
+                      kTangentFactor);
         };
         move(0, &raised_[j]);
         move(1, &lowered_[j]);
     }
 }
 
-LABELWEAVE_KERNEL void Relaxation::descend_split(std::size_t j, const AdamStep& pace) {
+LABELWEAVE_KERNEL void Relaxation::descend_split(std::size_t j, const AdamStep& adam) {
     const double *coupling = row_->coupling(j), *products = products_[j];
     double *split = split_.at[j], *mean = split_.mean[j], *square = split_.square[j];
     const double u = u_[j], v = v_[j], y = chosen_[j];
@@ -252,7 +252,7 @@ LABELWEAVE_KERNEL void Relaxation::descend_split(std::size_t j, const AdamStep& 
         const Lanes w = load(coupling + k), l = load(split + k);
         const Lanes one = select(u * w + l + load(products + k) > 0.0, broadcast(y), broadcast(0.0));
         const Lanes zero = select(l - v * w > 0.0, broadcast(1.0 - y), broadcast(0.0));
-        pace.move(split + k, mean + k, square + k, one + zero - load(&unknown_[k]));
+        adam.move(split + k, mean + k, square + k, one + zero - load(&unknown_[k]));
         if (j < n_) store(weights_[j] + k, one);
     }
     std::fill(split + end, split + stride_, 0.0);
@@ -262,8 +262,8 @@ LABELWEAVE_KERNEL void Relaxation::descend_split(std::size_t j, const AdamStep& 
     weights[j] = y;
 }
 
-LABELWEAVE_KERNEL void Relaxation::descend_roots(const AdamStep& pace) {
-    for (std::size_t a = 0; a < n_; a += kBlock) slope_of_roots(a);
+LABELWEAVE_KERNEL void Relaxation::descend_roots(const AdamStep& adam) {
+    for (std::size_t a = 0; a < n_; a += kBlock) gradient_of_roots(a);
     for (std::size_t a = 0; a < n_; ++a) {
         const double c = constants_.at[0][a];
         double* root = roots_.at[a];
@@ -271,24 +271,24 @@ LABELWEAVE_KERNEL void Relaxation::descend_roots(const AdamStep& pace) {
         for (std::size_t k = round_down(a); k < stride_; k += kLanes) {
             const Lanes y = load(&unknown_[k]);
             along += y * load(root + k);
-            pace.move(root + k, roots_.mean[a] + k, roots_.square[a] + k, 2.0 * (load(slopes_[a] + k) + c * y));
+            adam.move(root + k, roots_.mean[a] + k, roots_.square[a] + k, 2.0 * (load(gradients_[a] + k) + c * y));
         }
         std::fill(root + round_down(a), root + a, 0.0);
-        slopes_[n_][a] = 2.0 * (c + sum(along));
+        gradients_[n_][a] = 2.0 * (c + sum(along));
     }
     for (std::size_t a = 0; a < n_; a += kLanes)
-        pace.move(constants_.at[0] + a, constants_.mean[0] + a, constants_.square[0] + a, load(slopes_[n_] + a));
+        adam.move(constants_.at[0] + a, constants_.mean[0] + a, constants_.square[0] + a, load(gradients_[n_] + a));
 }
 
 // Weights times a few columns of the roots.
-LABELWEAVE_KERNEL void Relaxation::slope_of_roots(std::size_t first) {
+LABELWEAVE_KERNEL void Relaxation::gradient_of_roots(std::size_t first) {
     for (std::size_t j = round_down(first); j < stride_; j += kLanes) {
         Lanes sums[kBlock] = {broadcast(0.0), broadcast(0.0), broadcast(0.0), broadcast(0.0)};
         for (std::size_t k = first; k < n_; ++k) {
             const Lanes w = load(weights_[k] + j);
             for (std::size_t i = 0; i < kBlock; ++i) sums[i] += roots_.at[first + i][k] * w;
         }
-        for (std::size_t i = 0; i < kBlock; ++i) store(slopes_[first + i] + j, sums[i]);
+        for (std::size_t i = 0; i < kBlock; ++i) store(gradients_[first + i] + j, sums[i]);
     }
 }
 

@@ -30,7 +30,7 @@ namespace labelweave::chain {
 class OpenRow {
   public:
     // labels: the evidence, -1 for unknown.
-    void load(const Coupling& links, std::size_t row, const std::int8_t* labels);
+    void load(const Coupling& couplings, std::size_t row, const std::int8_t* labels);
     std::size_t n_unknown() const { return unknown_.size(); }
     std::size_t n_terms() const { return scores_.size(); }
     std::size_t n_causes(std::size_t j) const { return j < n_unknown() ? j : n_unknown(); }
@@ -46,7 +46,7 @@ class OpenRow {
     bool moderate() const;
 
   private:
-    void add_term(const Coupling& links, std::size_t position, const double* z);
+    void add_term(const Coupling& couplings, std::size_t position, const double* z);
 
     std::size_t stride_ = 0;
     double constant_ = 0.0;
@@ -55,7 +55,7 @@ class OpenRow {
     std::vector<double> scores_, coupling_, z_;
 };
 
-// A matrix with rows of whole SIMD vectors, zero at first.
+// A matrix whose rows are padded to whole SIMD vectors, zero at first.
 class PaddedMatrix {
   public:
     void reset(std::size_t n_rows, std::size_t stride);
@@ -69,7 +69,7 @@ class PaddedMatrix {
     LaneArray numbers_;
 };
 
-// Numbers to be moved downhill, and what their steps (Adam: Kingma and Ba, 2015) remember of the slopes.
+// Parameters of the bound, and Adam's moments of their gradients (Kingma and Ba, 2015).
 struct AdamState {
     void reset(std::size_t n_rows, std::size_t stride);
     PaddedMatrix at, mean, square;
@@ -96,15 +96,15 @@ class Relaxation {
     void add_squares();
     void multiply_roots(std::size_t first);
     void evaluate_term(std::size_t j);
-    void descend(const AdamStep& pace);
-    void descend_split(std::size_t j, const AdamStep& pace);
-    void descend_roots(const AdamStep& pace);
-    void slope_of_roots(std::size_t first);
+    void descend(const AdamStep& adam);
+    void descend_split(std::size_t j, const AdamStep& adam);
+    void descend_roots(const AdamStep& adam);
+    void gradient_of_roots(std::size_t first);
 
     const OpenRow* row_ = nullptr;
     std::size_t n_ = 0, stride_ = 0;
     AdamState split_, roots_, constants_, tangents_;  // L; R by columns; c; log-odds of u and v
-    PaddedMatrix products_, weights_, slopes_;
+    PaddedMatrix products_, weights_, gradients_;
     // By term: the tangents, the value of either label, how much of it label 1 gets, and the couplings it counts on.
     std::vector<double> u_, v_, one_, zero_, chosen_, raised_, lowered_;
     std::vector<double> own_, own_square_, unknown_;  // of unknown labels; the last are those of chosen_

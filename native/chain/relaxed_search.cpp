@@ -40,11 +40,11 @@ struct Partial {
 // The search for one row after the other; one object for each thread.
 class RelaxedSearch {
   public:
-    RelaxedSearch(const Coupling& links, const RelaxedLimits& limits, threads::Interrupt& interrupt)
-        : links_(links), limits_(limits), interrupt_(interrupt), z_(links.stride()) {}
+    RelaxedSearch(const Coupling& coupling, const RelaxedLimits& limits, threads::Interrupt& interrupt)
+        : coupling_(coupling), limits_(limits), interrupt_(interrupt), z_(coupling.stride()) {}
 
     void run(std::size_t row, const std::int8_t* known, std::int8_t* labels) {
-        open_.load(links_, row, known);
+        open_.load(coupling_, row, known);
         best_ = score(row, labels);
         upper_bound_ = kInfinity;
         const std::size_t n = open_.n_unknown(), steps = affordable_steps(limits_.steps, n);
@@ -55,7 +55,7 @@ class RelaxedSearch {
         improved_ = false;
         search();
         if (improved_) {
-            for (std::size_t k = 0; k < n; ++k) labels[links_.label(open_.position(k))] = best_path_[k] > 0.0;
+            for (std::size_t k = 0; k < n; ++k) labels[coupling_.label(open_.position(k))] = best_path_[k] > 0.0;
             best_ = score(row, labels);
         }
         upper_bound_ = std::max(best_, upper_bound_);
@@ -215,17 +215,17 @@ class RelaxedSearch {
 
     // As log_prob, to the last bit.
     double score(std::size_t row, const std::int8_t* labels) {
-        links_.load(row, z_.data());
+        coupling_.load(row, z_.data());
         double log_prob = 0.0;
-        for (std::size_t p = 0; p < links_.length(); ++p) {
-            const int y = labels[links_.label(p)];
+        for (std::size_t p = 0; p < coupling_.length(); ++p) {
+            const int y = labels[coupling_.label(p)];
             log_prob += bernoulli_log_prob(y, z_[p]);
-            if (y) add_effect(z_.data(), links_.effect(p), p + 1, links_.length(), z_.data());
+            if (y) add_effect(z_.data(), coupling_.effect(p), p + 1, coupling_.length(), z_.data());
         }
         return log_prob;
     }
 
-    const Coupling& links_;
+    const Coupling& coupling_;
     const RelaxedLimits& limits_;
     threads::Interrupt& interrupt_;
     OpenRow open_;
@@ -244,11 +244,11 @@ class RelaxedSearch {
 
 void relaxed_search(const Chain& chain, const std::int8_t* known, const RelaxedLimits& limits,
                           const RelaxedResults& out, int n_threads, threads::Interrupt& interrupt) {
-    const Coupling links(chain);
+    const Coupling coupling(chain);
     threads::share_rows(
         chain.n_rows, n_threads, interrupt,
         [&] {
-            return [&, search = RelaxedSearch(links, limits, interrupt)](std::size_t i) mutable {
+            return [&, search = RelaxedSearch(coupling, limits, interrupt)](std::size_t i) mutable {
                 search.run(i, known + i * chain.n_labels, out.labels + i * chain.n_labels);
                 out.log_prob[i] = search.log_prob();
                 out.upper_bound[i] = search.upper_bound();

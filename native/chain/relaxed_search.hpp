@@ -1,4 +1,4 @@
-// Best-first search for the most probable vector of flat chains, where the interval bound of search.hpp says little:
+// Best-first search for the most probable vector of flat chains, where the interval bound of best_first.hpp says little:
 // the bound of relaxation.hpp, fitted once to each row, becomes tighter with every label that is decided.
 #pragma once
 

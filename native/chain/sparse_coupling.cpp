@@ -13,7 +13,7 @@ double effect_of(const Chain& chain, std::size_t cause, std::size_t on) {
 }  // namespace
 
 SparseCoupling::SparseCoupling(const Chain& chain)
-    : gives_(chain.length), takes_(chain.length), most_given_(chain.length), most_taken_(chain.length),
+    : positive_sum_(chain.length), negative_sum_(chain.length), largest_positive_(chain.length), largest_negative_(chain.length),
       rise_(chain.length), fall_(chain.length) {
     std::vector<std::size_t> nonzero(chain.length, 0);
     for (std::size_t k = 0; k < chain.length; ++k)
@@ -32,8 +32,8 @@ void SparseCoupling::list_rows(const Chain& chain, const std::vector<bool>& fill
             if (v == 0.0 && !fill[j]) continue;
             row_position_.push_back(static_cast<std::uint32_t>(j));
             row_effect_.push_back(v);
-            (v > 0.0 ? gives_ : takes_)[j] += std::fabs(v);
-            double& most = (v > 0.0 ? most_given_ : most_taken_)[j];
+            (v > 0.0 ? positive_sum_ : negative_sum_)[j] += std::fabs(v);
+            double& most = (v > 0.0 ? largest_positive_ : largest_negative_)[j];
             most = std::max(most, std::fabs(v));
             (v > 0.0 ? rise_ : fall_)[k] += std::fabs(v);
         }

@@ -1,4 +1,4 @@
-// The couplings of a chain as lists, for kernels that keep many rows side by side.
+// The non-zero couplings of a chain by column and by row, for kernels that keep many rows side by side.
 #pragma once
 
 #include <cstddef>
@@ -38,11 +38,11 @@ class SparseCoupling {
     // Whether column(j) lists every later position.
     bool full(std::size_t j) const { return column_begin_[j + 1] - column_begin_[j] == rise_.size() - 1 - j; }
     // The sum of the positive and of the negative effects of label j, as sizes.
-    double gives(std::size_t j) const { return gives_[j]; }
-    double takes(std::size_t j) const { return takes_[j]; }
+    double positive_sum(std::size_t j) const { return positive_sum_[j]; }
+    double negative_sum(std::size_t j) const { return negative_sum_[j]; }
     // The largest of them.
-    double most_given(std::size_t j) const { return most_given_[j]; }
-    double most_taken(std::size_t j) const { return most_taken_[j]; }
+    double largest_positive(std::size_t j) const { return largest_positive_[j]; }
+    double largest_negative(std::size_t j) const { return largest_negative_[j]; }
     // Whatever the other labels, z_k is within [score - fall(k), score + rise(k)].
     double rise(std::size_t k) const { return rise_[k]; }
     double fall(std::size_t k) const { return fall_[k]; }
@@ -53,7 +53,7 @@ class SparseCoupling {
 
     std::vector<std::size_t> column_begin_, row_begin_;
     std::vector<std::uint32_t> position_, row_position_;
-    std::vector<double> effect_, factor_, inverse_, row_effect_, gives_, takes_, most_given_, most_taken_, rise_, fall_;
+    std::vector<double> effect_, factor_, inverse_, row_effect_, positive_sum_, negative_sum_, largest_positive_, largest_negative_, rise_, fall_;
 };
 
 }  // namespace labelweave::chain

@@ -30,30 +30,30 @@ void BaseFits::load(std::size_t target, BaseFit& base) const {
 }
 
 void BaseFits::take(const std::size_t* targets, std::size_t n_targets) {
-    in_work_.clear();
+    current_.clear();
     for (std::size_t k = 0; k < n_targets; ++k) {
         BaseFit& base = room_[k];
         load(targets[k], base);
         std::copy_n(p_.start + targets[k] * width_, width_, base.coef.begin());
-        in_work_.push_back(&base);
+        current_.push_back(&base);
     }
-    settle(true);
+    evaluate(true);
 }
 
-BaseFit& BaseFits::recentre(const StalledFit& stuck) {
+BaseFit& BaseFits::recentre(const StalledFit& stalled) {
     BaseFit& base = room_.back();
-    load(stuck.target, base);
-    base.parent = stuck.parent;
-    base.v = stuck.v;
-    base.coef = stuck.coef;
-    in_work_.assign(1, &base);
-    settle(true);
+    load(stalled.target, base);
+    base.parent = stalled.parent;
+    base.v = stalled.v;
+    base.coef = stalled.coef;
+    current_.assign(1, &base);
+    evaluate(true);
     return base;
 }
 
-void BaseFits::settle(bool factorise) {
+void BaseFits::evaluate(bool factorise) {
     forward(train, &BaseFit::coef, &BaseFit::score);
-    for (BaseFit* b : in_work_) {
+    for (BaseFit* b : current_) {
         add_labels(n_, b->v, labels_of(p_.train_labels, n_, b->parent), b->score.data());
         LineDerivatives sums;
         evaluate_line(b->train, b->score.data(), b->score.data(), 0.0, b->residual.data(), b->curvature.data(), sums);
@@ -61,12 +61,12 @@ void BaseFits::settle(bool factorise) {
     }
     backward(train, &BaseFit::residual, &BaseFit::gradient);
     forward(held, &BaseFit::coef, &BaseFit::held_score);
-    for (BaseFit* b : in_work_) {
+    for (BaseFit* b : current_) {
         add_labels(n_held_, b->v, labels_of(p_.held_labels, n_held_, b->parent), b->held_score.data());
         b->weight = log_likelihood(b->held, b->held_score.data(), b->held_residual.data());
     }
     backward(held, &BaseFit::held_residual, &BaseFit::held_gradient);
-    for (BaseFit* b : in_work_) {
+    for (BaseFit* b : current_) {
         linalg::add_scaled(width_ - 1, b->penalty, b->coef.data(), b->gradient.data());
         const double *g = b->gradient.data(), *h = b->held_gradient.data();
         double* newton = b->newton.data();
@@ -79,18 +79,18 @@ void BaseFits::settle(bool factorise) {
 
 void BaseFits::forward(design::Products& products, Vector BaseFit::*from, Vector BaseFit::*to) {
     gather(from, to);
-    products.forward(static_cast<int>(in_work_.size()), in_, out_);
+    products.forward(static_cast<int>(current_.size()), in_, out_);
 }
 
 void BaseFits::backward(design::Products& products, Vector BaseFit::*from, Vector BaseFit::*to) {
     gather(from, to);
-    products.backward(static_cast<int>(in_work_.size()), in_, out_);
+    products.backward(static_cast<int>(current_.size()), in_, out_);
 }
 
 void BaseFits::gather(Vector BaseFit::*from, Vector BaseFit::*to) {
-    for (std::size_t k = 0; k < in_work_.size(); ++k) {
-        in_[k] = (in_work_[k]->*from).data();
-        out_[k] = (in_work_[k]->*to).data();
+    for (std::size_t k = 0; k < current_.size(); ++k) {
+        in_[k] = (current_[k]->*from).data();
+        out_[k] = (current_[k]->*to).data();
     }
 }
 

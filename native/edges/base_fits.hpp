@@ -1,4 +1,4 @@
-// The targets that a thread of edges.cpp works on, each at the point its fits start from.
+// The targets that a thread works on, each fitted without a parent: where the fits with a parent start from.
 #pragma once
 
 #include <deque>
@@ -14,16 +14,16 @@ class BaseFits {
   public:
     BaseFits(const Problems& problems, const design::ProductDesign& train, const design::ProductDesign& held, std::size_t group);
 
-    // Take on these targets, up to a group of them, where they are said to start.
+    // Start with these targets, up to a group of them, at the given coefficients.
     void take(const std::size_t* targets, std::size_t n_targets);
-    // Everything that follows from the coefficients of the bases, the factors only where asked for.
-    void settle(bool factorise);
-    // Far from its base a fit is steered badly: let it go on from where it is, with the curvature there. This
-    // becomes the only base in work.
-    BaseFit& recentre(const StalledFit& stuck);
+    // Scores, gradients and norms at the coefficients of the bases, and if asked for the factors of their Hessians.
+    void evaluate(bool factorise);
+    // Far from its base a fit is preconditioned badly: let it go on from where it is, with the Hessian there. This
+    // becomes the only current base.
+    BaseFit& recentre(const StalledFit& stalled);
 
-    std::vector<BaseFit*>::const_iterator begin() const { return in_work_.begin(); }
-    std::vector<BaseFit*>::const_iterator end() const { return in_work_.end(); }
+    std::vector<BaseFit*>::const_iterator begin() const { return current_.begin(); }
+    std::vector<BaseFit*>::const_iterator end() const { return current_.end(); }
 
     design::Products train, held;
 
@@ -37,7 +37,7 @@ class BaseFits {
     const Problems& p_;
     std::size_t n_, n_held_, width_;
     std::deque<BaseFit> room_;  // for a group, and last for a fit that goes on alone
-    std::vector<BaseFit*> in_work_;
+    std::vector<BaseFit*> current_;
     const double* in_[kLanes];
     double* out_[kLanes];
 };

@@ -35,22 +35,22 @@ class Weigher {
         bases_.take(targets, n_targets);
         for (BaseFit* base : bases_) {
             out_.n_failed[base->target] = 0;
-            waiting_.push_back({base, kNoParent, 0, std::fabs(base->weight), 0.0});
+            pending_.push_back({base, kNoParent, 0, std::fabs(base->weight), 0.0});
         }
         run(interrupt);  // leaves the better solutions in the bases
-        bases_.settle(false);
+        bases_.evaluate(false);
         for (BaseFit* base : bases_) {
             out_.alone[base->target] = base->weight;
             const std::uint8_t* candidates = p_.candidates + base->target * p_.n_labels;
             for (std::size_t j = 0; j < p_.n_labels; ++j)
                 if (candidates[j])
-                    waiting_.push_back({base, static_cast<std::int32_t>(j), 0, std::fabs(base->weight), 0.0});
+                    pending_.push_back({base, static_cast<std::int32_t>(j), 0, std::fabs(base->weight), 0.0});
         }
         run(interrupt);
-        for (; !stuck_.empty(); run(interrupt)) {
-            const StalledFit& stuck = stuck_.front();
-            waiting_.push_back({&bases_.recentre(stuck), stuck.parent, stuck.attempt, stuck.weight, 0.0});
-            stuck_.pop_front();
+        for (; !stalled_.empty(); run(interrupt)) {
+            const StalledFit& stalled = stalled_.front();
+            pending_.push_back({&bases_.recentre(stalled), stalled.parent, stalled.attempt, stalled.weight, 0.0});
+            stalled_.pop_front();
         }
     }
 
@@ -61,19 +61,19 @@ class Weigher {
             interrupt.check();
             active_.clear();
             for (ParentFit& fit : fits_) {
-                if (fit.phase == Phase::idle && !waiting_.empty()) {
-                    fit.begin(waiting_.front(), labels_of(p_.train_labels, n_, waiting_.front().parent));
-                    waiting_.pop_front();
+                if (fit.phase == Phase::idle && !pending_.empty()) {
+                    fit.begin(pending_.front(), labels_of(p_.train_labels, n_, pending_.front().parent));
+                    pending_.pop_front();
                 }
                 if (fit.phase != Phase::idle) active_.push_back(&fit);
             }
             if (active_.empty()) {
                 weigh_finished();
-                if (waiting_.empty()) return;
+                if (pending_.empty()) return;
                 continue;
             }
             advance();
-            for (ParentFit* fit : active_) judge(*fit);
+            for (ParentFit* fit : active_) check_convergence(*fit);
         }
     }
 
@@ -117,29 +117,29 @@ class Weigher {
             return;
         }
         if (fit.phase == Phase::first) {
-            fit.take_border(n_held_, labels_of(p_.held_labels, n_held_, fit.parent));
+            fit.bordered_newton_step(n_held_, labels_of(p_.held_labels, n_held_, fit.parent));
             fit.phase = Phase::iterating;
         } else {
             linalg::add_scaled(n_, fit.v_direction, fit.column.data(), fit.change.data());
         }
         std::swap(fit.gradient, fit.old_gradient);
         fit.v_old = fit.v_gradient;
-        fit.search_line();
+        fit.line_search();
     }
 
     // After a round: whether a fit is good enough, or where it goes next.
-    void judge(ParentFit& fit) {
+    void check_convergence(ParentFit& fit) {
         if (fit.phase == Phase::bordering) {
             fit.phase = Phase::first;
             return;
         }
-        const double beta = fit.weigh_gradient();
+        const double beta = fit.precondition_gradient();
         const double error = weight_error(fit.held_norm, fit.rho, fit.least, fit.base->share);
         const bool converged = error <= settings_.tolerance * std::max(fit.weight, fit.base->floor);
         if (converged || !std::isfinite(fit.rho) || !(fit.rho > 0) || fit.iteration >= settings_.max_iterations)
             finish(fit, converged);
         else
-            fit.turn(beta);
+            fit.update_direction(beta);
     }
 
     void finish(ParentFit& fit, bool converged) {
@@ -205,9 +205,9 @@ class Weigher {
         if (done.attempt + 1 == kMostAttempts)
             ++out_.n_failed[base.target];
         else if (done.converged && done.attempt == 0)
-            waiting_.push_back({done.base, done.parent, 1, weight, held_norm / kCaution});
+            pending_.push_back({done.base, done.parent, 1, weight, held_norm / kCaution});
         else
-            stuck_.push_back({base.target, done.parent, done.attempt + 1, done.v, weight, done.coef});
+            stalled_.push_back({base.target, done.parent, done.attempt + 1, done.v, weight, done.coef});
     }
 
     const double* const* gather(Vector FinishedFit::*from) {
@@ -226,8 +226,8 @@ class Weigher {
     BaseFits bases_;
     ParentFit fits_[kLanes];
     std::vector<ParentFit*> active_;
-    std::deque<PendingFit> waiting_;
-    std::deque<StalledFit> stuck_;
+    std::deque<PendingFit> pending_;
+    std::deque<StalledFit> stalled_;
     FinishedFit finished_[kLanes];
     int n_finished_ = 0;
     const double* in_[kLanes];

@@ -1,7 +1,6 @@
-// The curvature A'DA + penalty of one logistic loss, A = [X | 1], factorised as far as it pays.
+// The Hessian A'DA + penalty of one logistic loss, A = [X | 1], by its Cholesky factor as far as that pays.
 //
-// Features whose curvature is small beside their penalty hardly know of each other: for them the diagonal
-// will do. The others, at most kLargestOrder of them, and the intercept are the core, which is factorised.
+// Features whose curvature is small beside their penalty hardly interact: for them the diagonal is enough. The others, at most kLargestOrder of them, and the intercept are the core, which is factorised.
 #pragma once
 
 #include <cstddef>

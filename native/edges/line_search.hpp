@@ -1,4 +1,4 @@
-// The logistic loss of a set of rows along a line of scores.
+// The logistic loss of a set of rows along a search direction.
 #pragma once
 
 #include <cstddef>

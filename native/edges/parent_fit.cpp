@@ -48,7 +48,7 @@ void ParentFit::begin(const PendingFit& next, const std::int8_t* labels) {
     v_gradient = linalg::dot(n_train, column.data(), residual.data()) + base->parent_penalty * v;
 }
 
-void ParentFit::take_border(std::size_t n_held, const std::int8_t* held_labels) {
+void ParentFit::bordered_newton_step(std::size_t n_held, const std::int8_t* held_labels) {
     const BaseFit& from = *base;
     const double* U = border_solved.data();
     for (std::size_t i = 0; i < n_train; ++i) border_score[i] = column[i] - change[i];
@@ -72,7 +72,7 @@ void ParentFit::take_border(std::size_t n_held, const std::int8_t* held_labels) 
 }
 
 // By Newton steps kept between the ends known.
-void ParentFit::search_line() {
+void ParentFit::line_search() {
     const double lambda = base->penalty, kappa = base->parent_penalty;
     const double tilt = lambda * linalg::dot(width - 1, coef.data(), direction.data()) + kappa * v * v_direction;
     const double bend = lambda * linalg::dot(width - 1, direction.data(), direction.data()) + kappa * v_direction * v_direction;
@@ -114,7 +114,7 @@ double ParentFit::least_curvature(double along) const {
     return std::min(along / size, 0.5 * (first + second - std::hypot(first - second, 2 * cross)));
 }
 
-double ParentFit::weigh_gradient() {
+double ParentFit::precondition_gradient() {
     ++iteration;
     const double* U = border_solved.data();
     v_gradient = linalg::dot(n_train, column.data(), residual.data()) + base->parent_penalty * v;
@@ -127,7 +127,7 @@ double ParentFit::weigh_gradient() {
     return std::isfinite(beta) ? beta : 0.0;
 }
 
-void ParentFit::turn(double beta) {
+void ParentFit::update_direction(double beta) {
     for (std::size_t f = 0; f < width; ++f) direction[f] = beta * direction[f] - solved[f];
     v_direction = beta * v_direction - v_solved;
     size = rho - 2 * beta * slope + beta * beta * size;

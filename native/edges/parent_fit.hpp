@@ -1,4 +1,4 @@
-// The fits that edges.cpp makes: a target, and fits of it given one parent.
+// Fits of one target: without a parent, and given one parent, whose column borders the Newton system.
 #pragma once
 
 #include <algorithm>
@@ -87,18 +87,18 @@ struct ParentFit {
 
     // Start from a base; labels are the parent's, or null.
     void begin(const PendingFit& next, const std::int8_t* labels);
-    // With U = M^-1 A'Dy in border_solved, and its scores in change: the direction of the bordered Newton step.
-    void take_border(std::size_t n_held, const std::int8_t* held_labels);
-    // Go along the direction to where the loss is least.
-    void search_line();
+    // The bordered Newton direction, given U = M^-1 A'Dy in border_solved and its scores in change.
+    void bordered_newton_step(std::size_t n_held, const std::int8_t* held_labels);
+    // Exact line search: Newton's method in the step length, safeguarded by bisection.
+    void line_search();
     // The least curvature here, in units of M's, in the plane of the direction just taken, along which it is
     // given, and of the border (-U, 1): a parent that makes rows certain flattens the loss there.
     double least_curvature(double along) const;
     // With M^-1 of the features' gradient in `solved`: that of the whole one, its norm, and how much of the last
     // direction to keep.
-    double weigh_gradient();
-    // The next direction.
-    void turn(double beta);
+    double precondition_gradient();
+    // The next direction of nonlinear conjugate gradients.
+    void update_direction(double beta);
 
     void resize(std::size_t n_columns, std::size_t n_rows) {
         width = n_columns;

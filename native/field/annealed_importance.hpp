@@ -1,4 +1,4 @@
-// Fields of pairwise couplings: annealed draws.
+// Annealed importance sampling (Neal, 2001) of fields with pairwise couplings.
 #pragma once
 
 #include <cstddef>

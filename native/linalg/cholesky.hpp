@@ -1,4 +1,4 @@
-// Cholesky factors in single precision, good enough to steer conjugate gradients by.
+// Cholesky factors in single precision: accurate enough to precondition conjugate gradients.
 #pragma once
 
 #include <cstddef>

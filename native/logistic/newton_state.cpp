@@ -49,7 +49,7 @@ LABELWEAVE_KERNEL void update_direction(NewtonState& s, const Lanes* y, Lanes& e
         const Lanes p = s.direction[row];
         Lanes next = y[row] + select(s.restarting, Lanes{}, s.beta * p);
         next = select(s.evaluating, s.step[row], next);
-        next = select(s.retrying, s.retreat * p, next);
+        next = select(s.retrying, s.backtrack * p, next);
         next = select(moving, next, Lanes{});
         s.direction[row] = next;
         total += penalty * next * next;

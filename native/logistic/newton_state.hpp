@@ -11,24 +11,24 @@ namespace labelweave::logistic {
 struct NewtonState {
     explicit NewtonState(const design::Design& design)
         : n_features(design.n_features), n_extras(design.n_extras), coef(design.width()), step(design.width()),
-          residual(design.width()), direction(design.width()), gradient(design.width()), uses(design.n_extras) {}
+          residual(design.width()), direction(design.width()), gradient(design.width()), extra_mask(design.n_extras) {}
 
     std::size_t n_features, n_extras;
-    LaneArray coef, step, residual, direction, gradient, uses;
+    LaneArray coef, step, residual, direction, gradient, extra_mask;
     Lanes lambda{}, extra_lambda{};  // penalties of features and extras
     Lanes alpha{}, beta{};           // of conjugate gradients
     Lanes scale{};                   // mean curvature, for the diagonal preconditioner
-    Lanes retreat{};                 // back from the full step to its half, then its quarter, ...
+    Lanes backtrack{};               // back from the full step to its half, then its quarter, ...
     LaneMask evaluating{}, advancing{}, restarting{}, retrying{};
 };
 
-// Call visit(row, penalty, mask) for every column; mask is zero where a lane does not use an extra.
+// Call visit(row, penalty, mask) for every column; mask is zero where a lane leaves an extra column out.
 template <class Visit>
 LABELWEAVE_INLINE void for_columns(const NewtonState& s, Visit&& visit) {
     const Lanes one = broadcast(1.0);
     for (std::size_t f = 0; f < s.n_features; ++f) visit(f, s.lambda, one);
     visit(s.n_features, Lanes{}, one);
-    for (std::size_t e = 0; e < s.n_extras; ++e) visit(s.n_features + 1 + e, s.extra_lambda, s.uses[e]);
+    for (std::size_t e = 0; e < s.n_extras; ++e) visit(s.n_features + 1 + e, s.extra_lambda, s.extra_mask[e]);
 }
 
 struct Norms {

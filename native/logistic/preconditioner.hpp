@@ -2,7 +2,7 @@
 //
 // Replacing the row curvatures D by their mean makes the system d (A'A + ridge I): one Gram matrix
 // and a handful of Cholesky factors (ridges rounded to powers of four) serve all problems. A sample of
-// the rows and single precision are good enough to steer conjugate gradients by. Where the Gram matrix
+// the rows and single precision are accurate enough to precondition conjugate gradients. Where the Gram matrix
 // would cost more than it saves (sparse or wide X), its diagonal stands in.
 #pragma once
 

@@ -19,8 +19,8 @@ class NewtonBlock {
   public:
     NewtonBlock(const Problems& problems, const Settings& settings, const Solutions& solutions,
           Preconditioner& preconditioner, int n_lanes, threads::ThreadTeam& team)
-        : problems_(problems), settings_(settings), solutions_(solutions), preconditioner_(preconditioner),
-          design_(problems.design), s_(design_), precondition_(design_, preconditioner), room_(pass_room(design_)),
+        : problems_(problems), settings_(settings), solutions_(solutions), shared_preconditioner_(preconditioner),
+          design_(problems.design), s_(design_), preconditioner_(design_, preconditioner), room_(pass_room(design_)),
           curvature_(design_.dense ? (n_lanes * design_.n_rows + kLanes - 1) / kLanes : design_.n_rows),
           score_(n_lanes * design_.n_rows), n_lanes_(n_lanes), team_(team) {}
 
@@ -32,14 +32,14 @@ class NewtonBlock {
             const Tally tally = pass();
             Norms norms;
             if (any_in(Phase::evaluate)) move_coefficients(s_, norms);
-            for (int k = 0; k < kLanes; ++k) judge(k, tally, norms);
+            for (int k = 0; k < kLanes; ++k) finish_pass(k, tally, norms);
             set_moves();
-            precondition_.remember(s_, along_);
+            preconditioner_.remember(s_, along_);
             update_residual(s_);
             const Lanes rho = precondition();
             for (int k = 0; k < kLanes; ++k) plan(k, rho[k]);
             set_moves();
-            update_direction(s_, precondition_.solution(), energy_);
+            update_direction(s_, preconditioner_.solution(), energy_);
             for (int k = 0; k < n_lanes_; ++k)
                 if (lanes_[k].move == Move::none && lanes_[k].phase == Phase::idle) take_next(k, queue);
         }
@@ -69,7 +69,7 @@ class NewtonBlock {
     }
 
     // After a pass: the step length of conjugate gradients, or whether a trial point is taken.
-    void judge(int k, const Tally& tally, const Norms& norms) {
+    void finish_pass(int k, const Tally& tally, const Norms& norms) {
         NewtonLane& lane = lanes_[k];
         lane.move = Move::none;
         if (lane.phase == Phase::idle) return;
@@ -92,7 +92,7 @@ class NewtonBlock {
         if (!lane.first && !better && lane.halvings < kMaxHalvings) {
             ++lane.halvings;
             lane.step *= 0.5;
-            s_.retreat[k] = lane.halvings == 1 ? -0.5 : 0.5;
+            s_.backtrack[k] = lane.halvings == 1 ? -0.5 : 0.5;
             lane.move = Move::retry;
             return;
         }
@@ -114,11 +114,11 @@ class NewtonBlock {
         const std::size_t at = lane.problem * problems_.n_stages + lane.stage;
         solutions_.objective[at] = lane.objective;
         solutions_.held_out[at] = held_out;
-        const bool sure = lane.last && lane.solved && std::isfinite(lane.objective) && !preconditioner_.overflowed();
+        const bool sure = lane.last && lane.solved && std::isfinite(lane.objective) && !shared_preconditioner_.overflowed();
         if (!sure) solutions_.converged[lane.problem] = 0;
         lane.n_worse = held_out > lane.held_out ? lane.n_worse + 1 : 0;
         lane.held_out = held_out;
-        if (settings_.patience > 0 && lane.n_worse >= settings_.patience) leave_path(lane);
+        if (settings_.patience > 0 && lane.n_worse >= settings_.patience) stop_path(lane);
         if (++lane.stage >= problems_.n_stages) {
             write_coefficients(k);
             lane.phase = Phase::idle;
@@ -139,7 +139,7 @@ class NewtonBlock {
     }
 
     // The rest of the path is left out: its losses stay unknown.
-    void leave_path(NewtonLane& lane) {
+    void stop_path(NewtonLane& lane) {
         const std::size_t end = (lane.problem + 1) * problems_.n_stages;
         for (std::size_t at = lane.problem * problems_.n_stages + lane.stage + 1; at < end; ++at)
             solutions_.objective[at] = solutions_.held_out[at] = std::numeric_limits<double>::quiet_NaN();
@@ -209,7 +209,7 @@ class NewtonBlock {
     Lanes precondition() {
         int levels[kLanes];
         for (int k = 0; k < kLanes; ++k) levels[k] = lanes_[k].level;
-        return precondition_.apply(s_, levels);
+        return preconditioner_.apply(s_, levels);
     }
 
     void take_next(int k, ProblemQueue& queue) {
@@ -223,7 +223,7 @@ class NewtonBlock {
         solutions_.converged[problem] = 1;
         solutions_.passes[problem] = 0;
         set_penalty(k);
-        precondition_.forget(k);
+        preconditioner_.forget(k);
         const double* start = problems_.start ? problems_.start + problem * design_.width() : nullptr;
         for (std::size_t row = 0; row < design_.width(); ++row) {
             s_.coef[row][k] = 0.0;
@@ -232,8 +232,8 @@ class NewtonBlock {
         if (!start && problems_.start_intercept)
             s_.direction[design_.intercept()][k] = problems_.start_intercept[problem];
         for (std::size_t e = 0; e < design_.n_extras; ++e) {
-            const bool used = !problems_.uses || problems_.uses[problem * design_.n_extras + e];
-            s_.uses[e][k] = used ? 1.0 : 0.0;
+            const bool used = !problems_.extra_mask || problems_.extra_mask[problem * design_.n_extras + e];
+            s_.extra_mask[e][k] = used ? 1.0 : 0.0;
             if (!used) s_.direction[design_.first_extra() + e][k] = 0.0;
         }
         std::fill_n(score_.begin() + k * design_.n_rows, design_.n_rows, 0.0);
@@ -242,10 +242,10 @@ class NewtonBlock {
     const Problems& problems_;
     const Settings& settings_;
     const Solutions& solutions_;
-    Preconditioner& preconditioner_;
+    Preconditioner& shared_preconditioner_;
     const design::Design& design_;
     NewtonState s_;
-    LanePreconditioner precondition_;
+    LanePreconditioner preconditioner_;
     LaneArray room_, curvature_;
     std::vector<double> score_;
     int n_lanes_;

@@ -25,7 +25,7 @@ struct Problems {
     const std::int32_t* weight = nullptr;    // n_problems: row of targets.weights, or null
     const double* C = nullptr;               // n_problems x n_stages
     const double* extra_penalty = nullptr;   // n_problems x n_stages: kappa
-    const std::uint8_t* uses = nullptr;      // n_problems x n_extras: which extra columns take part
+    const std::uint8_t* extra_mask = nullptr;      // n_problems x n_extras: which extra columns take part
     const double* start = nullptr;           // n_problems x width, or null: zero
     const double* start_intercept = nullptr; // n_problems, when start is null
 };

@@ -38,12 +38,12 @@ struct Panel {
 
 struct Model {
     std::vector<Panel> panels;
-    std::int64_t* current = nullptr;    // n_features: the row count up to which a feature has forgotten
+    std::int64_t* current = nullptr;    // n_features: the row count up to which a feature has inflate_variance
     std::size_t n_features = 0, n_labels = 0;
     double* bias_mean = nullptr;        // one, or n_labels
     double* bias_variance = nullptr;
     std::int64_t* positives = nullptr;  // n_labels: rows that had the label
-    std::int64_t* observed = nullptr;   // n_labels: rows that told whether they had it
+    std::int64_t* observed = nullptr;   // n_labels: rows in which it was known
     std::int64_t n_rows = 0;            // rows learned from so far
     const double* skew = nullptr;       // n_labels: what the margin of a label's examples is multiplied by, if known
 };

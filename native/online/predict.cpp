@@ -33,7 +33,7 @@ struct Columns {
 };
 
 // One draw of the weights of a feature for eight labels.
-LABELWEAVE_INLINE Lanes drawn_weights(const float* mean, const float* variance, double keeping, double prior,
+LABELWEAVE_INLINE Lanes drawn_weights(const float* mean, const float* variance, double retention, double prior,
                                       const Lanes& normal) {
     double m[kLanes], v[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -41,7 +41,7 @@ LABELWEAVE_INLINE Lanes drawn_weights(const float* mean, const float* variance, 
         v[lane] = variance[lane];
     }
     Lanes spread = load(v);
-    if (keeping < 1.0) spread = prior * spread / (spread + keeping * (prior - spread));
+    if (retention < 1.0) spread = prior * spread / (spread + retention * (prior - spread));
     return load(m) + square_root(spread) * normal;
 }
 
@@ -59,8 +59,8 @@ LABELWEAVE_KERNEL void sampled_scores(const Model& model, const PreparedRows& ro
         const std::int32_t feature = rows.feature[entry];
         if (feature != drawn) {
             const float* of = panel.of(feature) + label - panel.first * kBlock;
-            const double keeping = rows.keeping.empty() ? 1.0 : rows.keeping[entry];
-            weights = drawn_weights(of, of + panel.width, keeping, prior,
+            const double retention = rows.retention.empty() ? 1.0 : rows.retention[entry];
+            weights = drawn_weights(of, of + panel.width, retention, prior,
                                     random::normal_lanes(seed, static_cast<std::uint64_t>(feature), sample,
                                                  static_cast<std::uint32_t>(label)));
             drawn = feature;

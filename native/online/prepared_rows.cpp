@@ -45,7 +45,7 @@ LABELWEAVE_INLINE void gather_blocks(const Panel& panel, std::size_t begin, cons
             for (int b = 0; b < N; ++b) {
                 const WideFloats mu = WideFloats::load(of + b * kBlock);
                 WideFloats sigma = WideFloats::load(of + panel.width + b * kBlock);
-                if (Forgetting) sigma = forgotten(sigma, rows.keeping[k], prior);
+                if (Forgetting) sigma = inflate_variance(sigma, rows.retention[k], prior);
                 m[b] += mu * x;
                 v[b] += sigma * square;
             }
@@ -82,7 +82,7 @@ LABELWEAVE_KERNEL void gather_moments(const Model& model, const PreparedRows& ro
             n_blocks = (end - block + n_parts - 1) / n_parts;
             const std::size_t begin = (block - panel.first) * kBlock;
             Lanes *m = mean + 2 * block, *v = variance + 2 * block;
-            if (rows.keeping.empty())
+            if (rows.retention.empty())
                 gather_some<kMostBlocks, false>(n_blocks, panel, begin, rows, row, prior, m, v);
             else
                 gather_some<kMostBlocks, true>(n_blocks, panel, begin, rows, row, prior, m, v);
@@ -104,7 +104,7 @@ void prepare(const Model& model, const Settings& settings, const Rows& rows, std
     prepared.scale.clear();
     prepared.feature.resize(most);
     prepared.value.resize(most);
-    prepared.keeping.resize(settings.forgetting > 0.0 ? most : 0);
+    prepared.retention.resize(settings.forgetting > 0.0 ? most : 0);
     const double rate = portable_log(1.0 - settings.forgetting);
     std::int64_t now = model.n_rows;
     std::size_t n = 0;
@@ -114,7 +114,7 @@ void prepare(const Model& model, const Settings& settings, const Rows& rows, std
         if (value == 0.0) return;  // an entry that is stored but zero changes nothing
         if (settings.forgetting > 0.0) {
             const auto elapsed = static_cast<double>(now - model.current[feature]);
-            prepared.keeping[n] = static_cast<float>(portable_exp(elapsed * rate));
+            prepared.retention[n] = static_cast<float>(portable_exp(elapsed * rate));
             if (clock == Clock::learning) model.current[feature] = now;
         }
         ++n;
@@ -132,7 +132,7 @@ void prepare(const Model& model, const Settings& settings, const Rows& rows, std
     }
     prepared.feature.resize(n);
     prepared.value.resize(n);
-    prepared.keeping.resize(settings.forgetting > 0.0 ? n : 0);
+    prepared.retention.resize(settings.forgetting > 0.0 ? n : 0);
 }
 
 }  // namespace labelweave::online

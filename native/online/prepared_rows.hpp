@@ -14,7 +14,7 @@ struct PreparedRows {
     std::vector<std::size_t> start{0};
     std::vector<std::int32_t> feature;
     std::vector<float> value;    // x / scale, in [-2, 2]
-    std::vector<float> keeping;  // what is left of a feature's evidence since it was last seen; empty without forgetting
+    std::vector<float> retention;  // what is left of a feature's evidence since it was last seen; empty without forgetting
     std::vector<double> scale;   // one power of two a row
 
     std::size_t size() const { return scale.size(); }
@@ -31,9 +31,9 @@ void prepare(const Model& model, const Settings& settings, const Rows& rows, std
              std::size_t end, Clock clock, PreparedRows& prepared);
 
 // The variances of one feature after some of their evidence is lost: evidence is precision beyond the prior's, so
-// 1/variance - 1/prior becomes `keeping` times what it was.
-LABELWEAVE_INLINE WideFloats forgotten(const WideFloats& variance, float keeping, float prior) {
-    return prior * variance / (variance + keeping * (prior - variance));
+// 1/variance - 1/prior becomes `retention` times what it was.
+LABELWEAVE_INLINE WideFloats inflate_variance(const WideFloats& variance, float retention, float prior) {
+    return prior * variance / (variance + retention * (prior - variance));
 }
 
 // Moments of the scores of labels [16 first, 16 last) for one prepared row, into lanes [2 first, 2 last).

@@ -44,7 +44,7 @@ void widen_margins(const Model& model, const std::int8_t* labels, std::size_t be
     }
 }
 
-LABELWEAVE_INLINE Question question(const Workspace& work, const Settings& settings, std::size_t i) {
+LABELWEAVE_INLINE TruncationFactor load_factor(const Workspace& work, const Settings& settings, std::size_t i) {
     const double noise = std::max(settings.noise * settings.noise, kSmallestVariance);
     return {work.mean[i], work.variance[i] + noise, work.sign[i], work.margin[i], work.known[i]};
 }
@@ -57,16 +57,16 @@ LABELWEAVE_INLINE Lanes bounded(const Lanes& x) {
 }
 
 // How the weights of the labels [16 first, 16 last) move, in float32 and scaled as the row's features are.
-LABELWEAVE_KERNEL void round_answers(std::size_t first, std::size_t last, double scale, Workspace& work) {
+LABELWEAVE_KERNEL void round_update(std::size_t first, std::size_t last, double scale, Workspace& work) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
-        store_narrow(work.float_pull.data() + i * kLanes, bounded(work.pull[i] * scale));
-        store_narrow(work.float_certainty.data() + i * kLanes, bounded(work.certainty[i] * (scale * scale)));
+        store_narrow(work.float_gradient.data() + i * kLanes, bounded(work.gradient[i] * scale));
+        store_narrow(work.float_curvature.data() + i * kLanes, bounded(work.curvature[i] * (scale * scale)));
     }
 }
 
 }  // namespace
 
-LABELWEAVE_KERNEL void read_labels(const Model& model, const Settings& settings, const std::int8_t* labels,
+LABELWEAVE_KERNEL void load_factors(const Model& model, const Settings& settings, const std::int8_t* labels,
                                    std::size_t first, std::size_t last, Workspace& work) {
     const std::size_t n_labels = model.n_labels;
     const Lanes none = 0.0, one = 1.0;
@@ -82,44 +82,44 @@ LABELWEAVE_KERNEL void read_labels(const Model& model, const Settings& settings,
     if (settings.skew_margin) widen_margins(model, labels, first * kBlock, std::min(last * kBlock, n_labels), work);
 }
 
-LABELWEAVE_KERNEL void answer_alone(const Settings& settings, std::size_t first, std::size_t last,
+LABELWEAVE_KERNEL void update_independent(const Settings& settings, std::size_t first, std::size_t last,
                                     Workspace& work) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
-        const Question ask = question(work, settings, i);
+        const TruncationFactor factor = load_factor(work, settings, i);
         Lanes& variance = work.bias_variance[i];
         if (settings.forgetting > 0.0) {
             const double prior = settings.bias_variance;
             variance = prior * variance / (variance + (1.0 - settings.forgetting) * (prior - variance));
         }
-        const Answer told = answer(ask, work.bias[i], variance, settings.flip_probability);
-        work.bias[i] -= variance * told.pull;
-        const Lanes total = ask.variance + variance;
-        variance *= (ask.variance + variance * told.kept) / total;
-        work.pull[i] = told.pull;
-        work.certainty[i] = told.certainty;
+        const MomentUpdate matched = match_moments(factor, work.bias[i], variance, settings.flip_probability);
+        work.bias[i] -= variance * matched.gradient;
+        const Lanes total = factor.variance + variance;
+        variance *= (factor.variance + variance * matched.kept) / total;
+        work.gradient[i] = matched.gradient;
+        work.curvature[i] = matched.curvature;
     }
 }
 
-LABELWEAVE_KERNEL void answer_together(const Settings& settings, const NaturalGaussian& prior, const NaturalGaussian& bias,
+LABELWEAVE_KERNEL void send_messages(const Settings& settings, const NaturalGaussian& prior, const NaturalGaussian& bias,
                                        std::size_t first, std::size_t last, NaturalGaussian* sums,
                                        Workspace& work) {
     for (std::size_t block = first; block < last; ++block) {
         Lanes precision{}, weighted_mean{};
         for (std::size_t i = 2 * block; i < 2 * block + 2; ++i) {
-            const Question ask = question(work, settings, i);
-            // The cavity: the bias without what this label told it. Others can only have added to the prior.
+            const TruncationFactor factor = load_factor(work, settings, i);
+            // The cavity: the bias without this label's site. The other sites can only have added to the prior's precision.
             Lanes cavity = bias.precision - work.precision[i];
             cavity = select(cavity < prior.precision, broadcast(prior.precision), cavity);
             const Lanes variance = 1.0 / cavity;
             const Lanes mean = (bias.weighted_mean - work.weighted_mean[i]) * variance;
-            const Answer told = answer(ask, mean, variance, settings.flip_probability);
-            const BiasMessage message = to_bias(ask, told, mean, variance);
+            const MomentUpdate matched = match_moments(factor, mean, variance, settings.flip_probability);
+            const Message message = message_to_bias(factor, matched, mean, variance);
             work.precision[i] = message.precision;
             work.weighted_mean[i] = message.weighted_mean;
             precision += message.precision;
             weighted_mean += message.weighted_mean;
-            work.pull[i] = told.pull;
-            work.certainty[i] = told.certainty;
+            work.gradient[i] = matched.gradient;
+            work.curvature[i] = matched.curvature;
         }
         sums[block - first] = {sum(precision), sum(weighted_mean)};
     }
@@ -127,22 +127,22 @@ LABELWEAVE_KERNEL void answer_together(const Settings& settings, const NaturalGa
 
 LABELWEAVE_KERNEL void write_back(const Model& model, const PreparedRows& rows, std::size_t row, float prior,
                                   std::size_t first, std::size_t last, Workspace& work) {
-    round_answers(first, last, rows.scale[row], work);
+    round_update(first, last, rows.scale[row], work);
     const WideFloats least = kLeast, most = kMost, smallest = kSmallestFactor;
     visit_panels(model, first, last, [&](const Panel& panel, std::size_t block, std::size_t end) {
         const std::size_t before = panel.first * kBlock;  // labels of other panels
-        const float *pulls = work.float_pull.data() + before, *certainties = work.float_certainty.data() + before;
+        const float *gradients = work.float_gradient.data() + before, *curvatures = work.float_curvature.data() + before;
         for (std::size_t k = rows.start[row]; k < rows.start[row + 1]; ++k) {
             float* of = panel.of(rows.feature[k]);
             const float x = rows.value[k];
-            const float keeping = rows.keeping.empty() ? 1.0f : rows.keeping[k];
+            const float retention = rows.retention.empty() ? 1.0f : rows.retention[k];
             for (std::size_t c = block * kBlock - before; c < end * kBlock - before; c += kBlock) {
                 WideFloats mean = WideFloats::load(of + c), variance = WideFloats::load(of + panel.width + c);
-                const WideFloats pull = WideFloats::load(pulls + c), certainty = WideFloats::load(certainties + c);
-                if (keeping < 1.0f) variance = forgotten(variance, keeping, prior);
+                const WideFloats gradient = WideFloats::load(gradients + c), curvature = WideFloats::load(curvatures + c);
+                if (retention < 1.0f) variance = inflate_variance(variance, retention, prior);
                 const WideFloats step = variance * x;
-                mean += step * pull;
-                variance *= at_least(1.0f - step * x * certainty, smallest);
+                mean += step * gradient;
+                variance *= at_least(1.0f - step * x * curvature, smallest);
                 bounded(mean, -most, most).store(of + c);
                 bounded(variance, least, most).store(of + panel.width + c);
             }

@@ -1,4 +1,4 @@
-// Whether threads that wait for each other are worth it: on a busy machine they are not.
+// Chooses between one thread and several by measuring both: threads that wait for each other do not pay on a busy machine.
 #pragma once
 
 #include <chrono>

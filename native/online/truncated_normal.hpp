@@ -1,15 +1,15 @@
-// Moments of a normal variable cut off from below, eight at a time.
+// Moments of normal variables truncated from below, eight at a time.
 #pragma once
 
 #include "simd/lanes.hpp"
 
 namespace labelweave::online {
 
-// For d ~ N(mean, sd^2) given d > cut, with t = (mean - cut) / sd: the mean rises by sd * shift and the
-// variance becomes sd^2 * kept, where kept = 1 - shift (shift + t). Both kept and 1 - kept are accurate,
-// also where the other is almost one.
+// For d ~ N(mean, sd^2) given d > margin, with t = (mean - margin) / sd: the mean rises by sd V, V = phi(t) / Phi(t), and
+// the variance becomes sd^2 (1 - W), W = V (V + t). Both W and kept = 1 - W are accurate, also where the other is
+// almost one.
 struct Truncation {
-    Lanes shift, shrink, kept;
+    Lanes v, w, kept;
 };
 
 // phi(x) / (1 - Phi(x)) - x for x >= 0. Times x + 4 it is smooth up to infinity, where it tends to one: a
@@ -35,12 +35,12 @@ LABELWEAVE_INLINE Truncation truncate(const Lanes& t) {
     // Far on the wrong side of the cut everything moves to it; on the right side V = phi / (1 - phi / hazard).
     const Lanes phi = exp_nonpositive(-0.5 * x * x) * 0.3989422804014327;
     const LaneMask wrong = t < 0.0;
-    const Lanes shift = select(wrong, hazard, phi * hazard / (hazard - phi));
-    const Lanes shrink = shift * select(wrong, excess, shift + t);
+    const Lanes v = select(wrong, hazard, phi * hazard / (hazard - phi));
+    const Lanes w = v * select(wrong, excess, v + t);
     // 1 - W loses its digits far out: there it is x^-2 - 6 x^-4 + ..., and the excess is x^-1 - 2 x^-3 + ...
     const Lanes y = excess * excess;
-    const Lanes kept = select(t < -300.0, y - 2.0 * y * y, 1.0 - shrink);
-    return {shift, shrink, kept};
+    const Lanes kept = select(t < -300.0, y - 2.0 * y * y, 1.0 - w);
+    return {v, w, kept};
 }
 
 }  // namespace labelweave::online

@@ -14,10 +14,10 @@ LABELWEAVE_KERNEL void truncation_moments(const double* d, const double* margin,
         std::copy_n(d + first, size, values);
         std::copy_n(margin + first, size, margins);
         const Lanes zero{}, one = broadcast(1.0);
-        const Question ask{load(values), one, one, load(margins), one};
-        const Answer told = answer(ask, zero, zero, flip);
-        store(moved, told.pull);
-        store(left, told.kept);
+        const TruncationFactor factor{load(values), one, one, load(margins), one};
+        const MomentUpdate matched = match_moments(factor, zero, zero, flip);
+        store(moved, matched.gradient);
+        store(left, matched.kept);
         std::copy_n(moved, size, shift + first);
         std::copy_n(left, size, kept + first);
     }

@@ -13,13 +13,14 @@
 namespace labelweave::online {
 namespace {
 
-// Expectation propagation ends when the bias moves by less than this, in standard deviations and relatively.
+// Expectation propagation has converged when the mean of the bias moves by less than this many standard deviations, and
+// its precision by less than this share.
 constexpr double kTolerance = 1e-3;
 constexpr int kMostRounds = 10;
 // Weights touched between two looks for Ctrl-C; threads start anew each time, which takes as long as a few dozen rows.
 constexpr double kChunkWork = 2e7, kTrialWork = 2.5e6;
 
-bool settled(const NaturalGaussian& before, const NaturalGaussian& after) {
+bool converged(const NaturalGaussian& before, const NaturalGaussian& after) {
     const double moved = std::fabs(after.weighted_mean / after.precision - before.weighted_mean / before.precision);
     return std::fabs(after.precision - before.precision) <= kTolerance * after.precision &&
            moved <= kTolerance / std::sqrt(after.precision);
@@ -63,15 +64,15 @@ using Steady = std::chrono::steady_clock;
 
 // One thread's labels, blocks [first, last), through a chunk of rows. It has all the memory that it needs, for if one
 // failed, the others would wait for it for ever.
-struct alignas(64) Share {
+struct alignas(64) LabelShare {
     const Model& model;
     const Settings& settings;
     const PreparedRows& rows;
     const Trials& trials;
-    Exchange& exchange;
+    MessageExchange& exchange;
     std::size_t member, first, last;
-    std::size_t flag;        // among all numbers that are told, the one that says whether to stop after the row
-    std::uint64_t turn = 0;  // rounds so far, over all rows
+    std::size_t flag;        // among all messages, the one that says whether to stop after the row
+    std::uint64_t n_rounds = 0;  // so far, over all rows
     bool stop = false;
     Steady::time_point finish{};  // when the first member gives up, since the others are kept from running
     std::size_t done = 0;         // rows learned from: the same for all members
@@ -90,15 +91,15 @@ struct alignas(64) Share {
         double mean = 0.0, variance = 1.0;  // of the one bias that coupled labels share
         if (settings.coupled) mean = model.bias_mean[0], variance = model.bias_variance[0];
         for (std::size_t row = 0; row < rows.size() && !stop; done = ++row) {
-            read_labels(model, settings, labels + row * model.n_labels, first, last, work);
+            load_factors(model, settings, labels + row * model.n_labels, first, last, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
             if (trial != trials_end && static_cast<std::size_t>(*trial) == before + row)
                 predict(settings, mean, variance, begin, end, work,
                         trials.z + static_cast<std::size_t>(trial++ - trials.rows) * model.n_labels);
             if (settings.coupled)
-                agree(mean, variance);
+                propagate(mean, variance);
             else
-                answer_alone(settings, first, last, work);
+                update_independent(settings, first, last, work);
             write_back(model, rows, row, prior, first, last, work);
         }
         store_labels(model, settings, begin, end, work);
@@ -110,8 +111,8 @@ struct alignas(64) Share {
 
     bool late() const { return finish != Steady::time_point::max() && Steady::now() > finish; }
 
-    // Rounds of messages until the bias is settled; all threads see the same sums and stop together.
-    void agree(double& mean, double& variance) {
+    // Rounds of messages until the bias has converged; all threads see the same sums and stop together.
+    void propagate(double& mean, double& variance) {
         double precision = 1.0 / variance;
         if (settings.forgetting > 0.0) {
             const double least = 1.0 / settings.bias_variance;
@@ -121,22 +122,22 @@ struct alignas(64) Share {
         for (std::size_t i = 2 * first; i < 2 * last; ++i) work.precision[i] = work.weighted_mean[i] = Lanes{};
         NaturalGaussian bias = prior;
         for (int round = 0; round < kMostRounds; ++round) {
-            exchange.get_ready(member, ++turn);
-            answer_together(settings, prior, bias, first, last, sums.data(), work);
+            exchange.prefetch(member, ++n_rounds);
+            send_messages(settings, prior, bias, first, last, sums.data(), work);
             if (member == 0) sums.back() = {late() ? 1.0 : 0.0, 0.0};
-            exchange.tell(member, turn, sums.data());
+            exchange.send(member, n_rounds, sums.data());
             const NaturalGaussian before = bias;
             bias = prior;
-            std::size_t heard = 0;
-            exchange.hear(turn, [&](const NaturalGaussian& told) {  // always in the order of the labels
-                if (heard++ == flag) {
-                    stop = told.precision != 0.0;
+            std::size_t n_received = 0;
+            exchange.receive(n_rounds, [&](const NaturalGaussian& message) {  // always in the order of the labels
+                if (n_received++ == flag) {
+                    stop = message.precision != 0.0;
                     return;
                 }
-                bias.precision += told.precision;
-                bias.weighted_mean += told.weighted_mean;
+                bias.precision += message.precision;
+                bias.weighted_mean += message.weighted_mean;
             });
-            if (settled(before, bias)) break;
+            if (converged(before, bias)) break;
         }
         mean = bias.weighted_mean / bias.precision;
         variance = 1.0 / bias.precision;
@@ -168,22 +169,22 @@ std::vector<std::size_t> share_panels(const Model& model, std::size_t n_members)
         edges.push_back(std::max(edge, edges.back()));
     }
     edges.push_back(n_blocks);
-    // A member without labels would tell nothing, and nobody would wait until it has heard the others.
+    // A member without labels would send nothing, and nobody would wait until it has received the others' messages.
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     return edges;
 }
 
 // Those who share the labels of a chunk of rows.
-class Crew {
+class LabelShares {
   public:
-    Crew(const Model& model, const Settings& settings, const PreparedRows& rows, const Trials& trials,
+    LabelShares(const Model& model, const Settings& settings, const PreparedRows& rows, const Trials& trials,
          std::size_t n_members)
         : edges_(share_panels(model, n_members)), exchange_(counts()) {
         shares_.reserve(edges_.size() - 1);
         for (std::size_t m = 0; m + 1 < edges_.size(); ++m)
-            shares_.push_back(Share{model, settings, rows, trials, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
+            shares_.push_back(LabelShare{model, settings, rows, trials, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
     }
-    Crew(const Crew&) = delete;
+    LabelShares(const LabelShares&) = delete;
 
     // Returns how many of the rows it came to until `finish`; nothing if the machine has no threads for it.
     std::optional<std::size_t> learn(const std::int8_t* labels, std::size_t before, Steady::time_point finish) {
@@ -200,38 +201,38 @@ class Crew {
     }
 
     std::vector<std::size_t> edges_;
-    Exchange exchange_;
-    std::vector<Share> shares_;
+    MessageExchange exchange_;
+    std::vector<LabelShare> shares_;
 };
 
 // Rows that forget are prepared once: there is no stopping between them.
-Steady::time_point finish_of(const Settings& settings, const ThreadTuner& pace, std::size_t n_threads, std::size_t work) {
+Steady::time_point finish_of(const Settings& settings, const ThreadTuner& tuner, std::size_t n_threads, std::size_t work) {
     if (n_threads == 1 || settings.forgetting > 0.0) return Steady::time_point::max();
-    return Steady::now() + std::chrono::duration_cast<Steady::duration>(pace.patience(work));
+    return Steady::now() + std::chrono::duration_cast<Steady::duration>(tuner.patience(work));
 }
 
 }  // namespace
 
 void update(Model& model, const Settings& settings, const Rows& rows,
-                   const std::int8_t* labels, const Trials& trials, int n_threads, ThreadTuner& pace, threads::Interrupt& interrupt) {
+                   const std::int8_t* labels, const Trials& trials, int n_threads, ThreadTuner& tuner, threads::Interrupt& interrupt) {
     const std::size_t most = std::min<std::size_t>(threads::resolve_threads(n_threads), model.panels.size());
     PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
-        const std::size_t n_used = pace.choose(most);
-        end = chunk_end(model, rows, begin, pace.trying() ? kTrialWork : kChunkWork);
+        const std::size_t n_used = tuner.choose(most);
+        end = chunk_end(model, rows, begin, tuner.trying() ? kTrialWork : kChunkWork);
         // All memory is taken before the model changes, so that a lack of it leaves the rows before.
         prepared.start.reserve(end - begin + 1);
         prepared.scale.reserve(end - begin);
-        Crew crew(model, settings, prepared, trials, n_used);
+        LabelShares shares(model, settings, prepared, trials, n_used);
         prepare(model, settings, rows, begin, end, Clock::learning, prepared);
         const auto start = Steady::now();
-        const auto finish = finish_of(settings, pace, n_used, prepared.feature.size() + prepared.size());
+        const auto finish = finish_of(settings, tuner, n_used, prepared.feature.size() + prepared.size());
         const std::int8_t* chunk_labels = labels + begin * model.n_labels;
-        std::optional<std::size_t> learned = crew.learn(chunk_labels, begin, finish);
+        std::optional<std::size_t> learned = shares.learn(chunk_labels, begin, finish);
         if (!learned)
-            learned = Crew(model, settings, prepared, trials, 1).learn(chunk_labels, begin, Steady::time_point::max());
+            learned = LabelShares(model, settings, prepared, trials, 1).learn(chunk_labels, begin, Steady::time_point::max());
         const std::size_t done = *learned;
-        pace.record(Steady::now() - start, prepared.start[done] + done);
+        tuner.record(Steady::now() - start, prepared.start[done] + done);
         end = begin + done;
         model.n_rows += static_cast<std::int64_t>(end - begin);
         interrupt.check();

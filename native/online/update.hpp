@@ -19,11 +19,11 @@ struct Trials {
 };
 
 // Learn from all rows in turn; labels are n_rows x n_labels of 0, 1 or -1 (unknown). Threads share the labels, and
-// the result is the same bits for any number of them and any division into calls. `pace` remembers from call to call
+// the result is the same bits for any number of them and any division into calls. `tuner` remembers from call to call
 // whether threads were worth it. After an interruption the model is that of the first `n_rows` rows, which `model`
 // counts.
 void update(Model& model, const Settings& settings, const Rows& rows,
-                   const std::int8_t* labels, const Trials& trials, int n_threads, ThreadTuner& pace, threads::Interrupt& interrupt);
+                   const std::int8_t* labels, const Trials& trials, int n_threads, ThreadTuner& tuner, threads::Interrupt& interrupt);
 
 // Read and write the weights of every row's features and do nothing else: the yardstick for update.
 void touch(const Model& model, const Rows& rows);

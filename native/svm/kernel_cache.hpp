@@ -1,4 +1,4 @@
-// Kernel values between the rows of a design, computed when asked for and kept as long as there is room.
+// Kernel values between the rows of a design, and a cache of the last rows used.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// How many labels are positive: polynomials whose coefficient s is the probability of s positive labels.
+// The distribution of the number of positive labels, as polynomials whose coefficient s is the probability of s of them.
 //
 // Every term is positive and nothing is divided or subtracted, so small probabilities keep their digits.
 #include <algorithm>

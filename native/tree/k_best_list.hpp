@@ -1,4 +1,4 @@
-// The label vectors of one row of a forest in decreasing order of probability, one at a time.
+// k-best max-product: the label vectors of one row of a forest in decreasing order of probability, one at a time.
 //
 // Max-sum gives each label, for each value of its parent, a better value and the loss of taking the other one, all
 // labels below it chosen at their best. So log P(y) is that of the mode less the losses of the labels that deviate,
