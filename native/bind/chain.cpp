@@ -94,9 +94,9 @@ void bind_sample(nb::module_& m) {
 void bind_gibbs(nb::module_& m) {
     m.def(
         "chain_gibbs",
-        [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known,
-           In<std::int64_t, 1> rows, std::uint64_t seed, std::uint32_t first_draw, Out<std::int8_t, 2> labels,
-           Out<std::int8_t, 2> best, Out<double, 2> best_gain, Out<std::int8_t, 3> samples, int n_threads) {
+        [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, In<std::int64_t, 1> rows,
+           std::uint64_t seed, std::uint32_t first_draw, Out<std::int8_t, 2> labels, Out<std::int8_t, 2> best,
+           Out<double, 2> best_gain, Out<std::int8_t, 3> samples, int n_threads) {
             const chain::Chain chain = checked_chain(scores, coupling, order);
             require(order.shape(0) == chain.n_labels, "order must name every label once");
             require_labels(known, chain, "known");
@@ -107,14 +107,13 @@ void bind_gibbs(nb::module_& m) {
             require(samples.shape(0) == chain.n_rows && samples.shape(2) == chain.n_labels &&
                         samples.shape(1) <= best_gain.shape(1),
                     "samples must be rows x at most as many as there are sweeps x labels");
-            const chain::GibbsRun run{known.data(), rows.data(), seed, first_draw, best_gain.shape(1), samples.shape(1),
-                               labels.data(), best.data(), best_gain.data(), samples.data()};
-            interruptibly([&](threads::Interrupt& interrupt) {
-                chain::gibbs(chain, run, n_threads, interrupt);
-            });
+            const chain::GibbsRun run{known.data(),       rows.data(),      seed,          first_draw,
+                                      best_gain.shape(1), samples.shape(1), labels.data(), best.data(),
+                                      best_gain.data(),   samples.data()};
+            interruptibly([&](threads::Interrupt& interrupt) { chain::gibbs(chain, run, n_threads, interrupt); });
         },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("rows"),
-        nb::arg("seed"), nb::arg("first_draw"), nb::arg("labels").noconvert(), nb::arg("best").noconvert(),
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("rows"), nb::arg("seed"),
+        nb::arg("first_draw"), nb::arg("labels").noconvert(), nb::arg("best").noconvert(),
         nb::arg("best_gain").noconvert(), nb::arg("samples").noconvert(), nb::arg("n_threads") = 1,
         "Resample all labels that are not known, best_gain.shape[1] times, from the state in labels.");
 }
@@ -136,14 +135,15 @@ void bind_best_first(nb::module_& m) {
             const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(epsilon >= 0.0, "epsilon must not be negative");
-            for (const std::size_t size : {floor.shape(0), log_mass.shape(0), log_prob.shape(0), upper_bound.shape(0),
-                                           nodes.shape(0)})
+            for (const std::size_t size :
+                 {floor.shape(0), log_mass.shape(0), log_prob.shape(0), upper_bound.shape(0), nodes.shape(0)})
                 require(size == chain.n_rows,
                         "floor, log_mass, log_prob, upper_bound and nodes need one entry for each row of scores");
             const chain::SearchLimits limits{budget, max_open, epsilon, deadline_after(seconds)};
             interruptibly([&](threads::Interrupt& interrupt) {
                 chain::best_first(chain, limits, floor.data(), log_mass.data(),
-                             {labels.data(), log_prob.data(), upper_bound.data(), nodes.data()}, n_threads, interrupt);
+                                  {labels.data(), log_prob.data(), upper_bound.data(), nodes.data()}, n_threads,
+                                  interrupt);
             });
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("budget"), nb::arg("epsilon"),
@@ -183,7 +183,7 @@ void bind_relaxed_search(nb::module_& m) {
                 require(size == chain.n_rows, "log_prob and upper_bound need one entry for each row of scores");
             interruptibly([&](threads::Interrupt& interrupt) {
                 chain::relaxed_search(chain, known.data(), {steps, budget},
-                                     {labels.data(), log_prob.data(), upper_bound.data()}, n_threads, interrupt);
+                                      {labels.data(), log_prob.data(), upper_bound.data()}, n_threads, interrupt);
             });
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("steps"), nb::arg("budget"),
@@ -205,8 +205,8 @@ void bind_chain(nb::module_& m) {
             const ReleasedGil released;
             chain::log_prob(chain, labels.data(), log_prob.data(), n_threads);
         },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels"),
-        nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1, "The log-probability of each row of labels.");
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels"), nb::arg("log_prob").noconvert(),
+        nb::arg("n_threads") = 1, "The log-probability of each row of labels.");
     m.def(
         "chain_greedy",
         [](Scores scores, Scores coupling, Order order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,

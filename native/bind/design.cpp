@@ -7,15 +7,17 @@ namespace labelweave::bind {
 
 void bind_design(nb::module_& m) {
     nb::class_<Matrix>(m, "Matrix", "A design matrix the kernels can read: dense, or CSR with its number of columns.")
-        .def("__init__", [](Matrix* self, In<double, 2> dense) { new (self) Matrix{dense, {}, {}, {}, dense.shape(1)}; },
-             nb::arg("dense"))
-        .def("__init__",
-             [](Matrix* self, Indptr indptr, Indices indices, Values values, std::size_t n_columns) {
-                 require(indptr.shape(0) >= 1, "indptr must not be empty");
-                 checked_csr(indptr, indices, values, indptr.shape(0) - 1, n_columns);
-                 new (self) Matrix{{}, indptr, indices, values, n_columns};
-             },
-             nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_columns"));
+        .def(
+            "__init__", [](Matrix* self, In<double, 2> dense) { new (self) Matrix{dense, {}, {}, {}, dense.shape(1)}; },
+            nb::arg("dense"))
+        .def(
+            "__init__",
+            [](Matrix* self, Indptr indptr, Indices indices, Values values, std::size_t n_columns) {
+                require(indptr.shape(0) >= 1, "indptr must not be empty");
+                checked_csr(indptr, indices, values, indptr.shape(0) - 1, n_columns);
+                new (self) Matrix{{}, indptr, indices, values, n_columns};
+            },
+            nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_columns"));
 
     m.def(
         "linear_scores",

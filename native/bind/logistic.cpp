@@ -55,7 +55,8 @@ void bind_logistic(nb::module_& m) {
                 p.targets.total = total->data();
             }
             require(C.shape(0) == k && stages > 0, "C needs one row per problem and one column per stage");
-            require(extra_penalty.shape(0) == k && extra_penalty.shape(1) == stages, "extra_penalty and C differ in shape");
+            require(extra_penalty.shape(0) == k && extra_penalty.shape(1) == stages,
+                    "extra_penalty and C differ in shape");
             for (std::size_t i = 0; i < k * stages; ++i)
                 require(C.data()[i] > 0 && std::isfinite(1.0 / C.data()[i]) && extra_penalty.data()[i] >= 0 &&
                             std::isfinite(extra_penalty.data()[i] / C.data()[i]),
@@ -77,8 +78,8 @@ void bind_logistic(nb::module_& m) {
             require(objective.shape(0) == k && objective.shape(1) == stages, "objective must be problems x stages");
             require(held_out.shape(0) == k && held_out.shape(1) == stages, "held_out must be problems x stages");
             require(passes.shape(0) == k && converged.shape(0) == k, "passes and converged need one entry per problem");
-            const logistic::Solutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(), passes.data(),
-                                        converged.data()};
+            const logistic::Solutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(),
+                                          passes.data(), converged.data()};
             interruptibly([&](threads::Interrupt& interrupt) {
                 logistic::solve(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
             });

@@ -13,7 +13,7 @@ using Indices = In<std::int32_t, 1>;
 using Values = In<double, 1>;
 
 inline design::Csr checked_csr(const Indptr& indptr, const Indices& indices, const Values& values, std::size_t n_rows,
-                std::size_t n_columns) {
+                               std::size_t n_columns) {
     require(indptr.shape(0) == n_rows + 1, "indptr needs one entry more than there are rows");
     require(indices.shape(0) == values.shape(0), "indices and values differ in length");
     require(indptr.data()[0] == 0, "indptr must start at 0");

@@ -24,11 +24,11 @@ struct BoundModel {
     online::Settings settings;
     online::Model model;
 
-    BoundModel(const Several<Out<float, 3>>& weights_, Counts current_, Out<double, 1> bias_mean_, Out<double, 1> bias_variance_,
-               Counts positives_, Counts observed_, std::int64_t n_rows, In<double, 1> skew_,
-               const online::Settings& settings_)
-        : weights(to_vector<Out<float, 3>>(weights_)), current(current_), bias_mean(bias_mean_), bias_variance(bias_variance_),
-          positives(positives_), observed(observed_), skew(skew_), settings(settings_) {
+    BoundModel(const Several<Out<float, 3>>& weights_, Counts current_, Out<double, 1> bias_mean_,
+               Out<double, 1> bias_variance_, Counts positives_, Counts observed_, std::int64_t n_rows,
+               In<double, 1> skew_, const online::Settings& settings_)
+        : weights(to_vector<Out<float, 3>>(weights_)), current(current_), bias_mean(bias_mean_),
+          bias_variance(bias_variance_), positives(positives_), observed(observed_), skew(skew_), settings(settings_) {
         const std::size_t n_labels = positives.shape(0), n_biases = settings.coupled ? 1 : n_labels;
         require(n_labels > 0, "there must be a label");
         require(current.shape(0) > 0, "there must be a constant feature");
@@ -36,8 +36,16 @@ struct BoundModel {
         require(skew.shape(0) == 0 || skew.shape(0) >= n_labels, "skew needs one entry for each label, or none");
         require(bias_mean.shape(0) == n_biases && bias_variance.shape(0) == n_biases,
                 "bias_mean and bias_variance need one entry, or one for each label if labels are not coupled");
-        model = {{}, current.data(), current.shape(0), n_labels, bias_mean.data(), bias_variance.data(),
-                 positives.data(), observed.data(), n_rows, skew.shape(0) ? skew.data() : nullptr};
+        model = {{},
+                 current.data(),
+                 current.shape(0),
+                 n_labels,
+                 bias_mean.data(),
+                 bias_variance.data(),
+                 positives.data(),
+                 observed.data(),
+                 n_rows,
+                 skew.shape(0) ? skew.data() : nullptr};
         for (const auto& panel : weights) add_panel(panel);
         require(!model.panels.empty() && model.panels.back().last == online::label_blocks(model),
                 "weights must have room for all labels that positives counts");
@@ -54,7 +62,7 @@ struct BoundModel {
 };
 
 online::Rows checked_rows(const online::Model& model, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices,
-                        In<double, 1> values) {
+                          In<double, 1> values) {
     require(indptr.shape(0) > 0 && indptr.data()[0] == 0, "indptr must begin with 0");
     const std::size_t n_rows = indptr.shape(0) - 1;
     for (std::size_t row = 0; row < n_rows; ++row)
@@ -69,16 +77,16 @@ online::Rows checked_rows(const online::Model& model, In<std::int64_t, 1> indptr
 }
 
 void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
-            In<std::int8_t, 2> labels, In<std::int64_t, 1> trials, Out<double, 2> z, online::ThreadTuner& tuner, int n_threads) {
+            In<std::int8_t, 2> labels, In<std::int64_t, 1> trials, Out<double, 2> z, online::ThreadTuner& tuner,
+            int n_threads) {
     const online::Rows rows = checked_rows(bound.model, indptr, indices, values);
-    require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels,
-            "labels must be rows x labels");
+    require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels, "labels must be rows x labels");
     require(z.shape(0) == trials.shape(0) && z.shape(1) == bound.model.n_labels, "z must be trials x labels");
     for (std::size_t k = 0; k + 1 < trials.shape(0); ++k)
         require(trials.data()[k] < trials.data()[k + 1], "trials must increase");
     interruptibly([&](threads::Interrupt& interrupt) {
-        online::update(bound.model, bound.settings, rows, labels.data(),
-                      {trials.shape(0), trials.data(), z.data()}, n_threads, tuner, interrupt);
+        online::update(bound.model, bound.settings, rows, labels.data(), {trials.shape(0), trials.data(), z.data()},
+                       n_threads, tuner, interrupt);
     });
 }
 
@@ -116,7 +124,7 @@ void bind_settings(nb::module_& m) {
                double prior_variance, double bias_variance, double label_offset, double flip_probability,
                double forgetting) {
                 new (self) online::Settings{coupled,       skew_margin,  margin,           noise,     prior_variance,
-                                          bias_variance, label_offset, flip_probability, forgetting};
+                                            bias_variance, label_offset, flip_probability, forgetting};
             },
             nb::kw_only(), nb::arg("coupled"), nb::arg("skew_margin"), nb::arg("margin"), nb::arg("noise"),
             nb::arg("prior_variance"), nb::arg("bias_variance"), nb::arg("label_offset"), nb::arg("flip_probability"),
@@ -127,21 +135,23 @@ void bind_settings(nb::module_& m) {
 
 void bind_online(nb::module_& m) {
     bind_settings(m);
-    nb::class_<online::ThreadTuner>(m, "OnlinePace", "What was found out about whether threads are worth it.").def(nb::init<>());
+    nb::class_<online::ThreadTuner>(m, "OnlinePace", "What was found out about whether threads are worth it.")
+        .def(nb::init<>());
     nb::class_<BoundModel>(m, "OnlineModel", "The arrays of an online model, for the kernels to work on.")
-        .def(nb::init<const Several<Out<float, 3>>&, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts, std::int64_t,
-                      In<double, 1>, const online::Settings&>(),
+        .def(nb::init<const Several<Out<float, 3>>&, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts,
+                      std::int64_t, In<double, 1>, const online::Settings&>(),
              nb::arg("weights"), nb::arg("current").noconvert(), nb::arg("bias_mean").noconvert(),
              nb::arg("bias_variance").noconvert(), nb::arg("positives").noconvert(), nb::arg("observed").noconvert(),
              nb::arg("n_rows"), nb::arg("skew"), nb::arg("settings"))
-        .def_prop_ro("n_rows", [](const BoundModel& bound) { return bound.model.n_rows; },
-                     "Rows learned from so far.")
+        .def_prop_ro(
+            "n_rows", [](const BoundModel& bound) { return bound.model.n_rows; }, "Rows learned from so far.")
         .def("update", &update, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("labels"),
              nb::arg("trials"), nb::arg("z").noconvert(), nb::arg("pace"), nb::arg("n_threads") = 1,
-             "Learn from rows in turn; labels are 0, 1 or -1 (unknown). Rows named in `trials` are predicted before they "
+             "Learn from rows in turn; labels are 0, 1 or -1 (unknown). Rows named in `trials` are predicted before "
+             "they "
              "are learned from: `z` is how many standard deviations scores exceed the bias.")
-        .def("moments", &moments, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"),
-             nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("n_threads") = 1,
+        .def("moments", &moments, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("mean").noconvert(),
+             nb::arg("variance").noconvert(), nb::arg("n_threads") = 1,
              "Mean and variance of every label's score, without the bias.")
         .def("samples", &samples, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("seed"),
              nb::arg("above").noconvert(), nb::arg("n_threads") = 1,

@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "readers/arff.hpp"
 #include "bind/arrays.hpp"
 #include "bind/gil.hpp"
+#include "readers/arff.hpp"
 #include "readers/xmc.hpp"
 
 namespace labelweave::bind {
@@ -39,7 +39,7 @@ std::tuple<Doubles, Columns, Starts, Columns, Starts> to_arrays(readers::Labelle
 std::string_view view(const nb::bytes& text) { return {static_cast<const char*>(text.data()), text.size()}; }
 
 readers::ArffColumns make_columns(std::vector<std::string> names, const std::vector<std::int64_t>& target,
-                         const std::vector<std::int64_t>& domain, const DomainList& domains) {
+                                  const std::vector<std::int64_t>& domain, const DomainList& domains) {
     require(target.size() == names.size() && domain.size() == names.size(),
             "target and domain need one entry for each of names");
     readers::ArffColumns columns{std::move(names), target, domain, {}, 0, 0};
@@ -48,11 +48,13 @@ readers::ArffColumns make_columns(std::vector<std::string> names, const std::vec
         columns.domains.push_back({words, numbers});
     }
     for (const auto d : domain)
-        require(d >= readers::numeric_column && d < static_cast<std::int64_t>(domains.size()), "domain is out of range");
+        require(d >= readers::numeric_column && d < static_cast<std::int64_t>(domains.size()),
+                "domain is out of range");
     for (const auto t : target) (t < 0 ? columns.n_labels : columns.n_features) += 1;
     for (const auto t : target)
-        require(t < static_cast<std::int64_t>(columns.n_features) && -1 - t < static_cast<std::int64_t>(columns.n_labels),
-                "target is out of range");
+        require(
+            t < static_cast<std::int64_t>(columns.n_features) && -1 - t < static_cast<std::int64_t>(columns.n_labels),
+            "target is out of range");
     return columns;
 }
 
@@ -68,8 +70,11 @@ std::tuple<bool, std::size_t, Doubles, Columns, Starts, Owned<std::int8_t>> arff
         const ReleasedGil released;
         rows = readers::parse_arff_rows(rows_text, line, source, columns);
     }
-    return {rows.sparse, rows.n_rows, to_numpy(std::move(rows.sparse ? rows.features.data : rows.dense)),
-            to_numpy(std::move(rows.features.columns)), to_numpy(std::move(rows.features.row_starts)),
+    return {rows.sparse,
+            rows.n_rows,
+            to_numpy(std::move(rows.sparse ? rows.features.data : rows.dense)),
+            to_numpy(std::move(rows.features.columns)),
+            to_numpy(std::move(rows.features.row_starts)),
             to_numpy(std::move(rows.labels))};
 }
 

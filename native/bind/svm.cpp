@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bind/gil.hpp"
-#include "svm/lasvm.hpp"
 #include "bind/matrix.hpp"
+#include "svm/lasvm.hpp"
 #include "svm/passive_aggressive.hpp"
 
 namespace labelweave::bind {
@@ -57,9 +57,7 @@ void learn_passive_aggressive(const Matrix& x, In<std::int8_t, 2> labels, In<dou
     problem.intercept = intercept;
     problem.weights = weights.data();
     problem.scores = scores ? scores->data() : nullptr;
-    interruptibly([&](threads::Interrupt& interrupt) {
-        svm::passive_aggressive(problem, n_threads, interrupt);
-    });
+    interruptibly([&](threads::Interrupt& interrupt) { svm::passive_aggressive(problem, n_threads, interrupt); });
 }
 
 // Every label needs rows of both kinds: a machine between a class and nothing has no pairs.
@@ -105,9 +103,7 @@ std::vector<Solution> learn_lasvm(const Matrix& x, In<std::int8_t, 2> labels, In
     problem.max_steps = max_steps;
     problem.room = room;
     std::vector<svm::LasvmSolution> solved;
-    interruptibly([&](threads::Interrupt& interrupt) {
-        solved = svm::lasvm(problem, n_threads, interrupt);
-    });
+    interruptibly([&](threads::Interrupt& interrupt) { solved = svm::lasvm(problem, n_threads, interrupt); });
     std::vector<Solution> solutions;
     for (std::size_t label = 0; label < solved.size(); ++label) {
         auto& s = solved[label];

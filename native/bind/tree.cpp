@@ -51,8 +51,8 @@ void bind_vectors(nb::module_& m) {
             const ReleasedGil released;
             tree::log_prob(tree, labels.data(), labels.shape(1), log_prob.data(), n_threads);
         },
-        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("labels"),
-        nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1, "The log-probability of each vector of each row.");
+        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("labels"), nb::arg("log_prob").noconvert(),
+        nb::arg("n_threads") = 1, "The log-probability of each vector of each row.");
     m.def(
         "tree_mode",
         [](Logits logits, Parents parents, Parents order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
@@ -89,8 +89,8 @@ void bind_probabilities(nb::module_& m) {
             const ReleasedGil released;
             tree::marginals(tree, out.data(), n_threads);
         },
-        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
-        nb::arg("n_threads") = 1, "P(y_i = 1).");
+        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
+        "P(y_i = 1).");
     m.def(
         "tree_pairwise",
         [](Logits logits, Parents parents, Parents order, Out<double, 3> out, int n_threads) {
@@ -100,8 +100,8 @@ void bind_probabilities(nb::module_& m) {
             const ReleasedGil released;
             tree::pairwise(tree, out.data(), n_threads);
         },
-        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
-        nb::arg("n_threads") = 1, "P(y_i = 1, y_j = 1).");
+        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
+        "P(y_i = 1, y_j = 1).");
     m.def(
         "tree_cardinality",
         [](Logits logits, Parents parents, Parents order, Out<double, 2> out, int n_threads) {
@@ -110,8 +110,8 @@ void bind_probabilities(nb::module_& m) {
             const ReleasedGil released;
             tree::cardinality(tree, out.data(), n_threads);
         },
-        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
-        nb::arg("n_threads") = 1, "P(|y| = s).");
+        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
+        "P(|y| = s).");
     m.def(
         "tree_cardinality_by_label",
         [](Logits logits, Parents parents, Parents order, Out<double, 3> out, int n_threads) {
@@ -121,8 +121,8 @@ void bind_probabilities(nb::module_& m) {
             const ReleasedGil released;
             tree::cardinality_by_label(tree, out.data(), n_threads);
         },
-        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(),
-        nb::arg("n_threads") = 1, "P(y_i = 1, |y| = s).");
+        nb::arg("logits"), nb::arg("parents"), nb::arg("order"), nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
+        "P(y_i = 1, |y| = s).");
 }
 
 void bind_evidence(nb::module_& m) {
@@ -170,7 +170,8 @@ struct MixtureArrays {
     std::vector<Parents> parents, orders;
 };
 
-MixtureArrays to_arrays(const Several<Logits>& logits, const Several<Parents>& parents, const Several<Parents>& orders) {
+MixtureArrays to_arrays(const Several<Logits>& logits, const Several<Parents>& parents,
+                        const Several<Parents>& orders) {
     return {to_vector<Logits>(logits), to_vector<Parents>(parents), to_vector<Parents>(orders)};
 }
 
@@ -188,7 +189,8 @@ tree::Mixture checked_mixture(const MixtureArrays& arrays, const In<double, 2>& 
     return mixture;
 }
 
-tree::RankedVectors checked_ranked(const tree::Tree& tree, const Out<std::int8_t, 3>& labels, const Out<double, 2>& log_prob) {
+tree::RankedVectors checked_ranked(const tree::Tree& tree, const Out<std::int8_t, 3>& labels,
+                                   const Out<double, 2>& log_prob) {
     require_shape(labels, tree, tree.n_labels, "labels");
     require_shape(log_prob, tree, labels.shape(1), "log_prob");
     require(labels.shape(1) > 0, "labels needs room for at least one vector");
@@ -243,8 +245,9 @@ void bind_annealing(nb::module_& m) {
             require_shape(labels, first, first.n_labels, "labels");
             require_shape(rows, first, first.n_rows, "rows");
             const tree::AnnealingRun run{temperatures.data(), temperatures.shape(0), known.data(), rows.data(), seed};
-            interruptibly(
-                [&](threads::Interrupt& interrupt) { tree::anneal(mixture, run, labels.data(), n_threads, interrupt); });
+            interruptibly([&](threads::Interrupt& interrupt) {
+                tree::anneal(mixture, run, labels.data(), n_threads, interrupt);
+            });
         },
         nb::arg("logits"), nb::arg("parents"), nb::arg("orders"), nb::arg("log_weights"), nb::arg("temperatures"),
         nb::arg("known"), nb::arg("rows"), nb::arg("seed"), nb::arg("labels").noconvert(), nb::arg("n_threads") = 1,

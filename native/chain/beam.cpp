@@ -17,9 +17,9 @@ namespace {
 class Beam {
   public:
     Beam(const Coupling& coupling, const ScoreIntervals& intervals, std::size_t width, threads::Interrupt& interrupt)
-        : coupling_(coupling), intervals_(intervals), width_(width), interrupt_(interrupt), evidence_(coupling.stride()), rest_(coupling.stride() + 1),
-          most_(coupling.stride()), pool_(width * coupling.stride()), at_(width + 16), tails_(width + 16),
-          history_(coupling.length() * width) {}
+        : coupling_(coupling), intervals_(intervals), width_(width), interrupt_(interrupt),
+          evidence_(coupling.stride()), rest_(coupling.stride() + 1), most_(coupling.stride()),
+          pool_(width * coupling.stride()), at_(width + 16), tails_(width + 16), history_(coupling.length() * width) {}
 
     void run(std::size_t row, std::int8_t* labels) {
         start(row, labels);
@@ -65,8 +65,8 @@ class Beam {
         for (std::size_t slot = width_; slot-- > 1;) free_.push_back(static_cast<std::uint32_t>(slot));
         coupling_.load(row, scores(0));
         dropped_ = -std::numeric_limits<double>::infinity();
-        interval_bound(scores(0), coupling_.effect(coupling_.length()), intervals_.rise(0), intervals_.fall(0), evidence_, 0,
-                       coupling_.length(), most_.data());
+        interval_bound(scores(0), coupling_.effect(coupling_.length()), intervals_.rise(0), intervals_.fall(0),
+                       evidence_, 0, coupling_.length(), most_.data());
         rest_[coupling_.length()] = 0.0;
         for (std::size_t q = coupling_.length(); q-- > 0;) rest_[q] = rest_[q + 1] + most_[q];
     }
@@ -79,8 +79,8 @@ class Beam {
             for (const int y : {0, 1}) {
                 if (evidence_.value[p] >= 0 && evidence_.value[p] != y) continue;
                 const double against = (at_[s] > 0.0) == (y == 1) ? 0.0 : std::fabs(at_[s]);
-                candidates_.push_back({log_prob_[s] - tails_[s] - against,
-                                       {static_cast<std::uint32_t>(s), static_cast<std::int8_t>(y)}});
+                candidates_.push_back(
+                    {log_prob_[s] - tails_[s] - against, {static_cast<std::uint32_t>(s), static_cast<std::int8_t>(y)}});
             }
     }
 
@@ -131,7 +131,7 @@ class Beam {
 }  // namespace
 
 void beam(const Chain& chain, std::size_t width, std::int8_t* labels, double* upper_bound, int n_threads,
-                threads::Interrupt& interrupt) {
+          threads::Interrupt& interrupt) {
     const Coupling coupling(chain);
     const ScoreIntervals intervals(coupling);
     threads::share_rows(chain.n_rows, n_threads, interrupt, [&] {

@@ -99,11 +99,13 @@ class Frontier {
 // The search for one row after the other; one object for each thread.
 class BestFirstSearch {
   public:
-    BestFirstSearch(const Coupling& coupling, const ScoreIntervals& intervals, const SearchLimits& limits, threads::Interrupt& interrupt)
-        : coupling_(coupling), intervals_(intervals), limits_(limits), interrupt_(interrupt), evidence_(coupling.stride()),
-          frontier_(coupling.length(), limits.max_open), scores_(coupling.stride()), z_(coupling.stride()), tails_(coupling.stride()),
-          most_(coupling.stride()), rest_(coupling.stride() + 1), trial_(coupling.stride()), path_(coupling.length()),
-          best_path_(coupling.length()), limited_(limits.deadline != std::chrono::steady_clock::time_point::max()) {}
+    BestFirstSearch(const Coupling& coupling, const ScoreIntervals& intervals, const SearchLimits& limits,
+                    threads::Interrupt& interrupt)
+        : coupling_(coupling), intervals_(intervals), limits_(limits), interrupt_(interrupt),
+          evidence_(coupling.stride()), frontier_(coupling.length(), limits.max_open), scores_(coupling.stride()),
+          z_(coupling.stride()), tails_(coupling.stride()), most_(coupling.stride()), rest_(coupling.stride() + 1),
+          trial_(coupling.stride()), path_(coupling.length()), best_path_(coupling.length()),
+          limited_(limits.deadline != std::chrono::steady_clock::time_point::max()) {}
 
     void run(std::size_t row, double floor, double log_mass, std::int8_t* labels) {
         evidence_.load(coupling_, labels);
@@ -217,7 +219,8 @@ class BestFirstSearch {
         double bound = log_prob + rest_[p + 1];
         for (std::size_t q = p + 1; q < coupling_.length(); q += kBoundBlock) {
             const std::size_t end = std::min(q + kBoundBlock, coupling_.length());
-            interval_bound(z_.data(), effect, intervals_.rise(p + 1), intervals_.fall(p + 1), evidence_, q, end, trial_.data());
+            interval_bound(z_.data(), effect, intervals_.rise(p + 1), intervals_.fall(p + 1), evidence_, q, end,
+                           trial_.data());
             for (std::size_t k = q; k < end; ++k) bound += trial_[k] - most_[k];
             if (prune(bound)) return;
         }
@@ -261,7 +264,7 @@ class BestFirstSearch {
 }  // namespace
 
 void best_first(const Chain& chain, const SearchLimits& limits, const double* floor, const double* log_mass,
-                  const SearchResults& out, int n_threads, threads::Interrupt& interrupt) {
+                const SearchResults& out, int n_threads, threads::Interrupt& interrupt) {
     const Coupling coupling(chain);
     const ScoreIntervals intervals(coupling);
     threads::share_rows(chain.n_rows, n_threads, interrupt, [&] {

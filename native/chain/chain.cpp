@@ -6,10 +6,10 @@
 #include <numeric>
 #include <vector>
 
-#include "random/philox.hpp"
-#include "simd/lanes.hpp"
 #include "chain/coupling.hpp"
 #include "chain/interval_bound.hpp"
+#include "random/philox.hpp"
+#include "simd/lanes.hpp"
 #include "simd/scalar_math.hpp"
 #include "threads/parallel.hpp"
 
@@ -148,8 +148,8 @@ void greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* u
     });
 }
 
-void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns,
-                 double* out, int n_threads) {
+void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns, double* out,
+           int n_threads) {
     const Coupling coupling(chain);
     threads::parallel_rows(chain.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
         Expansion expansion(coupling, n_columns);
@@ -160,8 +160,8 @@ void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slo
     });
 }
 
-void sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
-                  std::int8_t* labels, double* log_weight, int n_threads) {
+void sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws, std::int8_t* labels,
+            double* log_weight, int n_threads) {
     const Coupling coupling(chain);
     threads::parallel_rows(chain.n_rows * n_draws, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::vector<double> z(coupling.stride());
@@ -177,7 +177,7 @@ void sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, st
                     weight += bernoulli_log_prob(y[label], score);
                 else
                     y[label] = random::uniform(seed, static_cast<std::uint64_t>(rows[i]), draw,
-                                       static_cast<std::uint32_t>(label)) < sigmoid(score);
+                                               static_cast<std::uint32_t>(label)) < sigmoid(score);
                 return y[label] != 0;
             });
             log_weight[cell] = weight;

@@ -29,13 +29,13 @@ void greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* u
 // The log-probability of every vector that agrees with known (n_rows x n_labels, -1 for unknown).
 // slot[j] is the bit of label j in the column index, or -1 for a label that is known in all rows;
 // out is n_rows x n_columns and -inf where a column contradicts known.
-void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns,
-                 double* out, int n_threads);
+void table(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns, double* out,
+           int n_threads);
 
 // Replace every -1 in labels (n_rows x n_draws x n_labels) by an ancestral draw, keyed by
 // (seed, rows[i], draw, label). log_weight (n_rows x n_draws) is the log-probability of the labels
 // that were given, each conditioned on the labels before it: the weight of likelihood weighting.
-void sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
-                  std::int8_t* labels, double* log_weight, int n_threads);
+void sample(const Chain& chain, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws, std::int8_t* labels,
+            double* log_weight, int n_threads);
 
 }  // namespace labelweave::chain

@@ -142,17 +142,20 @@ LABELWEAVE_INLINE Lanes excess(const GibbsBlock& b, std::size_t j, LaneMask posi
 //
 // Later label k adds y_k V_kj and takes away log(1 + E_k F) - log(1 + E_k), which is between 0 and V_kj, and
 // of size at most p_k |V_kj| <= log(1 + E_k) |V_kj| where it speaks against the present label (by concavity):
-// the product over the later labels bounds the sum. Of all numbers the power of two is enough. The margin is far above rounding
-// error, so that looking closer would never decide otherwise.
+// the product over the later labels bounds the sum. Of all numbers the power of two is enough. The margin is far above
+// rounding error, so that looking closer would never decide otherwise.
 LABELWEAVE_INLINE bool surely_stays(const GibbsBlock& b, std::size_t j, LaneMask positive) {
     Lanes above = b.odds[j] * (1.0 - b.uniform[j]), below = b.uniform[j];
     Lanes prior = kLog2 * (take_exponent(above) - take_exponent(below));
     if (b.any_extreme) prior = select(b.extreme, b.z[j] - logit(b.uniform[j]), prior);
-    const Lanes tail = select(b.overflowed, broadcast(kInfinity), kLog2 * (b.product.exponent - b.passed_product.exponent + 1.0));
+    const Lanes tail =
+        select(b.overflowed, broadcast(kInfinity), kLog2 * (b.product.exponent - b.passed_product.exponent + 1.0));
     const Lanes sum = select(positive, Lanes(b.coupling.positive_sum(j)), Lanes(b.coupling.negative_sum(j)));
-    const Lanes most = tail * select(positive, Lanes(b.coupling.largest_positive(j)), Lanes(b.coupling.largest_negative(j)));
+    const Lanes most =
+        tail * select(positive, Lanes(b.coupling.largest_positive(j)), Lanes(b.coupling.largest_negative(j)));
     const Lanes against = select(most < sum, most, sum);
-    const Lanes middle = prior + b.later_effect[j], margin = kLog2 + 1e-9 * (abs(prior) + abs(b.later_effect[j]) + (1.0 + sum));
+    const Lanes middle = prior + b.later_effect[j],
+                margin = kLog2 + 1e-9 * (abs(prior) + abs(b.later_effect[j]) + (1.0 + sum));
     const LaneMask stays = select(positive, middle > against + margin, middle < -against - margin);
     return !any(~stays & (b.open[j] > 0.0));
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "chain/gibbs.hpp"
-#include "simd/lane_math.hpp"
 #include "chain/sparse_coupling.hpp"
+#include "simd/lane_math.hpp"
 
 namespace labelweave::chain {
 
@@ -31,20 +31,21 @@ struct ScaledProduct {
 struct GibbsBlock {
     GibbsBlock(const Chain& chain, const SparseCoupling& couplings)
         : coupling(couplings), length(chain.length), order(chain.order), scores(length), z(length), odds(length),
-          later_effect(length), uniform(length), y(length), open(length), labels(kLanes * length), best(kLanes * length) {}
+          later_effect(length), uniform(length), y(length), open(length), labels(kLanes * length),
+          best(kLanes * length) {}
 
     const SparseCoupling& coupling;
     std::size_t length;
     const std::int64_t* order;
-    LaneArray scores;           // z before any coupling
-    LaneArray z;                // of the state last refreshed; of the present one in extreme lanes
-    LaneArray odds;             // e^z of the present state; meaningless in extreme lanes
-    LaneArray later_effect;             // sum over later positive labels k of V_kj; none of them changes before j
-    LaneArray uniform;          // the random numbers of this sweep
-    LaneArray y, open;          // 0 or 1; open: the label may be resampled
-    ScaledProduct product, passed_product;       // products of 1 + E: over all labels, and over those the sweep has passed
-    LaneMask overflowed{};            // lanes in which a product has overflowed
-    LaneMask extreme{};         // lanes in which some |z| may exceed kLargestScore
+    LaneArray scores;                       // z before any coupling
+    LaneArray z;                            // of the state last refreshed; of the present one in extreme lanes
+    LaneArray odds;                         // e^z of the present state; meaningless in extreme lanes
+    LaneArray later_effect;                 // sum over later positive labels k of V_kj; none of them changes before j
+    LaneArray uniform;                      // the random numbers of this sweep
+    LaneArray y, open;                      // 0 or 1; open: the label may be resampled
+    ScaledProduct product, passed_product;  // products of 1 + E: over all labels, and over those the sweep has passed
+    LaneMask overflowed{};                  // lanes in which a product has overflowed
+    LaneMask extreme{};                     // lanes in which some |z| may exceed kLargestScore
     bool any_extreme = false;
     Lanes gain{}, best_gain{};  // log-probability above that of the start
     LaneBits row_low{}, row_high{};
@@ -72,7 +73,8 @@ inline void load_rows(const Chain& chain, const GibbsRun& run, std::size_t begin
             b.open[p][lane] = run.known[at] < 0;
             b.y[p][lane] = label != 0;
             b.labels[lane * b.length + p] = label != 0;
-            const double highest = chain.scores[at] + b.coupling.rise(p), lowest = chain.scores[at] - b.coupling.fall(p);
+            const double highest = chain.scores[at] + b.coupling.rise(p),
+                         lowest = chain.scores[at] - b.coupling.fall(p);
             if (std::max(highest, -lowest) > kLargestScore) {
                 b.extreme[lane] = -1;
                 b.any_extreme = true;

@@ -27,7 +27,8 @@ LABELWEAVE_KERNEL void interval_bound_lanes(const double* z, const double* effec
 }  // namespace
 
 ScoreIntervals::ScoreIntervals(const Coupling& coupling)
-    : stride_(coupling.stride()), rise_((coupling.length() + 1) * stride_, 0.0), fall_((coupling.length() + 1) * stride_, 0.0) {
+    : stride_(coupling.stride()), rise_((coupling.length() + 1) * stride_, 0.0),
+      fall_((coupling.length() + 1) * stride_, 0.0) {
     for (std::size_t p = coupling.length(); p-- > 0;)
         for (std::size_t q = p + 1; q < coupling.length(); ++q) {
             const double v = coupling.effect(p)[q];

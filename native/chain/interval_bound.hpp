@@ -1,5 +1,5 @@
-// The admissible bound of best-first and beam search (MATH section 2): given a prefix, score z_k lies in an interval, so
-// that label k contributes at most log sigmoid of its better end.
+// The admissible bound of best-first and beam search (MATH section 2): given a prefix, score z_k lies in an interval,
+// so that label k contributes at most log sigmoid of its better end.
 #pragma once
 
 #include <cstddef>

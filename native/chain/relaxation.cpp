@@ -41,7 +41,8 @@ void OpenRow::load(const Coupling& couplings, std::size_t row, const std::int8_t
     couplings.load(row, z_.data());
     for (std::size_t p = 0; p < couplings.length(); ++p) {
         if (labels[couplings.label(p)] < 0) unknown_.push_back(p);
-        if (labels[couplings.label(p)] > 0) add_effect(z_.data(), couplings.effect(p), p + 1, couplings.length(), z_.data());
+        if (labels[couplings.label(p)] > 0)
+            add_effect(z_.data(), couplings.effect(p), p + 1, couplings.length(), z_.data());
     }
     stride_ = round_up(std::max<std::size_t>(unknown_.size(), 1));
     for (const std::size_t p : unknown_) add_term(couplings, p, z_.data());

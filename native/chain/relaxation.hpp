@@ -19,9 +19,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "threads/interrupt.hpp"
 #include "chain/coupling.hpp"
 #include "simd/lanes.hpp"
+#include "threads/interrupt.hpp"
 
 namespace labelweave::chain {
 

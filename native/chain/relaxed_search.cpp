@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "chain/coupling.hpp"
-#include "simd/scalar_math.hpp"
 #include "chain/relaxed_effects.hpp"
+#include "simd/scalar_math.hpp"
 #include "threads/share_rows.hpp"
 
 namespace labelweave::chain {
@@ -243,7 +243,7 @@ class RelaxedSearch {
 }  // namespace
 
 void relaxed_search(const Chain& chain, const std::int8_t* known, const RelaxedLimits& limits,
-                          const RelaxedResults& out, int n_threads, threads::Interrupt& interrupt) {
+                    const RelaxedResults& out, int n_threads, threads::Interrupt& interrupt) {
     const Coupling coupling(chain);
     threads::share_rows(
         chain.n_rows, n_threads, interrupt,

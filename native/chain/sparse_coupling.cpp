@@ -13,8 +13,8 @@ double effect_of(const Chain& chain, std::size_t cause, std::size_t on) {
 }  // namespace
 
 SparseCoupling::SparseCoupling(const Chain& chain)
-    : positive_sum_(chain.length), negative_sum_(chain.length), largest_positive_(chain.length), largest_negative_(chain.length),
-      rise_(chain.length), fall_(chain.length) {
+    : positive_sum_(chain.length), negative_sum_(chain.length), largest_positive_(chain.length),
+      largest_negative_(chain.length), rise_(chain.length), fall_(chain.length) {
     std::vector<std::size_t> nonzero(chain.length, 0);
     for (std::size_t k = 0; k < chain.length; ++k)
         for (std::size_t j = 0; j < k; ++j) nonzero[j] += effect_of(chain, j, k) != 0.0;

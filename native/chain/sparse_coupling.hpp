@@ -28,8 +28,8 @@ class SparseCoupling {
 
     Column column(std::size_t j) const {
         const std::size_t begin = column_begin_[j];
-        return {position_.data() + begin, effect_.data() + begin, factor_.data() + begin,
-                inverse_.data() + begin, column_begin_[j + 1] - begin};
+        return {position_.data() + begin, effect_.data() + begin, factor_.data() + begin, inverse_.data() + begin,
+                column_begin_[j + 1] - begin};
     }
     Row row(std::size_t k) const {
         const std::size_t begin = row_begin_[k];
@@ -53,7 +53,8 @@ class SparseCoupling {
 
     std::vector<std::size_t> column_begin_, row_begin_;
     std::vector<std::uint32_t> position_, row_position_;
-    std::vector<double> effect_, factor_, inverse_, row_effect_, positive_sum_, negative_sum_, largest_positive_, largest_negative_, rise_, fall_;
+    std::vector<double> effect_, factor_, inverse_, row_effect_, positive_sum_, negative_sum_, largest_positive_,
+        largest_negative_, rise_, fall_;
 };
 
 }  // namespace labelweave::chain

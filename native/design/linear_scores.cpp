@@ -35,8 +35,7 @@ LABELWEAVE_KERNEL void dense_scores(const Design& design, const Lanes* weights, 
                                     std::size_t n_vectors, std::size_t begin, std::size_t end, Lanes* out) {
     for (std::size_t first = begin; first < end; first += kLanes) {
         const double* x[kLanes];
-        for (std::size_t i = 0; i < kLanes; ++i)
-            x[i] = design.dense + std::min(first + i, end - 1) * design.n_features;
+        for (std::size_t i = 0; i < kLanes; ++i) x[i] = design.dense + std::min(first + i, end - 1) * design.n_features;
         for (std::size_t v = 0; v < n_vectors; ++v) {
             Lanes tile[kLanes];
             dense_tile(x, design.n_features, weights + v, n_vectors, intercept[v], tile);

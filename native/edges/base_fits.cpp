@@ -11,8 +11,8 @@ constexpr double kLeastLoss = 1e-4;
 
 }  // namespace
 
-BaseFits::BaseFits(const Problems& problems, const design::ProductDesign& train_design, const design::ProductDesign& held_design,
-                     std::size_t group)
+BaseFits::BaseFits(const Problems& problems, const design::ProductDesign& train_design,
+                   const design::ProductDesign& held_design, std::size_t group)
     : train(train_design), held(held_design), p_(problems), n_(problems.train.n_rows), n_held_(problems.held.n_rows),
       width_(problems.train.width()) {
     for (std::size_t k = 0; k <= group; ++k) room_.emplace_back(train_design.design, n_held_);
@@ -77,17 +77,17 @@ void BaseFits::evaluate(bool factorise) {
     forward(train, &BaseFit::newton, &BaseFit::newton_score);
 }
 
-void BaseFits::forward(design::Products& products, Vector BaseFit::*from, Vector BaseFit::*to) {
+void BaseFits::forward(design::Products& products, Vector BaseFit::* from, Vector BaseFit::* to) {
     gather(from, to);
     products.forward(static_cast<int>(current_.size()), in_, out_);
 }
 
-void BaseFits::backward(design::Products& products, Vector BaseFit::*from, Vector BaseFit::*to) {
+void BaseFits::backward(design::Products& products, Vector BaseFit::* from, Vector BaseFit::* to) {
     gather(from, to);
     products.backward(static_cast<int>(current_.size()), in_, out_);
 }
 
-void BaseFits::gather(Vector BaseFit::*from, Vector BaseFit::*to) {
+void BaseFits::gather(Vector BaseFit::* from, Vector BaseFit::* to) {
     for (std::size_t k = 0; k < current_.size(); ++k) {
         in_[k] = (current_[k]->*from).data();
         out_[k] = (current_[k]->*to).data();

@@ -4,15 +4,16 @@
 #include <deque>
 #include <vector>
 
-#include "edges/parent_fit.hpp"
-#include "edges/edge_weights.hpp"
 #include "design/products.hpp"
+#include "edges/edge_weights.hpp"
+#include "edges/parent_fit.hpp"
 
 namespace labelweave::edges {
 
 class BaseFits {
   public:
-    BaseFits(const Problems& problems, const design::ProductDesign& train, const design::ProductDesign& held, std::size_t group);
+    BaseFits(const Problems& problems, const design::ProductDesign& train, const design::ProductDesign& held,
+             std::size_t group);
 
     // Start with these targets, up to a group of them, at the given coefficients.
     void take(const std::size_t* targets, std::size_t n_targets);
@@ -30,9 +31,9 @@ class BaseFits {
   private:
     void load(std::size_t target, BaseFit& base) const;
     // Products of a vector of every base.
-    void forward(design::Products& products, Vector BaseFit::*from, Vector BaseFit::*to);
-    void backward(design::Products& products, Vector BaseFit::*from, Vector BaseFit::*to);
-    void gather(Vector BaseFit::*from, Vector BaseFit::*to);
+    void forward(design::Products& products, Vector BaseFit::* from, Vector BaseFit::* to);
+    void backward(design::Products& products, Vector BaseFit::* from, Vector BaseFit::* to);
+    void gather(Vector BaseFit::* from, Vector BaseFit::* to);
 
     const Problems& p_;
     std::size_t n_, n_held_, width_;

@@ -210,11 +210,11 @@ class Weigher {
             stalled_.push_back({base.target, done.parent, done.attempt + 1, done.v, weight, done.coef});
     }
 
-    const double* const* gather(Vector FinishedFit::*from) {
+    const double* const* gather(Vector FinishedFit::* from) {
         for (int k = 0; k < n_finished_; ++k) in_[k] = (finished_[k].*from).data();
         return in_;
     }
-    double* const* scatter(Vector FinishedFit::*to) {
+    double* const* scatter(Vector FinishedFit::* to) {
         for (int k = 0; k < n_finished_; ++k) out_vectors_[k] = (finished_[k].*to).data();
         return out_vectors_;
     }
@@ -236,8 +236,7 @@ class Weigher {
 
 }  // namespace
 
-void weigh(const Problems& problems, const Settings& settings, const Weights& weights,
-                 threads::Interrupt& interrupt) {
+void weigh(const Problems& problems, const Settings& settings, const Weights& weights, threads::Interrupt& interrupt) {
     std::vector<std::size_t> targets;
     for (std::size_t i = 0; i < problems.n_labels; ++i)
         if (problems.targets[i]) targets.push_back(i);

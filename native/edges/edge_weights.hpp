@@ -41,7 +41,6 @@ struct Weights {
     std::int32_t* n_failed = nullptr;  // n_labels: fits of the target that did not reach the tolerance
 };
 
-void weigh(const Problems& problems, const Settings& settings, const Weights& weights,
-                 threads::Interrupt& interrupt);
+void weigh(const Problems& problems, const Settings& settings, const Weights& weights, threads::Interrupt& interrupt);
 
 }  // namespace labelweave::edges

@@ -14,7 +14,8 @@ constexpr std::size_t kLargestOrder = 1024;
 constexpr double kCoreShare = 0.1;
 constexpr double kLeastDiagonal = 1e-290;
 
-LABELWEAVE_KERNEL void dense_moments(const design::Design& design, const double* curvature, double* squares, double* sums) {
+LABELWEAVE_KERNEL void dense_moments(const design::Design& design, const double* curvature, double* squares,
+                                     double* sums) {
     for (std::size_t row = 0; row < design.n_rows; ++row) {
         const double* x = design.dense + row * design.n_features;
         const double d = curvature[row];
@@ -39,8 +40,8 @@ void sparse_moments(const design::Design& design, const double* curvature, doubl
 // Row i of X'DX up to its diagonal, for the core of a sparse X: sums over the rows that have feature i of
 // their entries before it. `n_before` counts them; features are taken in turn, so that it grows by one.
 template <bool Unit>
-LABELWEAVE_INLINE void add_products(const CoreRows& x, const design::Csr& columns, std::size_t feature, const double* curvature,
-                                    std::int32_t* n_before, float* sums) {
+LABELWEAVE_INLINE void add_products(const CoreRows& x, const design::Csr& columns, std::size_t feature,
+                                    const double* curvature, std::int32_t* n_before, float* sums) {
     for (std::int64_t k = columns.indptr[feature]; k < columns.indptr[feature + 1]; ++k) {
         const std::int32_t row = columns.indices[k];
         const std::int32_t n = n_before[row]++;
@@ -51,8 +52,9 @@ LABELWEAVE_INLINE void add_products(const CoreRows& x, const design::Csr& column
     }
 }
 
-LABELWEAVE_KERNEL void core_products(const CoreRows& x, const design::Csr& columns, const std::vector<std::size_t>& core,
-                                     const double* curvature, std::int32_t* n_before, float* lower) {
+LABELWEAVE_KERNEL void core_products(const CoreRows& x, const design::Csr& columns,
+                                     const std::vector<std::size_t>& core, const double* curvature,
+                                     std::int32_t* n_before, float* lower) {
     for (std::size_t i = 0; i + 1 < core.size(); ++i) {
         if (columns.values)
             add_products<false>(x, columns, core[i], curvature, n_before, lower + linalg::packed(i, 0));
@@ -72,7 +74,8 @@ void HessianFactor::make(const double* curvature, double penalty) {
     choose_core(penalty);
     const std::size_t order = core_.size();
     factor_.scale.resize(order);
-    for (std::size_t f = 0; f < design_.n_features; ++f) diagonal_[f] = std::min(squares_[f], design::kLargestSquare) + penalty;
+    for (std::size_t f = 0; f < design_.n_features; ++f)
+        diagonal_[f] = std::min(squares_[f], design::kLargestSquare) + penalty;
     for (std::size_t i = 0; i + 1 < order; ++i) factor_.scale[i] = 1.0 / std::sqrt(diagonal_[core_[i]]);
     factor_.scale[order - 1] = 1.0 / std::sqrt(std::max(total_, kLeastDiagonal));
     factor_.lower.assign(linalg::packed(order, 0), 0.0f);
@@ -148,7 +151,8 @@ void HessianFactor::correlate_sparse(const double* curvature) {
     for (std::size_t i = 0; i < last; ++i) {
         float* row = factor_.lower.data() + linalg::packed(i, 0);
         for (std::size_t j = 0; j < i; ++j) row[j] *= static_cast<float>(factor_.scale[i] * factor_.scale[j]);
-        factor_.lower[linalg::packed(last, i)] = static_cast<float>(sums_[core_[i]] * factor_.scale[i] * factor_.scale[last]);
+        factor_.lower[linalg::packed(last, i)] =
+            static_cast<float>(sums_[core_[i]] * factor_.scale[i] * factor_.scale[last]);
     }
 }
 

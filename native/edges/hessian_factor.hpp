@@ -1,6 +1,7 @@
 // The Hessian A'DA + penalty of one logistic loss, A = [X | 1], by its Cholesky factor as far as that pays.
 //
-// Features whose curvature is small beside their penalty hardly interact: for them the diagonal is enough. The others, at most kLargestOrder of them, and the intercept are the core, which is factorised.
+// Features whose curvature is small beside their penalty hardly interact: for them the diagonal is enough. The others,
+// at most kLargestOrder of them, and the intercept are the core, which is factorised.
 #pragma once
 
 #include <cstddef>

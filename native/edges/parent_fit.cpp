@@ -75,7 +75,8 @@ void ParentFit::bordered_newton_step(std::size_t n_held, const std::int8_t* held
 void ParentFit::line_search() {
     const double lambda = base->penalty, kappa = base->parent_penalty;
     const double tilt = lambda * linalg::dot(width - 1, coef.data(), direction.data()) + kappa * v * v_direction;
-    const double bend = lambda * linalg::dot(width - 1, direction.data(), direction.data()) + kappa * v_direction * v_direction;
+    const double bend =
+        lambda * linalg::dot(width - 1, direction.data(), direction.data()) + kappa * v_direction * v_direction;
     double here = slope, along = linalg::weighted_square(n_train, curvature.data(), change.data()) + bend;
     double low = 0, high = 0, alpha = 0;
     for (int k = 0; k < kMostEvaluations; ++k) {
@@ -102,7 +103,8 @@ double ParentFit::least_curvature(double along) const {
     if (parent == kNoParent) return along / size;
     const double lambda = base->penalty, kappa = base->parent_penalty, part = v_direction;
     const double *U = border_solved.data(), *d = curvature.data();
-    const double across = linalg::weighted_square(n_train, d, border_score.data()) + lambda * linalg::dot(width - 1, U, U) + kappa;
+    const double across =
+        linalg::weighted_square(n_train, d, border_score.data()) + lambda * linalg::dot(width - 1, U, U) + kappa;
     const double mixed = linalg::weighted_dot(n_train, d, border_score.data(), change.data()) -
                          lambda * linalg::dot(width - 1, U, direction.data()) + kappa * part;
     // In M the direction less its part along the border is orthogonal to the border: in these two axes the

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "design/products.hpp"
 #include "edges/hessian_factor.hpp"
 #include "edges/line_search.hpp"
 #include "linalg/vectors.hpp"
-#include "design/products.hpp"
 
 namespace labelweave::edges {
 
@@ -41,15 +41,15 @@ struct BaseFit {
     TargetRows train, held;
     HessianFactor factor;
     double penalty = 0, parent_penalty = 0;
-    std::int32_t parent = kNoParent;            // where a single fit goes on from here: its parent, and
-    double v = 0;                               // that column's coefficient, otherwise zero
-    double share = 0;                           // of the held-out rows' weight in the training rows'
-    double weight = 0;                          // held-out log-likelihood
-    double floor = 0;                           // a weight this small need not be known better
-    double newton_square = 0, held_square = 0;  // squared norms of the two gradients in M^-1
-    Vector coef, gradient, newton, held_gradient;             // over the columns; newton: M^-1 gradient
-    Vector score, residual, curvature, newton_score;            // over the training rows
-    Vector held_score, held_residual;                           // over the held-out rows
+    std::int32_t parent = kNoParent;                  // where a single fit goes on from here: its parent, and
+    double v = 0;                                     // that column's coefficient, otherwise zero
+    double share = 0;                                 // of the held-out rows' weight in the training rows'
+    double weight = 0;                                // held-out log-likelihood
+    double floor = 0;                                 // a weight this small need not be known better
+    double newton_square = 0, held_square = 0;        // squared norms of the two gradients in M^-1
+    Vector coef, gradient, newton, held_gradient;     // over the columns; newton: M^-1 gradient
+    Vector score, residual, curvature, newton_score;  // over the training rows
+    Vector held_score, held_residual;                 // over the held-out rows
 
     BaseFit(const design::Design& design, std::size_t n_held) : factor(design) {
         const std::size_t width = design.width(), n_train = design.n_rows;
@@ -103,7 +103,8 @@ struct ParentFit {
     void resize(std::size_t n_columns, std::size_t n_rows) {
         width = n_columns;
         n_train = n_rows;
-        for (Vector* v : {&coef, &gradient, &old_gradient, &direction, &solved, &border_solved}) v->resize(design::padded(width));
+        for (Vector* v : {&coef, &gradient, &old_gradient, &direction, &solved, &border_solved})
+            v->resize(design::padded(width));
         for (Vector* v : {&column, &border_score, &score, &change, &residual, &curvature})
             v->resize(design::padded(n_train));
     }

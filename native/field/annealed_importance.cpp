@@ -61,7 +61,8 @@ struct Walker {
 }  // namespace
 
 void anneal(const Field& field, const std::int64_t* rows, const std::uint64_t* seeds, std::size_t n_steps,
-                  std::size_t n_draws, std::int8_t* labels, double* log_weight, int n_threads, threads::Interrupt& interrupt) {
+            std::size_t n_draws, std::int8_t* labels, double* log_weight, int n_threads,
+            threads::Interrupt& interrupt) {
     const auto work = [&] {
         return [&, walker = Walker(field)](std::size_t row) mutable {
             for (std::size_t draw = 0; draw < n_draws; ++draw) {

@@ -22,6 +22,6 @@ struct Field {
 // it adds to its energy, then draws every label anew given the others, with the numbers of
 // (seeds[step], rows[i], draw, label).
 void anneal(const Field& field, const std::int64_t* rows, const std::uint64_t* seeds, std::size_t n_steps,
-                  std::size_t n_draws, std::int8_t* labels, double* log_weight, int n_threads, threads::Interrupt& interrupt);
+            std::size_t n_draws, std::int8_t* labels, double* log_weight, int n_threads, threads::Interrupt& interrupt);
 
 }  // namespace labelweave::field

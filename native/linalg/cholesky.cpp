@@ -12,14 +12,14 @@ constexpr std::size_t kGroup = 8;
 constexpr float kLeastPivot = 1e-6f;
 
 // work = S r, scaled by its largest entry into the range of single precision.
-LABELWEAVE_INLINE void narrow(const CholeskyFactor& factor, std::size_t order, const Lanes* r, float* work, Lanes& largest) {
+LABELWEAVE_INLINE void narrow(const CholeskyFactor& factor, std::size_t order, const Lanes* r, float* work,
+                              Lanes& largest) {
     largest = broadcast(1e-300);
     for (std::size_t i = 0; i < order; ++i) {
         const Lanes size = abs(factor.scale[i] * r[i]);
         largest = select(size > largest, size, largest);
     }
-    for (std::size_t i = 0; i < order; ++i)
-        store_narrow(work + i * kLanes, factor.scale[i] * r[i] / largest);
+    for (std::size_t i = 0; i < order; ++i) store_narrow(work + i * kLanes, factor.scale[i] * r[i] / largest);
 }
 
 // work = L^-1 work for eight right-hand sides. Rows are taken in groups: within a group one after the other,
@@ -36,7 +36,8 @@ LABELWEAVE_INLINE void substitute(const float* l, std::size_t order, float* work
         }
         for (std::size_t i = 0; i < n; ++i) {
             LaneFloats value = LaneFloats::load(work + (first + i) * kLanes) - sums[i];
-            for (std::size_t j = 0; j < i; ++j) value -= row[i][first + j] * LaneFloats::load(work + (first + j) * kLanes);
+            for (std::size_t j = 0; j < i; ++j)
+                value -= row[i][first + j] * LaneFloats::load(work + (first + j) * kLanes);
             (value * (1.0f / row[i][first + i])).store(work + (first + i) * kLanes);
         }
     }
@@ -57,8 +58,7 @@ LABELWEAVE_KERNEL void factorise(float* matrix, std::size_t order) {
         float triangle[kLanes][kLanes]{};  // what the rows above take off
         for (std::size_t j = 0; j < first; ++j)
             for (std::size_t i = 0; i < kLanes; ++i)
-                for (std::size_t k = 0; k < kLanes; ++k)
-                    triangle[i][k] += work[j * kLanes + i] * work[j * kLanes + k];
+                for (std::size_t k = 0; k < kLanes; ++k) triangle[i][k] += work[j * kLanes + i] * work[j * kLanes + k];
         for (std::size_t i = 0; i < n; ++i) {
             float* row = matrix + packed(first + i, 0);
             for (std::size_t j = 0; j < first; ++j) row[j] = work[j * kLanes + i];

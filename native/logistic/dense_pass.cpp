@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "design/dense_rows.hpp"
-#include "logistic/evaluation.hpp"
 #include "design/gather.hpp"
+#include "logistic/evaluation.hpp"
 #include "logistic/pass.hpp"
 
 namespace labelweave::logistic {
@@ -18,7 +18,9 @@ std::size_t n_slices_of(const design::Design& design) {
 }
 
 // Room of a slice: eight rows, a gradient per lane, the intercept's and the extras' gradients.
-std::size_t slice_room(const design::Design& design) { return 2 * kLanes * design::n_vectors_of(design) + 1 + design.n_extras; }
+std::size_t slice_room(const design::Design& design) {
+    return 2 * kLanes * design::n_vectors_of(design) + 1 + design.n_extras;
+}
 
 // The lanes that take part, and their directions as vectors over the features, zero-padded.
 struct BusyLanes {
@@ -81,7 +83,8 @@ struct DenseSlice : design::DenseRows {
 
     LABELWEAVE_INLINE void add_extras(const Pass& pass, std::size_t first, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) {
-            const Lanes extra = design::gather(pass.design.extras, first + i, pass.direction + pass.design.first_extra(), Lanes{});
+            const Lanes extra =
+                design::gather(pass.design.extras, first + i, pass.direction + pass.design.first_extra(), Lanes{});
             for (int k = 0; k < busy.n; ++k) u[k][i] += extra[busy.lane[k]];
         }
     }

@@ -33,7 +33,8 @@ Lanes LanePreconditioner::apply_shared(const NewtonState& s, const int (&levels)
         if (!pending[k]) continue;
         LaneMask same{};
         for (int j = k; j < kLanes; ++j) same[j] = pending[j] && levels[j] == levels[k] ? -1 : 0;
-        linalg::solve_factored(shared_.factor(levels[k]), order_, r, reinterpret_cast<float*>(narrow_.data()), scratch_.data());
+        linalg::solve_factored(shared_.factor(levels[k]), order_, r, reinterpret_cast<float*>(narrow_.data()),
+                               scratch_.data());
         for (std::size_t row = 0; row < order_; ++row) solution_[row] = select(same, scratch_[row], solution_[row]);
         pending &= ~same;
     }

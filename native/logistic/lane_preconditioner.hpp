@@ -3,8 +3,8 @@
 #pragma once
 
 #include "logistic/limited_memory.hpp"
-#include "logistic/preconditioner.hpp"
 #include "logistic/newton_state.hpp"
+#include "logistic/preconditioner.hpp"
 
 namespace labelweave::logistic {
 

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "simd/lane_floats.hpp"
 #include "logistic/newton_state.hpp"
+#include "simd/lane_floats.hpp"
 
 namespace labelweave::logistic {
 

@@ -42,7 +42,8 @@ void move_coefficients(NewtonState& s, Norms& norms);
 void update_residual(NewtonState& s);
 
 // Columns from `begin` on of y = M^-1 r with the diagonal preconditioner; adds their part of r'y to rho.
-void precondition_diagonal(const NewtonState& s, const double* squares, std::size_t begin, const Lanes* r, Lanes* y, Lanes& rho);
+void precondition_diagonal(const NewtonState& s, const double* squares, std::size_t begin, const Lanes* r, Lanes* y,
+                           Lanes& rho);
 
 // The first columns of y divided by the mean curvature, which factors leave out; adds their part of r'y
 // to rho.

@@ -55,7 +55,8 @@ void Preconditioner::correlate(const design::Design& design, threads::ThreadTeam
             return [x = rows[begin + row], scale = inverse_lengths.data()](std::size_t f) { return x[f] * scale[f]; };
         });
         team.run(n_tasks, [&](std::size_t task) {
-            for (std::size_t t = task; t < block.n_tile_rows(); t += n_tasks) block.add_tile_row(t, correlations_.data());
+            for (std::size_t t = task; t < block.n_tile_rows(); t += n_tasks)
+                block.add_tile_row(t, correlations_.data());
         });
     }
     for (std::size_t f = 0; f < d; ++f)
@@ -77,7 +78,8 @@ const linalg::CholeskyFactor& Preconditioner::factor(int level) {
         const double root = std::hypot(norms_[i], i + 1 < order_ ? std::exp2(level) : 0.0);
         factor.scale.push_back(1.0 / root);
         share[i] = norms_[i] / root;
-        for (std::size_t j = 0; j < i; ++j) factor.lower[linalg::packed(i, j)] *= static_cast<float>(share[i] * share[j]);
+        for (std::size_t j = 0; j < i; ++j)
+            factor.lower[linalg::packed(i, j)] *= static_cast<float>(share[i] * share[j]);
         factor.lower[linalg::packed(i, i)] = 1.0f;
     }
     linalg::factorise(factor.lower.data(), order_);

@@ -18,7 +18,8 @@ class ProblemQueue {
         std::vector<std::size_t> rarer(problems.n_problems);
         for (std::size_t k = 0; k < rarer.size(); ++k) rarer[k] = rarer_class(problems, problems.target[k]);
         std::iota(order_.begin(), order_.end(), std::size_t{0});
-        std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return rarer[a] > rarer[b]; });
+        std::stable_sort(order_.begin(), order_.end(),
+                         [&](std::size_t a, std::size_t b) { return rarer[a] > rarer[b]; });
     }
 
     // The next problem, or n_problems where there is none left.

@@ -8,9 +8,9 @@
 
 #include "logistic/lane_preconditioner.hpp"
 #include "logistic/newton_lane.hpp"
-#include "threads/parallel.hpp"
-#include "logistic/problem_queue.hpp"
 #include "logistic/newton_state.hpp"
+#include "logistic/problem_queue.hpp"
+#include "threads/parallel.hpp"
 
 namespace labelweave::logistic {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 class NewtonBlock {
   public:
     NewtonBlock(const Problems& problems, const Settings& settings, const Solutions& solutions,
-          Preconditioner& preconditioner, int n_lanes, threads::ThreadTeam& team)
+                Preconditioner& preconditioner, int n_lanes, threads::ThreadTeam& team)
         : problems_(problems), settings_(settings), solutions_(solutions), shared_preconditioner_(preconditioner),
           design_(problems.design), s_(design_), preconditioner_(design_, preconditioner), room_(pass_room(design_)),
           curvature_(design_.dense ? (n_lanes * design_.n_rows + kLanes - 1) / kLanes : design_.n_rows),
@@ -88,7 +88,8 @@ class NewtonBlock {
         extra_norm_[k] = norms.extras[k];
         const double value = tally.loss[k] + penalty(k);
         const double promised = 2 * kArmijo * lane.step * lane.decrease;
-        const bool better = std::isfinite(value) && value <= lane.objective - promised + kRounding * std::fabs(lane.objective);
+        const bool better =
+            std::isfinite(value) && value <= lane.objective - promised + kRounding * std::fabs(lane.objective);
         if (!lane.first && !better && lane.halvings < kMaxHalvings) {
             ++lane.halvings;
             lane.step *= 0.5;
@@ -114,7 +115,8 @@ class NewtonBlock {
         const std::size_t at = lane.problem * problems_.n_stages + lane.stage;
         solutions_.objective[at] = lane.objective;
         solutions_.held_out[at] = held_out;
-        const bool sure = lane.last && lane.solved && std::isfinite(lane.objective) && !shared_preconditioner_.overflowed();
+        const bool sure =
+            lane.last && lane.solved && std::isfinite(lane.objective) && !shared_preconditioner_.overflowed();
         if (!sure) solutions_.converged[lane.problem] = 0;
         lane.n_worse = held_out > lane.held_out ? lane.n_worse + 1 : 0;
         lane.held_out = held_out;
@@ -134,9 +136,7 @@ class NewtonBlock {
     }
 
     // One factor serves a whole stage: changing it along the way costs more than it saves.
-    void choose_level(int k) {
-        lanes_[k].level = Preconditioner::level(s_.lambda[k] / lanes_[k].mean_curvature);
-    }
+    void choose_level(int k) { lanes_[k].level = Preconditioner::level(s_.lambda[k] / lanes_[k].mean_curvature); }
 
     // The rest of the path is left out: its losses stay unknown.
     void stop_path(NewtonLane& lane) {
@@ -258,8 +258,7 @@ class NewtonBlock {
 
 }  // namespace
 
-void solve(Problems problems, const Settings& settings, const Solutions& solutions,
-                    threads::Interrupt& interrupt) {
+void solve(Problems problems, const Settings& settings, const Solutions& solutions, threads::Interrupt& interrupt) {
     if (problems.n_problems == 0) return;
     const int n_threads = threads::resolve_threads(settings.n_threads);
     design::Design& design = problems.design;
@@ -281,9 +280,8 @@ void solve(Problems problems, const Settings& settings, const Solutions& solutio
     ProblemQueue queue(problems);
     if (!split_rows) team.emplace(1);
     threads::parallel_for(n_blocks, n_threads, [&](std::size_t) {
-        interrupt.run([&] {
-            NewtonBlock(problems, settings, solutions, preconditioner, n_lanes, *team).run(queue, interrupt);
-        });
+        interrupt.run(
+            [&] { NewtonBlock(problems, settings, solutions, preconditioner, n_lanes, *team).run(queue, interrupt); });
     });
 }
 

@@ -21,13 +21,13 @@ struct Problems {
     design::Design design;
     Targets targets;
     std::size_t n_problems = 0, n_stages = 1;
-    const std::int32_t* target = nullptr;    // n_problems: row of targets.labels
-    const std::int32_t* weight = nullptr;    // n_problems: row of targets.weights, or null
-    const double* C = nullptr;               // n_problems x n_stages
-    const double* extra_penalty = nullptr;   // n_problems x n_stages: kappa
-    const std::uint8_t* extra_mask = nullptr;      // n_problems x n_extras: which extra columns take part
-    const double* start = nullptr;           // n_problems x width, or null: zero
-    const double* start_intercept = nullptr; // n_problems, when start is null
+    const std::int32_t* target = nullptr;      // n_problems: row of targets.labels
+    const std::int32_t* weight = nullptr;      // n_problems: row of targets.weights, or null
+    const double* C = nullptr;                 // n_problems x n_stages
+    const double* extra_penalty = nullptr;     // n_problems x n_stages: kappa
+    const std::uint8_t* extra_mask = nullptr;  // n_problems x n_extras: which extra columns take part
+    const double* start = nullptr;             // n_problems x width, or null: zero
+    const double* start_intercept = nullptr;   // n_problems, when start is null
 };
 
 struct Settings {
@@ -38,14 +38,13 @@ struct Settings {
 };
 
 struct Solutions {
-    double* coef = nullptr;            // n_problems x width, or null when only the losses matter
-    double* objective = nullptr;       // n_problems x n_stages, divided by C
-    double* held_out = nullptr;        // n_problems x n_stages
-    std::int32_t* passes = nullptr;    // n_problems
-    std::uint8_t* converged = nullptr; // n_problems
+    double* coef = nullptr;             // n_problems x width, or null when only the losses matter
+    double* objective = nullptr;        // n_problems x n_stages, divided by C
+    double* held_out = nullptr;         // n_problems x n_stages
+    std::int32_t* passes = nullptr;     // n_problems
+    std::uint8_t* converged = nullptr;  // n_problems
 };
 
-void solve(Problems problems, const Settings& settings, const Solutions& solutions,
-                    threads::Interrupt& interrupt);
+void solve(Problems problems, const Settings& settings, const Solutions& solutions, threads::Interrupt& interrupt);
 
 }  // namespace labelweave::logistic

@@ -1,8 +1,8 @@
 // A pass over sparse X: SIMD over the lanes of a block.
 #include <algorithm>
 
-#include "logistic/evaluation.hpp"
 #include "design/gather.hpp"
+#include "logistic/evaluation.hpp"
 #include "logistic/pass.hpp"
 
 namespace labelweave::logistic {

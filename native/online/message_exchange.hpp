@@ -51,7 +51,8 @@ class MessageExchange {
         for (std::size_t member = 0; member < counts_.size(); ++member) {
             CacheLine* line = lines_of(member, round);
             for (std::size_t k = 0; k < counts_[member]; k += kPerLine, ++line) {
-                for (threads::SpinWait wait = patience(); line->round.load(std::memory_order_acquire) != round;) wait.rest();
+                for (threads::SpinWait wait = patience(); line->round.load(std::memory_order_acquire) != round;)
+                    wait.rest();
                 const std::size_t here = std::min(kPerLine, counts_[member] - k);
                 for (std::size_t i = 0; i < here; ++i) visit(line->messages[i]);
             }

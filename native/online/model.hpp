@@ -1,10 +1,10 @@
 // Bayesian online learning of linear labels (BOMC): one Gaussian per weight, updated row by row.
 //
-// Weights lie feature-major in float32, in panels of 64 labels and more: a feature's row of a panel holds the means of these
-// labels, then their variances. Learning from a row reads and writes the rows of its non-zero features: that memory
-// traffic is the cost, the arithmetic hides behind it. Sums over features are kept in double. Threads share the panels;
-// they work on the same features at the same time, and if their labels lay side by side, each core's prefetcher would
-// keep taking away lines that the other writes.
+// Weights lie feature-major in float32, in panels of 64 labels and more: a feature's row of a panel holds the means of
+// these labels, then their variances. Learning from a row reads and writes the rows of its non-zero features: that
+// memory traffic is the cost, the arithmetic hides behind it. Sums over features are kept in double. Threads share the
+// panels; they work on the same features at the same time, and if their labels lay side by side, each core's prefetcher
+// would keep taking away lines that the other writes.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ struct Settings {
     double forgetting = 0.0;        // share of the evidence that is lost with every row
 };
 
-// The weights of the blocks [first, last): n_features x 2 x width. The first feature is the constant one, so that column
-// j of X is feature j + 1.
+// The weights of the blocks [first, last): n_features x 2 x width. The first feature is the constant one, so that
+// column j of X is feature j + 1.
 struct Panel {
     float* weights = nullptr;
     std::size_t width = 0, first = 0, last = 0;
@@ -38,9 +38,9 @@ struct Panel {
 
 struct Model {
     std::vector<Panel> panels;
-    std::int64_t* current = nullptr;    // n_features: the row count up to which a feature has inflate_variance
+    std::int64_t* current = nullptr;  // n_features: the row count up to which a feature has inflate_variance
     std::size_t n_features = 0, n_labels = 0;
-    double* bias_mean = nullptr;        // one, or n_labels
+    double* bias_mean = nullptr;  // one, or n_labels
     double* bias_variance = nullptr;
     std::int64_t* positives = nullptr;  // n_labels: rows that had the label
     std::int64_t* observed = nullptr;   // n_labels: rows in which it was known

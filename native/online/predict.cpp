@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "random/normal_lanes.hpp"
 #include "online/prepared_rows.hpp"
+#include "random/normal_lanes.hpp"
 #include "threads/parallel.hpp"
 
 namespace labelweave::online {
@@ -62,7 +62,7 @@ LABELWEAVE_KERNEL void sampled_scores(const Model& model, const PreparedRows& ro
             const double retention = rows.retention.empty() ? 1.0 : rows.retention[entry];
             weights = drawn_weights(of, of + panel.width, retention, prior,
                                     random::normal_lanes(seed, static_cast<std::uint64_t>(feature), sample,
-                                                 static_cast<std::uint32_t>(label)));
+                                                         static_cast<std::uint32_t>(label)));
             drawn = feature;
         }
         scores[columns.row[entry]] += weights * static_cast<double>(rows.value[entry]);
@@ -75,8 +75,8 @@ LABELWEAVE_KERNEL void bias_noise(std::uint64_t seed, std::uint32_t sample, std:
 
 }  // namespace
 
-void moments(const Model& model, const Settings& settings, const Rows& rows, double* mean,
-                    double* variance, int n_threads, threads::Interrupt& interrupt) {
+void moments(const Model& model, const Settings& settings, const Rows& rows, double* mean, double* variance,
+             int n_threads, threads::Interrupt& interrupt) {
     const std::size_t n_blocks = label_blocks(model);
     const auto prior = static_cast<float>(settings.prior_variance);
     threads::parallel_rows(rows.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
@@ -92,9 +92,8 @@ void moments(const Model& model, const Settings& settings, const Rows& rows, dou
     });
 }
 
-void samples(const Model& model, const Settings& settings, const Rows& rows,
-                    std::uint64_t seed, std::size_t n_samples, std::int8_t* above, int n_threads,
-                    threads::Interrupt& interrupt) {
+void samples(const Model& model, const Settings& settings, const Rows& rows, std::uint64_t seed, std::size_t n_samples,
+             std::int8_t* above, int n_threads, threads::Interrupt& interrupt) {
     const std::size_t n_groups = (model.n_labels + kLanes - 1) / kLanes;
     for (std::size_t begin = 0; begin < rows.n_rows; begin += kSampledRows) {
         const std::size_t end = std::min(rows.n_rows, begin + kSampledRows);
@@ -111,8 +110,8 @@ void samples(const Model& model, const Settings& settings, const Rows& rows,
             bias_noise(seed, sample, settings.coupled ? 0 : static_cast<std::uint32_t>(label), noise);
             for (std::size_t c = label; c < std::min(model.n_labels, label + kLanes); ++c) {
                 const std::size_t own = settings.coupled ? 0 : c;
-                const double bias = model.bias_mean[own] + std::sqrt(model.bias_variance[own]) *
-                                                               noise[settings.coupled ? 0 : c - label];
+                const double bias = model.bias_mean[own] +
+                                    std::sqrt(model.bias_variance[own]) * noise[settings.coupled ? 0 : c - label];
                 std::int8_t* out = above + sample * rows.n_rows * model.n_labels + c;
                 for (std::size_t r = begin; r < end; ++r)
                     out[r * model.n_labels] = scores[r - begin][c - label] * prepared.scale[r - begin] > bias;

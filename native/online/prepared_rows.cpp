@@ -62,18 +62,19 @@ constexpr int kMostBlocks = std::clamp(kSums / (2 * WideFloats::kParts), 1, 8);
 
 // Calls gather_blocks for 1 <= n_blocks <= N.
 template <int N, bool Forgetting>
-LABELWEAVE_INLINE void gather_some(std::size_t n_blocks, const Panel& panel, std::size_t begin, const PreparedRows& rows,
-                                   std::size_t row, float prior, Lanes* mean, Lanes* variance) {
+LABELWEAVE_INLINE void gather_some(std::size_t n_blocks, const Panel& panel, std::size_t begin,
+                                   const PreparedRows& rows, std::size_t row, float prior, Lanes* mean,
+                                   Lanes* variance) {
     if constexpr (N > 1)
-        if (n_blocks < N) return gather_some<N - 1, Forgetting>(n_blocks, panel, begin, rows, row, prior, mean, variance);
+        if (n_blocks < N)
+            return gather_some<N - 1, Forgetting>(n_blocks, panel, begin, rows, row, prior, mean, variance);
     gather_blocks<N, Forgetting>(panel, begin, rows, row, prior, mean, variance);
 }
 
 }  // namespace
 
-LABELWEAVE_KERNEL void gather_moments(const Model& model, const PreparedRows& rows, std::size_t row,
-                                      float prior, std::size_t first, std::size_t last, Lanes* mean,
-                                      Lanes* variance) {
+LABELWEAVE_KERNEL void gather_moments(const Model& model, const PreparedRows& rows, std::size_t row, float prior,
+                                      std::size_t first, std::size_t last, Lanes* mean, Lanes* variance) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) mean[i] = variance[i] = Lanes{};
     visit_panels(model, first, last, [&](const Panel& panel, std::size_t block, std::size_t end) {
         // Parts of about the same size: every one of them goes through all features.
@@ -95,8 +96,8 @@ LABELWEAVE_KERNEL void gather_moments(const Model& model, const PreparedRows& ro
     }
 }
 
-void prepare(const Model& model, const Settings& settings, const Rows& rows, std::size_t begin,
-             std::size_t end, Clock clock, PreparedRows& prepared) {
+void prepare(const Model& model, const Settings& settings, const Rows& rows, std::size_t begin, std::size_t end,
+             Clock clock, PreparedRows& prepared) {
     const design::Csr& x = rows.features;
     const auto most = static_cast<std::size_t>(x.indptr[end] - x.indptr[begin]) + (end - begin);
     const double offset = settings.coupled ? settings.label_offset : 0.0;

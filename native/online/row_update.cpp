@@ -30,8 +30,7 @@ LABELWEAVE_INLINE Lanes eight_labels(const std::int8_t* labels, std::size_t n_la
 
 // ln(e + 1/r) for the row's labels: the rarer a label, the further its examples are to lie from the others. Ratios that
 // are not known are those of the rows so far.
-void widen_margins(const Model& model, const std::int8_t* labels, std::size_t begin, std::size_t end,
-                   Workspace& work) {
+void widen_margins(const Model& model, const std::int8_t* labels, std::size_t begin, std::size_t end, Workspace& work) {
     double *margin = numbers(work.margin), *positives = numbers(work.positives), *observed = numbers(work.observed);
     for (std::size_t c = begin; c < end; ++c) {
         std::uint64_t eight = 1;
@@ -67,7 +66,7 @@ LABELWEAVE_KERNEL void round_update(std::size_t first, std::size_t last, double 
 }  // namespace
 
 LABELWEAVE_KERNEL void load_factors(const Model& model, const Settings& settings, const std::int8_t* labels,
-                                   std::size_t first, std::size_t last, Workspace& work) {
+                                    std::size_t first, std::size_t last, Workspace& work) {
     const std::size_t n_labels = model.n_labels;
     const Lanes none = 0.0, one = 1.0;
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
@@ -83,7 +82,7 @@ LABELWEAVE_KERNEL void load_factors(const Model& model, const Settings& settings
 }
 
 LABELWEAVE_KERNEL void update_independent(const Settings& settings, std::size_t first, std::size_t last,
-                                    Workspace& work) {
+                                          Workspace& work) {
     for (std::size_t i = 2 * first; i < 2 * last; ++i) {
         const TruncationFactor factor = load_factor(work, settings, i);
         Lanes& variance = work.bias_variance[i];
@@ -100,14 +99,15 @@ LABELWEAVE_KERNEL void update_independent(const Settings& settings, std::size_t 
     }
 }
 
-LABELWEAVE_KERNEL void send_messages(const Settings& settings, const NaturalGaussian& prior, const NaturalGaussian& bias,
-                                       std::size_t first, std::size_t last, NaturalGaussian* sums,
-                                       Workspace& work) {
+LABELWEAVE_KERNEL void send_messages(const Settings& settings, const NaturalGaussian& prior,
+                                     const NaturalGaussian& bias, std::size_t first, std::size_t last,
+                                     NaturalGaussian* sums, Workspace& work) {
     for (std::size_t block = first; block < last; ++block) {
         Lanes precision{}, weighted_mean{};
         for (std::size_t i = 2 * block; i < 2 * block + 2; ++i) {
             const TruncationFactor factor = load_factor(work, settings, i);
-            // The cavity: the bias without this label's site. The other sites can only have added to the prior's precision.
+            // The cavity: the bias without this label's site. The other sites can only have added to the prior's
+            // precision.
             Lanes cavity = bias.precision - work.precision[i];
             cavity = select(cavity < prior.precision, broadcast(prior.precision), cavity);
             const Lanes variance = 1.0 / cavity;
@@ -131,14 +131,16 @@ LABELWEAVE_KERNEL void write_back(const Model& model, const PreparedRows& rows, 
     const WideFloats least = kLeast, most = kMost, smallest = kSmallestFactor;
     visit_panels(model, first, last, [&](const Panel& panel, std::size_t block, std::size_t end) {
         const std::size_t before = panel.first * kBlock;  // labels of other panels
-        const float *gradients = work.float_gradient.data() + before, *curvatures = work.float_curvature.data() + before;
+        const float *gradients = work.float_gradient.data() + before,
+                    *curvatures = work.float_curvature.data() + before;
         for (std::size_t k = rows.start[row]; k < rows.start[row + 1]; ++k) {
             float* of = panel.of(rows.feature[k]);
             const float x = rows.value[k];
             const float retention = rows.retention.empty() ? 1.0f : rows.retention[k];
             for (std::size_t c = block * kBlock - before; c < end * kBlock - before; c += kBlock) {
                 WideFloats mean = WideFloats::load(of + c), variance = WideFloats::load(of + panel.width + c);
-                const WideFloats gradient = WideFloats::load(gradients + c), curvature = WideFloats::load(curvatures + c);
+                const WideFloats gradient = WideFloats::load(gradients + c),
+                                 curvature = WideFloats::load(curvatures + c);
                 if (retention < 1.0f) variance = inflate_variance(variance, retention, prior);
                 const WideFloats step = variance * x;
                 mean += step * gradient;

@@ -1,4 +1,5 @@
-// Chooses between one thread and several by measuring both: threads that wait for each other do not pay on a busy machine.
+// Chooses between one thread and several by measuring both: threads that wait for each other do not pay on a busy
+// machine.
 #pragma once
 
 #include <chrono>

@@ -5,8 +5,8 @@
 
 namespace labelweave::online {
 
-// For d ~ N(mean, sd^2) given d > margin, with t = (mean - margin) / sd: the mean rises by sd V, V = phi(t) / Phi(t), and
-// the variance becomes sd^2 (1 - W), W = V (V + t). Both W and kept = 1 - W are accurate, also where the other is
+// For d ~ N(mean, sd^2) given d > margin, with t = (mean - margin) / sd: the mean rises by sd V, V = phi(t) / Phi(t),
+// and the variance becomes sd^2 (1 - W), W = V (V + t). Both W and kept = 1 - W are accurate, also where the other is
 // almost one.
 struct Truncation {
     Lanes v, w, kept;
@@ -18,7 +18,8 @@ LABELWEAVE_INLINE Lanes hazard_excess(Lanes x) {
     const Lanes scale = 1.0 / (x + 4.0);
     const Lanes q = (x - 4.0) * scale, q2 = q * q, q4 = q2 * q2, q8 = q4 * q4;
     // Estrin's order: short chains keep the pipeline full.
-    const Lanes a = (1.8048571559157687 - 1.1822045054339112 * q) + (0.40195670656931454 + 0.06751811648881796 * q) * q2;
+    const Lanes a =
+        (1.8048571559157687 - 1.1822045054339112 * q) + (0.40195670656931454 + 0.06751811648881796 * q) * q2;
     const Lanes b =
         (-0.13822462494285848 + 0.033701005131162615 * q) + (0.03165842461552768 - 0.020783471420662693 * q) * q2;
     const Lanes c =

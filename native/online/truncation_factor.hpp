@@ -1,6 +1,6 @@
-// The factor [d > margin] of a label in one row, d = +-(f - b), and its messages in expectation propagation, eight labels
-// at a time (MATH section 4, after TrueSkill): moments of the tilted distribution are matched, and the posterior of the
-// bias divided by its cavity is the message to it.
+// The factor [d > margin] of a label in one row, d = +-(f - b), and its messages in expectation propagation, eight
+// labels at a time (MATH section 4, after TrueSkill): moments of the tilted distribution are matched, and the posterior
+// of the bias divided by its cavity is the message to it.
 #pragma once
 
 #include "online/truncated_normal.hpp"
@@ -30,9 +30,9 @@ LABELWEAVE_INLINE Lanes within_reach(const Lanes& t) {
     return select(t < -kFarthest, broadcast(-kFarthest), select(t > kFarthest, broadcast(kFarthest), t));
 }
 
-// Truncation where the label is recorded wrongly with probability `flip`: a mixture of d > margin and d < -margin, both given
-// in standard deviations. Scores between the margins belong to neither reading, so that a model that knows nothing
-// believes its labels whatever the margin: were all of d < margin a wrong label, it would believe none of them.
+// Truncation where the label is recorded wrongly with probability `flip`: a mixture of d > margin and d < -margin, both
+// given in standard deviations. Scores between the margins belong to neither reading, so that a model that knows
+// nothing believes its labels whatever the margin: were all of d < margin a wrong label, it would believe none of them.
 LABELWEAVE_INLINE Truncation truncate_noisy(const Lanes& d, const Lanes& margin, double flip) {
     const Truncation right = truncate(within_reach(d - margin)), wrong = truncate(within_reach(-d - margin));
     // Weights of the two readings by Phi = phi / V, relative to the larger of the densities at the two margins, whose
@@ -53,7 +53,8 @@ LABELWEAVE_INLINE Truncation truncate_noisy(const Lanes& d, const Lanes& margin,
 }
 
 // Given the cavity of the bias, N(cavity_mean, cavity_variance).
-LABELWEAVE_INLINE MomentUpdate match_moments(const TruncationFactor& factor, const Lanes& cavity_mean, const Lanes& cavity_variance, double flip) {
+LABELWEAVE_INLINE MomentUpdate match_moments(const TruncationFactor& factor, const Lanes& cavity_mean,
+                                             const Lanes& cavity_variance, double flip) {
     const Lanes total = factor.variance + cavity_variance;
     const Lanes inverse = 1.0 / square_root(total);
     const Lanes d = factor.sign * (factor.mean - cavity_mean);
@@ -70,8 +71,8 @@ struct Message {
 
 // The matched posterior of the bias divided by its cavity. A negative precision, which only wrongly recorded labels can
 // lead to, is cut off at zero.
-LABELWEAVE_INLINE Message message_to_bias(const TruncationFactor& factor, const MomentUpdate& matched, const Lanes& cavity_mean,
-                                      const Lanes& cavity_variance) {
+LABELWEAVE_INLINE Message message_to_bias(const TruncationFactor& factor, const MomentUpdate& matched,
+                                          const Lanes& cavity_mean, const Lanes& cavity_variance) {
     const Lanes w = 1.0 - matched.kept;
     const Lanes positive = select(w > 0.0, w, broadcast(0.0));
     const Lanes precision = positive / (factor.variance + cavity_variance * (1.0 - positive));

@@ -26,8 +26,7 @@ bool converged(const NaturalGaussian& before, const NaturalGaussian& after) {
            moved <= kTolerance / std::sqrt(after.precision);
 }
 
-void load_labels(const Model& model, const Settings& settings, std::size_t begin, std::size_t end,
-                 Workspace& work) {
+void load_labels(const Model& model, const Settings& settings, std::size_t begin, std::size_t end, Workspace& work) {
     for (std::size_t i = 0; i < work.n_lanes; ++i) work.bias_variance[i] = broadcast(1.0);
     for (std::size_t c = begin; c < end; ++c) {
         numbers(work.positives)[c] = static_cast<double>(model.positives[c]);
@@ -38,8 +37,7 @@ void load_labels(const Model& model, const Settings& settings, std::size_t begin
     }
 }
 
-void store_labels(const Model& model, const Settings& settings, std::size_t begin, std::size_t end,
-                  Workspace& work) {
+void store_labels(const Model& model, const Settings& settings, std::size_t begin, std::size_t end, Workspace& work) {
     for (std::size_t c = begin; c < end; ++c) {
         model.positives[c] = static_cast<std::int64_t>(numbers(work.positives)[c]);
         model.observed[c] = static_cast<std::int64_t>(numbers(work.observed)[c]);
@@ -71,7 +69,7 @@ struct alignas(64) LabelShare {
     const Trials& trials;
     MessageExchange& exchange;
     std::size_t member, first, last;
-    std::size_t flag;        // among all messages, the one that says whether to stop after the row
+    std::size_t flag;            // among all messages, the one that says whether to stop after the row
     std::uint64_t n_rounds = 0;  // so far, over all rows
     bool stop = false;
     Steady::time_point finish{};  // when the first member gives up, since the others are kept from running
@@ -83,8 +81,8 @@ struct alignas(64) LabelShare {
     // `before`: rows ahead of this chunk in the same call.
     void learn(const std::int8_t* labels, std::size_t before, Steady::time_point until) noexcept {
         finish = until;
-        const std::int64_t *trials_end = trials.rows + trials.n;
-        const std::int64_t *trial = std::lower_bound(trials.rows, trials_end, static_cast<std::int64_t>(before));
+        const std::int64_t* trials_end = trials.rows + trials.n;
+        const std::int64_t* trial = std::lower_bound(trials.rows, trials_end, static_cast<std::int64_t>(before));
         const auto prior = static_cast<float>(settings.prior_variance);
         const std::size_t begin = first * kBlock, end = std::min(last * kBlock, model.n_labels);
         load_labels(model, settings, begin, end, work);
@@ -178,11 +176,12 @@ std::vector<std::size_t> share_panels(const Model& model, std::size_t n_members)
 class LabelShares {
   public:
     LabelShares(const Model& model, const Settings& settings, const PreparedRows& rows, const Trials& trials,
-         std::size_t n_members)
+                std::size_t n_members)
         : edges_(share_panels(model, n_members)), exchange_(counts()) {
         shares_.reserve(edges_.size() - 1);
         for (std::size_t m = 0; m + 1 < edges_.size(); ++m)
-            shares_.push_back(LabelShare{model, settings, rows, trials, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
+            shares_.push_back(
+                LabelShare{model, settings, rows, trials, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
     }
     LabelShares(const LabelShares&) = delete;
 
@@ -206,15 +205,16 @@ class LabelShares {
 };
 
 // Rows that forget are prepared once: there is no stopping between them.
-Steady::time_point finish_of(const Settings& settings, const ThreadTuner& tuner, std::size_t n_threads, std::size_t work) {
+Steady::time_point finish_of(const Settings& settings, const ThreadTuner& tuner, std::size_t n_threads,
+                             std::size_t work) {
     if (n_threads == 1 || settings.forgetting > 0.0) return Steady::time_point::max();
     return Steady::now() + std::chrono::duration_cast<Steady::duration>(tuner.patience(work));
 }
 
 }  // namespace
 
-void update(Model& model, const Settings& settings, const Rows& rows,
-                   const std::int8_t* labels, const Trials& trials, int n_threads, ThreadTuner& tuner, threads::Interrupt& interrupt) {
+void update(Model& model, const Settings& settings, const Rows& rows, const std::int8_t* labels, const Trials& trials,
+            int n_threads, ThreadTuner& tuner, threads::Interrupt& interrupt) {
     const std::size_t most = std::min<std::size_t>(threads::resolve_threads(n_threads), model.panels.size());
     PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
@@ -230,7 +230,8 @@ void update(Model& model, const Settings& settings, const Rows& rows,
         const std::int8_t* chunk_labels = labels + begin * model.n_labels;
         std::optional<std::size_t> learned = shares.learn(chunk_labels, begin, finish);
         if (!learned)
-            learned = LabelShares(model, settings, prepared, trials, 1).learn(chunk_labels, begin, Steady::time_point::max());
+            learned =
+                LabelShares(model, settings, prepared, trials, 1).learn(chunk_labels, begin, Steady::time_point::max());
         const std::size_t done = *learned;
         tuner.record(Steady::now() - start, prepared.start[done] + done);
         end = begin + done;

@@ -22,8 +22,8 @@ inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
 
 // A uniform number in (0, 1) that belongs to (seed, row, draw, label), whoever asks and when.
 inline double uniform(std::uint64_t seed, std::uint64_t row, std::uint32_t draw, std::uint32_t label) {
-    const auto words = philox({label, draw, static_cast<std::uint32_t>(row),
-                               static_cast<std::uint32_t>(row >> 32)}, seed);
+    const auto words =
+        philox({label, draw, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32)}, seed);
     const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 12;
     return (static_cast<double>(bits) + 0.5) * 0x1p-52;
 }

@@ -8,7 +8,7 @@ namespace labelweave::readers {
 namespace {
 
 class ArffParser {
-   public:
+  public:
     ArffParser(std::string_view text, std::size_t line, const std::string& source, const ArffColumns& columns)
         : cursor_(text, line, source), columns_(columns), last_row_(columns.names.size(), 0) {
         // A sparse row leaves out what is 0 or, for a nominal column, its first value.
@@ -38,7 +38,7 @@ class ArffParser {
         return std::move(rows_);
     }
 
-   private:
+  private:
     bool at_row_end() const { return cursor_.at_newline() || cursor_.sees('%'); }
 
     std::string row_end_expected() const {
@@ -66,8 +66,7 @@ class ArffParser {
     // Values stand apart by a comma, by blanks, or by both.
     void separator(std::size_t column) {
         cursor_.skip_blanks();
-        if (at_row_end())
-            cursor_.fail("a value" + describe(column) + " of " + std::to_string(columns_.names.size()));
+        if (at_row_end()) cursor_.fail("a value" + describe(column) + " of " + std::to_string(columns_.names.size()));
         cursor_.skip(',');
         cursor_.skip_blanks();
     }
@@ -106,7 +105,8 @@ class ArffParser {
         if (at_row_end() || cursor_.sees(',') || cursor_.sees('}')) cursor_.fail("a value" + describe(column));
         if (cursor_.sees('?'))
             cursor_.fail_plainly("missing value '?'" + describe(column) +
-                                     ": labelweave needs complete data, so fill missing values in first", start);
+                                     ": labelweave needs complete data, so fill missing values in first",
+                                 start);
         const bool numeric = columns_.domain[column] == numeric_column;
         const double value = numeric ? number(column) : nominal(column);
         if (columns_.target[column] < 0 && value != 0 && value != 1)

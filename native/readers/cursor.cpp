@@ -32,10 +32,7 @@ std::string printable(std::string_view bytes, std::size_t limit) {
 }
 
 Cursor::Cursor(std::string_view text, std::size_t line, std::string source)
-    : at_(text.data()),
-      end_(text.data() + text.size()),
-      line_start_(text.data()),
-      line_(line),
+    : at_(text.data()), end_(text.data() + text.size()), line_start_(text.data()), line_(line),
       source_(std::move(source)) {}
 
 void Cursor::skip_rest_of_line() {

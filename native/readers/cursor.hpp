@@ -17,7 +17,7 @@ struct TextError : std::invalid_argument {
 
 // A place in a text held in memory. Lines end in \n; a \r counts as a blank.
 class Cursor {
-   public:
+  public:
     // `line` is the number of the line at whose start the text begins.
     Cursor(std::string_view text, std::size_t line, std::string source);
 
@@ -53,7 +53,7 @@ class Cursor {
     [[noreturn]] void fail(const std::string& expected) const { fail(expected, at_); }
     [[noreturn]] void fail_plainly(const std::string& message, const char* position) const;
 
-   private:
+  private:
     std::string found(const char* position) const;
 
     const char* at_;

@@ -36,14 +36,14 @@ struct LabelledRows {
 
 // Reads row after row from a cursor, up to the end of each line.
 class LabelledRowParser {
-   public:
+  public:
     LabelledRowParser(Cursor& cursor, LabelledRows& rows) : cursor_(cursor), rows_(rows) {}
 
     RowFormat format;
 
     void row();
 
-   private:
+  private:
     bool has_labels() const;
     void label_list();
     void feature_list();

@@ -23,7 +23,7 @@ struct SparseRows {
     void finish_row();
     void drop_unfinished_row();
 
-   private:
+  private:
     std::size_t begin() const { return static_cast<std::size_t>(row_starts.back()); }
     void sort_row();
 

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t most_rows = std::numeric_limits<std::int64_t>::max();
 
 class XmcParser {
-   public:
+  public:
     XmcParser(std::string_view text, const std::string& source)
         : cursor_(text, 1, source), row_parser_(cursor_, rows_.rows) {}
 
@@ -27,7 +27,7 @@ class XmcParser {
         return std::move(rows_);
     }
 
-   private:
+  private:
     std::string promised() const { return std::to_string(rows_.n_rows) + " rows, as the header says"; }
 
     void header() {

@@ -6,9 +6,7 @@
 namespace labelweave::simd {
 
 // A whole number below 2^52 in every lane, as a double: it becomes the mantissa of 2^52 + number.
-LABELWEAVE_INLINE Lanes small_to_double(LaneBits number) {
-    return from_bits(number | 0x4330000000000000u) - 0x1p52;
-}
+LABELWEAVE_INLINE Lanes small_to_double(LaneBits number) { return from_bits(number | 0x4330000000000000u) - 0x1p52; }
 
 // Split positive normal numbers: x becomes its mantissa in [1, 2), the power of two is returned.
 LABELWEAVE_INLINE Lanes take_exponent(Lanes& x) {

@@ -14,6 +14,8 @@ LABELWEAVE_INLINE double first_lane(const Lanes& lanes) {
 
 LABELWEAVE_INLINE double portable_log(double positive) { return first_lane(log_positive(broadcast(positive))); }
 
-LABELWEAVE_INLINE double portable_exp(double nonpositive) { return first_lane(exp_nonpositive(broadcast(nonpositive))); }
+LABELWEAVE_INLINE double portable_exp(double nonpositive) {
+    return first_lane(exp_nonpositive(broadcast(nonpositive)));
+}
 
 }  // namespace labelweave::simd

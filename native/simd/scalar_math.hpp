@@ -8,9 +8,7 @@
 namespace labelweave::simd {
 
 // log(1 + e^z) without overflow.
-LABELWEAVE_INLINE double log1pexp(double z) {
-    return (z > 0 ? z : 0.0) + std::log1p(std::exp(-std::fabs(z)));
-}
+LABELWEAVE_INLINE double log1pexp(double z) { return (z > 0 ? z : 0.0) + std::log1p(std::exp(-std::fabs(z))); }
 
 // 1 / (1 + e^-z) without overflow.
 LABELWEAVE_INLINE double sigmoid(double z) {

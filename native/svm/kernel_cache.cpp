@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "design/row_entries.hpp"
 #include "simd/lanes.hpp"
 #include "threads/parallel.hpp"
-#include "design/row_entries.hpp"
 
 namespace labelweave::svm {
 namespace {
@@ -67,7 +67,8 @@ std::vector<double> row_squares(const design::Design& design) {
     return squares;
 }
 
-void kernel_matrix(const design::Design& a, const design::Design& b, KernelFunction kernel, double* out, int n_threads) {
+void kernel_matrix(const design::Design& a, const design::Design& b, KernelFunction kernel, double* out,
+                   int n_threads) {
     const std::vector<double> a_squares = row_squares(a), b_squares = row_squares(b);
     threads::parallel_rows(a.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         std::vector<double> room(a.n_features);
@@ -83,13 +84,10 @@ void kernel_matrix(const design::Design& a, const design::Design& b, KernelFunct
 }
 
 KernelCache::KernelCache(const design::Design& design, KernelFunction kernel, const double* squares, std::size_t room)
-    : design_(design),
-      kernel_(kernel),
-      squares_(squares),
+    : design_(design), kernel_(kernel), squares_(squares),
       most_slots_(std::clamp<std::size_t>(room / (sizeof(double) * std::max<std::size_t>(1, design.n_rows)), 2,
                                           std::max<std::size_t>(2, design.n_rows))),
-      slot_of_(design.n_rows, -1),
-      spread_(design.dense ? 0 : design.n_features) {}
+      slot_of_(design.n_rows, -1), spread_(design.dense ? 0 : design.n_features) {}
 
 const double* KernelCache::row(std::size_t row, const std::int32_t* columns, std::size_t n_columns) {
     const std::size_t slot = slot_for(row);

@@ -30,10 +30,7 @@ struct Extremes {
 class Machine {
   public:
     Machine(const LasvmProblem& problem, KernelCache& kernel, std::size_t label)
-        : problem_(problem),
-          kernel_(kernel),
-          label_(label),
-          position_(problem.design.n_rows, -1),
+        : problem_(problem), kernel_(kernel), label_(label), position_(problem.design.n_rows, -1),
           weights_(problem.kernel.rbf ? 0 : problem.design.n_features) {}
 
     // Begin with a few rows of each kind, so that there are pairs to step along.
@@ -104,8 +101,8 @@ class Machine {
         const double gradient = sign - score(row);
         position_[row] = static_cast<std::int32_t>(members_.size());
         rows_.push_back(static_cast<std::int32_t>(row));
-        members_.push_back({static_cast<std::int32_t>(row), sign, 0.0, gradient, sign > 0 ? 0.0 : -limit,
-                            sign > 0 ? limit : 0.0});
+        members_.push_back(
+            {static_cast<std::int32_t>(row), sign, 0.0, gradient, sign > 0 ? 0.0 : -limit, sign > 0 ? limit : 0.0});
     }
 
     // sum_j alpha_j K(row, j); the linear kernel has it from its weights.
@@ -144,8 +141,8 @@ class Machine {
         Member &up = members_[pair.up], &down = members_[pair.down];
         const double* k_up = kernel_.row(up.row, rows_.data(), rows_.size());
         const double* k_down = kernel_.row(down.row, rows_.data(), rows_.size());
-        const double curvature = std::max(
-            kernel_.diagonal(up.row) + kernel_.diagonal(down.row) - 2.0 * k_up[down.row], kLeastCurvature);
+        const double curvature =
+            std::max(kernel_.diagonal(up.row) + kernel_.diagonal(down.row) - 2.0 * k_up[down.row], kLeastCurvature);
         const double room_up = up.upper - up.alpha, room_down = down.alpha - down.lower;
         const double size = std::min({pair.gap / curvature, room_up, room_down});
         // Bounds are reached exactly, not up to rounding.
@@ -190,7 +187,8 @@ class Machine {
     std::vector<double> weights_;         // sum of alpha_i x_i; linear kernel only
 };
 
-LasvmSolution learn(const LasvmProblem& problem, KernelCache& kernel, std::size_t label, threads::Interrupt& interrupt) {
+LasvmSolution learn(const LasvmProblem& problem, KernelCache& kernel, std::size_t label,
+                    threads::Interrupt& interrupt) {
     const std::size_t n = problem.design.n_rows;
     Machine machine(problem, kernel, label);
     machine.seed(problem.order);
@@ -213,11 +211,14 @@ std::vector<LasvmSolution> lasvm(const LasvmProblem& problem, int n_threads, thr
     const std::vector<double> squares = row_squares(problem.design);
     const std::size_t n_workers = std::min<std::size_t>(threads::resolve_threads(n_threads), problem.n_labels);
     const std::size_t room = problem.room / std::max<std::size_t>(1, n_workers);
-    threads::share_rows(problem.n_labels, n_threads, interrupt, [&] {
-        // Labels share X, so what one of them asked for may serve the next.
-        auto kernel = std::make_shared<KernelCache>(problem.design, problem.kernel, squares.data(), room);
-        return [&, kernel](std::size_t label) { solutions[label] = learn(problem, *kernel, label, interrupt); };
-    }, 1);
+    threads::share_rows(
+        problem.n_labels, n_threads, interrupt,
+        [&] {
+            // Labels share X, so what one of them asked for may serve the next.
+            auto kernel = std::make_shared<KernelCache>(problem.design, problem.kernel, squares.data(), room);
+            return [&, kernel](std::size_t label) { solutions[label] = learn(problem, *kernel, label, interrupt); };
+        },
+        1);
     return solutions;
 }
 

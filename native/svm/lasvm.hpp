@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "threads/interrupt.hpp"
 #include "svm/kernel_cache.hpp"
+#include "threads/interrupt.hpp"
 
 namespace labelweave::svm {
 

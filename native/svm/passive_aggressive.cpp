@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "design/row_entries.hpp"
 #include "simd/lane_math.hpp"
 #include "threads/parallel.hpp"
-#include "design/row_entries.hpp"
 
 namespace labelweave::svm {
 namespace {

@@ -108,9 +108,8 @@ bool run_together(std::size_t n_members, const Work& work) {
 template <class Task>
 void parallel_rows(std::size_t n_rows, std::size_t block, int n_threads, Task&& task) {
     block = std::max<std::size_t>(1, block);
-    parallel_for((n_rows + block - 1) / block, n_threads, [&](std::size_t i) {
-        task(i * block, std::min(n_rows, (i + 1) * block));
-    });
+    parallel_for((n_rows + block - 1) / block, n_threads,
+                 [&](std::size_t i) { task(i * block, std::min(n_rows, (i + 1) * block)); });
 }
 
 }  // namespace labelweave::threads

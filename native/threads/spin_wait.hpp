@@ -5,8 +5,8 @@
 
 namespace labelweave::threads {
 
-// Spins first, at full speed and then with pauses that leave the core to its other hyperthread, and yields once it takes
-// so long that the other one must have been kept from running.
+// Spins first, at full speed and then with pauses that leave the core to its other hyperthread, and yields once it
+// takes so long that the other one must have been kept from running.
 class SpinWait {
   public:
     constexpr SpinWait(int n_tight, int n_paused) : n_tight_(n_tight), n_spins_(n_tight + n_paused) {}

@@ -138,7 +138,7 @@ class AnnealingRow {
 }  // namespace
 
 void anneal(const Mixture& mixture, const AnnealingRun& run, std::int8_t* labels, int n_threads,
-                    threads::Interrupt& interrupt) {
+            threads::Interrupt& interrupt) {
     threads::share_rows(mixture.n_rows(), n_threads, interrupt, [&] {
         return [&, annealing = std::make_unique<AnnealingRow>(mixture, run, interrupt)](std::size_t row) {
             annealing->run(row, labels + row * mixture.n_labels());

@@ -20,6 +20,6 @@ struct AnnealingRun {
     std::uint64_t seed;
 };
 void anneal(const Mixture& mixture, const AnnealingRun& run, std::int8_t* labels, int n_threads,
-                    threads::Interrupt& interrupt);
+            threads::Interrupt& interrupt);
 
 }  // namespace labelweave::tree

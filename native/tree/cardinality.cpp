@@ -1,4 +1,5 @@
-// The distribution of the number of positive labels, as polynomials whose coefficient s is the probability of s of them.
+// The distribution of the number of positive labels, as polynomials whose coefficient s is the probability of s of
+// them.
 //
 // Every term is positive and nothing is divided or subtracted, so small probabilities keep their digits.
 #include <algorithm>
@@ -7,8 +8,8 @@
 
 #include "simd/lanes.hpp"
 #include "threads/parallel.hpp"
-#include "tree/tree.hpp"
 #include "tree/factors.hpp"
+#include "tree/tree.hpp"
 
 namespace labelweave::tree {
 namespace {
@@ -128,15 +129,14 @@ class CountBlock {
   private:
     // A part still to visit, and for each value of its parent the polynomial of all labels outside the part.
     struct Open {
-        Open(std::size_t which, LaneArray zero, LaneArray one) : part(which), outside{std::move(zero), std::move(one)} {}
+        Open(std::size_t which, LaneArray zero, LaneArray one)
+            : part(which), outside{std::move(zero), std::move(one)} {}
         std::size_t part;
         LaneArray outside[2];
     };
 
     Lanes* inside(const Part& part, int a) { return inside_.data() + part.offset + a * (part.size + 1); }
-    const Lanes* inside(const Part& part, int a) const {
-        return inside_.data() + part.offset + a * (part.size + 1);
-    }
+    const Lanes* inside(const Part& part, int a) const { return inside_.data() + part.offset + a * (part.size + 1); }
     // The polynomial of everything below a label that has the value b.
     const Lanes* below(const Part& part, int b) const {
         return part.left == kNone ? unit_.data() : inside(plan_.parts()[part.left], b);

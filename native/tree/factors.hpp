@@ -12,9 +12,7 @@
 namespace labelweave::tree {
 
 // e^-|z|; zero where exp_nonpositive would stop short of it, so that infinite log-odds are certain.
-LABELWEAVE_INLINE Lanes tail_odds(Lanes size) {
-    return select(size > 708.0, Lanes{}, exp_nonpositive(-size));
-}
+LABELWEAVE_INLINE Lanes tail_odds(Lanes size) { return select(size > 708.0, Lanes{}, exp_nonpositive(-size)); }
 
 // P(y = 1) for log-odds z.
 LABELWEAVE_INLINE Lanes positive_conditional(Lanes z) {

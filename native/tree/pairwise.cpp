@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "threads/parallel.hpp"
 #include "simd/transpose.hpp"
-#include "tree/tree.hpp"
+#include "threads/parallel.hpp"
 #include "tree/factors.hpp"
+#include "tree/tree.hpp"
 
 namespace labelweave::tree {
 namespace {

@@ -14,8 +14,8 @@ namespace labelweave::tree {
 // log-probabilities -inf.
 struct RankedVectors {
     std::size_t n_best;
-    std::int8_t* labels;   // n_rows x n_best x n_labels
-    double* log_prob;      // n_rows x n_best, decreasing
+    std::int8_t* labels;  // n_rows x n_best x n_labels
+    double* log_prob;     // n_rows x n_best, decreasing
 };
 
 // Write the best of some vectors, decreasing, the earlier among equals first.
@@ -33,7 +33,8 @@ class Ranking {
         for (std::size_t k = 0; k < out.n_best; ++k) {
             std::int8_t* to = out.labels + (row * out.n_best + k) * n_labels;
             const bool possible = k < kept && log_prob[index_[k]] > -std::numeric_limits<double>::infinity();
-            out.log_prob[row * out.n_best + k] = possible ? log_prob[index_[k]] : -std::numeric_limits<double>::infinity();
+            out.log_prob[row * out.n_best + k] =
+                possible ? log_prob[index_[k]] : -std::numeric_limits<double>::infinity();
             if (possible)
                 std::copy_n(labels.data() + index_[k] * n_labels, n_labels, to);
             else

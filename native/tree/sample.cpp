@@ -3,8 +3,8 @@
 #include "random/uniform_lanes.hpp"
 #include "simd/lane_math.hpp"
 #include "threads/parallel.hpp"
-#include "tree/tree.hpp"
 #include "tree/factors.hpp"
+#include "tree/tree.hpp"
 
 namespace labelweave::tree {
 namespace {
@@ -64,8 +64,8 @@ LABELWEAVE_KERNEL void draw(SampleBlock& b, std::uint64_t seed, std::uint32_t nu
 
 }  // namespace
 
-void sample(const Tree& tree, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
-                 std::int8_t* labels, int n_threads) {
+void sample(const Tree& tree, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws, std::int8_t* labels,
+            int n_threads) {
     threads::parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         SampleBlock block(tree);
         for (std::size_t first = begin; first < end; first += kLanes) {

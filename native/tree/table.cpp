@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "threads/parallel.hpp"
-#include "tree/tree.hpp"
 #include "tree/factors.hpp"
+#include "tree/tree.hpp"
 
 namespace labelweave::tree {
 namespace {
@@ -85,11 +85,10 @@ class TableRow {
 }  // namespace
 
 void table(const Tree& tree, const std::int8_t* known, const std::int64_t* free, std::size_t n_free, double* out,
-                int n_threads) {
+           int n_threads) {
     threads::parallel_rows(tree.n_rows, 8, n_threads, [&](std::size_t begin, std::size_t end) {
         TableRow table(tree, free, n_free);
-        for (std::size_t i = begin; i < end; ++i)
-            table.run(i, known + i * tree.n_labels, out + (i << n_free));
+        for (std::size_t i = begin; i < end; ++i) table.run(i, known + i * tree.n_labels, out + (i << n_free));
     });
 }
 

@@ -48,7 +48,8 @@ class SeenVectors {
 
     std::size_t find(const std::int8_t* vector) const {
         std::uint64_t hash = 0x9E3779B97F4A7C15u;
-        for (std::size_t i = 0; i < n_labels_; ++i) hash = (hash ^ static_cast<std::uint64_t>(vector[i])) * 0x100000001B3u;
+        for (std::size_t i = 0; i < n_labels_; ++i)
+            hash = (hash ^ static_cast<std::uint64_t>(vector[i])) * 0x100000001B3u;
         hash ^= hash >> 29;
         const std::size_t mask = table_.size() - 1;
         std::size_t at = hash & mask;
@@ -173,7 +174,8 @@ class ThresholdRow {
         walk.list.write(vector_.data());
         if (!seen_.insert(vector_.data())) return;
         for (std::size_t k = 0; k < walks_.size(); ++k)
-            terms_[k] = log_weights_[k] == -kInfinity ? -kInfinity : log_weights_[k] + walks_[k].log_prob(vector_.data());
+            terms_[k] =
+                log_weights_[k] == -kInfinity ? -kInfinity : log_weights_[k] + walks_[k].log_prob(vector_.data());
         const double log_prob = log_sum();
         log_prob_.push_back(log_prob);
         mass_ += std::exp(log_prob);
@@ -234,7 +236,7 @@ class ThresholdRow {
 }  // namespace
 
 void threshold(const Mixture& mixture, std::size_t depth, const RankedVectors& out, double* upper_bound,
-                    std::int64_t* listed, int n_threads, threads::Interrupt& interrupt) {
+               std::int64_t* listed, int n_threads, threads::Interrupt& interrupt) {
     threads::share_rows(mixture.n_rows(), n_threads, interrupt, [&] {
         return [&, search = std::make_unique<ThresholdRow>(mixture, depth, interrupt)](std::size_t row) {
             search->run(row, out);

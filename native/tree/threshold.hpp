@@ -16,6 +16,6 @@ namespace labelweave::tree {
 // best vectors seen reaches the bound or every list its depth. upper_bound (n_rows) bounds the vectors left out;
 // listed (n_rows) counts the vectors taken from lists.
 void threshold(const Mixture& mixture, std::size_t depth, const RankedVectors& out, double* upper_bound,
-                    std::int64_t* listed, int n_threads, threads::Interrupt& interrupt);
+               std::int64_t* listed, int n_threads, threads::Interrupt& interrupt);
 
 }  // namespace labelweave::tree

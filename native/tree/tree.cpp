@@ -136,8 +136,7 @@ void log_prob_of_one(const Tree& tree, const std::int8_t* labels, std::size_t be
 
 }  // namespace
 
-void log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_vectors, double* log_prob,
-                   int n_threads) {
+void log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_vectors, double* log_prob, int n_threads) {
     threads::parallel_rows(tree.n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
         if (n_vectors == 1) return log_prob_of_one(tree, labels, begin, end, log_prob);
         const auto load = [&](Factors& f, std::size_t first, std::size_t count) { f.load_logs(tree, first, count); };

@@ -20,8 +20,7 @@ struct Tree {
 };
 
 // log P of n_vectors label vectors a row; labels is n_rows x n_vectors x n_labels.
-void log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_vectors, double* log_prob,
-                   int n_threads);
+void log_prob(const Tree& tree, const std::int8_t* labels, std::size_t n_vectors, double* log_prob, int n_threads);
 
 // The most probable vector of each row (max-sum), 0 among equals, and its log-probability.
 void mode(const Tree& tree, std::int8_t* labels, double* log_prob, int n_threads);
@@ -33,8 +32,8 @@ void marginals(const Tree& tree, double* marginals, int n_threads);
 void pairwise(const Tree& tree, double* pairwise, int n_threads);
 
 // Ancestral draws keyed by (seed, rows[i], draw, label); labels is n_rows x n_draws x n_labels.
-void sample(const Tree& tree, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws,
-                 std::int8_t* labels, int n_threads);
+void sample(const Tree& tree, const std::int64_t* rows, std::uint64_t seed, std::size_t n_draws, std::int8_t* labels,
+            int n_threads);
 
 // The posterior given known (n_rows x n_labels, -1: unknown) is a forest with the same parents: its log-odds go
 // to posterior (as logits), the log-probability of the evidence to log_prob. Known labels become certain.
@@ -44,7 +43,7 @@ void condition(const Tree& tree, const std::int8_t* known, double* posterior, do
 // The log-probability of every vector: bit t of the column is label free[t], all other labels are as in known.
 // out is n_rows x 2^n_free.
 void table(const Tree& tree, const std::int8_t* known, const std::int64_t* free, std::size_t n_free, double* out,
-                int n_threads);
+           int n_threads);
 
 // P(|y| = s), n_rows x (n_labels + 1).
 void cardinality(const Tree& tree, double* cardinality, int n_threads);

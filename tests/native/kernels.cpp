@@ -2,9 +2,9 @@
 #include <random>
 #include <vector>
 
-#include "check.hpp"
 #include "chain/chain.hpp"
 #include "chain/gibbs.hpp"
+#include "check.hpp"
 #include "logistic/limited_memory.hpp"
 #include "logistic/solver.hpp"
 #include "simd/scalar_math.hpp"
@@ -75,7 +75,7 @@ void test_logistic(bool sparse, int n_threads) {
     settings.n_threads = n_threads;
     threads::Interrupt interrupt = never();
     logistic::solve(problems, settings,
-                   {coef.data(), objective.data(), held_out.data(), passes.data(), converged.data()}, interrupt);
+                    {coef.data(), objective.data(), held_out.data(), passes.data(), converged.data()}, interrupt);
     for (std::size_t k = 0; k < n_targets; ++k) {
         check(converged[k], "converged");
         check_optimum(x, n, d, targets.data() + k * n, coef.data() + k * (d + 1));
@@ -97,8 +97,8 @@ void test_gibbs() {
     std::vector<std::int8_t> known(n * L, -1), start(n * L, -1), best(n * L), samples(n * n_sweeps * L);
     std::vector<double> log_prob(n), bound(n), best_log_prob(n), gain(n * n_sweeps);
     chain::greedy(chain, start.data(), log_prob.data(), bound.data(), 1);
-    const chain::GibbsRun run{known.data(), rows.data(), 5, 0, n_sweeps, n_sweeps, start.data(), best.data(), gain.data(),
-                       samples.data()};
+    const chain::GibbsRun run{known.data(), rows.data(),  5,           0,           n_sweeps,
+                              n_sweeps,     start.data(), best.data(), gain.data(), samples.data()};
     threads::Interrupt interrupt = never();
     chain::gibbs(chain, run, 2, interrupt);
     chain::log_prob(chain, best.data(), best_log_prob.data(), 1);
