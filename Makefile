@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.?pp native/*/*.?pp)
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*/*.?pp)
+CPP := $(wildcard native/*/*.?pp tests/native/*.?pp)
 
 .PHONY: run test test-all test-simd test-simd-kernels test-sanitize test-fuzz lint format bench build stubs clean check-tools
 
@@ -49,12 +50,14 @@ test-fuzz: $(VENV)/.dev  ## random cases for FUZZ_MINUTES; seeds that break a pr
 	$(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
 lint: $(VENV)/.dev  ## format, style, types, direction of imports
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
 format: $(VENV)/.dev
+	$(BIN)/clang-format -i $(CPP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

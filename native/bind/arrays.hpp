@@ -34,7 +34,8 @@ std::vector<Array> to_vector(const Several<Array>& sequence) {
     arrays.reserve(nb::len(sequence));
     for (const nb::handle item : sequence) {
         Array array;
-        if (!nb::try_cast(item, array, false)) throw nb::type_error("an array has another type or shape than it must have");
+        if (!nb::try_cast(item, array, false))
+            throw nb::type_error("an array has another type or shape than it must have");
         arrays.push_back(std::move(array));
     }
     return arrays;

@@ -1,11 +1,44 @@
-#include "chain_arrays.hpp"
-#include "gil.hpp"
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "chain/beam.hpp"
+#include "chain/best_first.hpp"
+#include "chain/chain.hpp"
+#include "chain/gibbs.hpp"
+#include "chain/relaxed_search.hpp"
 
 namespace labelweave::bind {
 namespace {
 
+// A chain as Python hands it over: what every kernel that walks one has to check first.
+using Scores = In<double, 2>;
+using Order = In<std::int64_t, 1>;
+// Arrays written to are bound with noconvert(): a converted copy would swallow the result.
+
+chain::Chain checked_chain(const Scores& scores, const Scores& coupling, const Order& order) {
+    const std::size_t n_labels = scores.shape(1);
+    require(coupling.shape(0) == n_labels && coupling.shape(1) == n_labels, "coupling must be labels x labels");
+    std::vector<bool> seen(n_labels, false);
+    for (std::size_t p = 0; p < order.shape(0); ++p) {
+        const std::int64_t label = order.data()[p];
+        require(label >= 0 && static_cast<std::size_t>(label) < n_labels && !seen[label],
+                "order must name labels, each at most once");
+        seen[label] = true;
+    }
+    return {scores.data(), coupling.data(), order.data(), scores.shape(0), n_labels, order.shape(0)};
+}
+
+template <class Array>
+void require_labels(const Array& labels, const chain::Chain& chain, const char* name = "labels") {
+    if (labels.shape(0) == chain.n_rows && labels.shape(labels.ndim() - 1) == chain.n_labels) return;
+    throw nb::value_error((std::string(name) + " must match the rows and columns of scores").c_str());
+}
+
 // Every walked label has a bit of the column index of its own, or is known in all rows.
-void check_slots(const Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns) {
+void check_slots(const chain::Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns) {
     std::size_t n_slots = 0;
     while (n_slots < 40 && (std::size_t{1} << n_slots) < n_columns) ++n_slots;
     require(n_columns == std::size_t{1} << n_slots, "out must have a power of two columns");
@@ -27,13 +60,13 @@ void bind_table(nb::module_& m) {
         "chain_table",
         [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, Order slot, Out<double, 2> out,
            int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(known, chain);
             require(slot.shape(0) == chain.n_labels, "slot needs one entry for each label");
             require(out.shape(0) == chain.n_rows, "out needs one row for each row of scores");
             check_slots(chain, known.data(), slot.data(), out.shape(1));
             const ReleasedGil released;
-            chain_table(chain, known.data(), slot.data(), out.shape(1), out.data(), n_threads);
+            chain::table(chain, known.data(), slot.data(), out.shape(1), out.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("slot"),
         nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
@@ -45,17 +78,118 @@ void bind_sample(nb::module_& m) {
         "chain_sample",
         [](Scores scores, Scores coupling, Order order, In<std::int64_t, 1> rows, std::uint64_t seed,
            Out<std::int8_t, 3> labels, Out<double, 2> log_weight, int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(rows.shape(0) == chain.n_rows, "rows needs one id for each row of scores");
             require(log_weight.shape(0) == chain.n_rows && log_weight.shape(1) == labels.shape(1),
                     "log_weight needs one entry for each draw");
             const ReleasedGil released;
-            chain_sample(chain, rows.data(), seed, labels.shape(1), labels.data(), log_weight.data(), n_threads);
+            chain::sample(chain, rows.data(), seed, labels.shape(1), labels.data(), log_weight.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("rows"), nb::arg("seed"),
         nb::arg("labels").noconvert(), nb::arg("log_weight").noconvert(), nb::arg("n_threads") = 1,
         "Replace every -1 in labels by a draw keyed by (seed, rows[i], draw, label); weigh the given ones.");
+}
+
+void bind_gibbs(nb::module_& m) {
+    m.def(
+        "chain_gibbs",
+        [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, In<std::int64_t, 1> rows,
+           std::uint64_t seed, std::uint32_t first_draw, Out<std::int8_t, 2> labels, Out<std::int8_t, 2> best,
+           Out<double, 2> best_gain, Out<std::int8_t, 3> samples, int n_threads) {
+            const chain::Chain chain = checked_chain(scores, coupling, order);
+            require(order.shape(0) == chain.n_labels, "order must name every label once");
+            require_labels(known, chain, "known");
+            require_labels(labels, chain);
+            require_labels(best, chain, "best");
+            require(rows.shape(0) == chain.n_rows, "rows needs one id for each row of scores");
+            require(best_gain.shape(0) == chain.n_rows, "best_gain needs one row for each row of scores");
+            require(samples.shape(0) == chain.n_rows && samples.shape(2) == chain.n_labels &&
+                        samples.shape(1) <= best_gain.shape(1),
+                    "samples must be rows x at most as many as there are sweeps x labels");
+            const chain::GibbsRun run{known.data(),       rows.data(),      seed,          first_draw,
+                                      best_gain.shape(1), samples.shape(1), labels.data(), best.data(),
+                                      best_gain.data(),   samples.data()};
+            interruptibly([&](threads::Interrupt& interrupt) { chain::gibbs(chain, run, n_threads, interrupt); });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("rows"), nb::arg("seed"),
+        nb::arg("first_draw"), nb::arg("labels").noconvert(), nb::arg("best").noconvert(),
+        nb::arg("best_gain").noconvert(), nb::arg("samples").noconvert(), nb::arg("n_threads") = 1,
+        "Resample all labels that are not known, best_gain.shape[1] times, from the state in labels.");
+}
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point deadline_after(double seconds) {
+    // Longer than a century is forever; converting it would overflow the clock.
+    if (!(seconds < 3e9)) return Clock::time_point::max();
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+void bind_best_first(nb::module_& m) {
+    m.def(
+        "chain_search",
+        [](Scores scores, Scores coupling, Order order, std::uint64_t budget, double epsilon, double seconds,
+           In<double, 1> floor, In<double, 1> log_mass, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
+           Out<double, 1> upper_bound, Out<std::int64_t, 1> nodes, int n_threads, std::size_t max_open) {
+            const chain::Chain chain = checked_chain(scores, coupling, order);
+            require_labels(labels, chain);
+            require(epsilon >= 0.0, "epsilon must not be negative");
+            for (const std::size_t size :
+                 {floor.shape(0), log_mass.shape(0), log_prob.shape(0), upper_bound.shape(0), nodes.shape(0)})
+                require(size == chain.n_rows,
+                        "floor, log_mass, log_prob, upper_bound and nodes need one entry for each row of scores");
+            const chain::SearchLimits limits{budget, max_open, epsilon, deadline_after(seconds)};
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::best_first(chain, limits, floor.data(), log_mass.data(),
+                                  {labels.data(), log_prob.data(), upper_bound.data(), nodes.data()}, n_threads,
+                                  interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("budget"), nb::arg("epsilon"),
+        nb::arg("seconds"), nb::arg("floor"), nb::arg("log_mass"), nb::arg("labels").noconvert(),
+        nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(), nb::arg("nodes").noconvert(),
+        nb::arg("n_threads") = 1, nb::arg("max_open") = std::size_t{1} << 20,
+        "Replace every -1 in labels so that each row is its most probable vector, as far as the limits allow.");
+}
+
+void bind_beam(nb::module_& m) {
+    m.def(
+        "chain_beam",
+        [](Scores scores, Scores coupling, Order order, std::size_t width, Out<std::int8_t, 2> labels,
+           Out<double, 1> upper_bound, int n_threads) {
+            const chain::Chain chain = checked_chain(scores, coupling, order);
+            require_labels(labels, chain);
+            require(width >= 1 && width <= (std::size_t{1} << 24), "width must be between 1 and 2^24");
+            require(upper_bound.shape(0) == chain.n_rows, "upper_bound needs one entry for each row of scores");
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::beam(chain, width, labels.data(), upper_bound.data(), n_threads, interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("width"), nb::arg("labels").noconvert(),
+        nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,
+        "Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.");
+}
+
+void bind_relaxed_search(nb::module_& m) {
+    m.def(
+        "chain_relaxed_search",
+        [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, std::size_t steps, std::size_t budget,
+           Out<std::int8_t, 2> labels, Out<double, 1> log_prob, Out<double, 1> upper_bound, int n_threads) {
+            const chain::Chain chain = checked_chain(scores, coupling, order);
+            require_labels(known, chain);
+            require_labels(labels, chain);
+            for (const std::size_t size : {log_prob.shape(0), upper_bound.shape(0)})
+                require(size == chain.n_rows, "log_prob and upper_bound need one entry for each row of scores");
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::relaxed_search(chain, known.data(), {steps, budget},
+                                      {labels.data(), log_prob.data(), upper_bound.data()}, n_threads, interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("steps"), nb::arg("budget"),
+        nb::arg("labels").noconvert(), nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(),
+        nb::arg("n_threads") = 1,
+        "Replace labels that agree with known by better ones, and bound all such vectors by relaxation and search.");
 }
 
 }  // namespace
@@ -65,30 +199,34 @@ void bind_chain(nb::module_& m) {
         "chain_log_prob",
         [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> labels, Out<double, 1> log_prob,
            int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(log_prob.shape(0) == chain.n_rows, "log_prob needs one entry for each row of scores");
             const ReleasedGil released;
-            chain_log_prob(chain, labels.data(), log_prob.data(), n_threads);
+            chain::log_prob(chain, labels.data(), log_prob.data(), n_threads);
         },
-        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels"),
-        nb::arg("log_prob").noconvert(), nb::arg("n_threads") = 1, "The log-probability of each row of labels.");
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels"), nb::arg("log_prob").noconvert(),
+        nb::arg("n_threads") = 1, "The log-probability of each row of labels.");
     m.def(
         "chain_greedy",
         [](Scores scores, Scores coupling, Order order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,
            Out<double, 1> upper_bound, int n_threads) {
-            const Chain chain = checked_chain(scores, coupling, order);
+            const chain::Chain chain = checked_chain(scores, coupling, order);
             require_labels(labels, chain);
             require(log_prob.shape(0) == chain.n_rows && upper_bound.shape(0) == chain.n_rows,
                     "log_prob and upper_bound need one entry for each row of scores");
             const ReleasedGil released;
-            chain_greedy(chain, labels.data(), log_prob.data(), upper_bound.data(), n_threads);
+            chain::greedy(chain, labels.data(), log_prob.data(), upper_bound.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels").noconvert(),
         nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,
         "Replace every -1 in labels by the likelier value given the earlier labels.");
     bind_table(m);
     bind_sample(m);
+    bind_gibbs(m);
+    bind_best_first(m);
+    bind_beam(m);
+    bind_relaxed_search(m);
 }
 
 }  // namespace labelweave::bind

@@ -1,9 +1,9 @@
-#include "edges.hpp"
+#include "edges/edge_weights.hpp"
 
 #include <cmath>
 
-#include "gil.hpp"
-#include "matrix.hpp"
+#include "bind/gil.hpp"
+#include "bind/matrix.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -14,11 +14,12 @@ struct Side {
     const In<std::int8_t, 2>& labels;
     const In<double, 1>& weights;
 
-    Design design(std::size_t n_labels) const {
+    design::Design design(std::size_t n_labels) const {
         require(labels.shape(0) == n_labels, "labels of the two sides differ in their number of labels");
         require(weights.shape(0) == labels.shape(1), "weights and labels differ in their number of rows");
         for (std::size_t i = 0; i < weights.shape(0); ++i)
-            require(weights.data()[i] >= 0 && std::isfinite(weights.data()[i]), "weights must be finite and not negative");
+            require(weights.data()[i] >= 0 && std::isfinite(weights.data()[i]),
+                    "weights must be finite and not negative");
         return design_of(x, labels.shape(1));
     }
 };
@@ -31,8 +32,9 @@ void bind_edges(nb::module_& m) {
         [](const Matrix& train_x, const Matrix& held_x, In<std::int8_t, 2> train_labels, In<std::int8_t, 2> held_labels,
            In<double, 1> train_weights, In<double, 1> held_weights, In<double, 1> C, In<double, 1> label_penalty,
            In<double, 2> start, In<std::uint8_t, 1> targets, In<std::uint8_t, 2> candidates, double tolerance,
-           int max_iterations, int n_threads, Out<double, 1> alone, Out<double, 2> pair, Out<std::int32_t, 1> n_failed) {
-            EdgeProblems p;
+           int max_iterations, int n_threads, Out<double, 1> alone, Out<double, 2> pair,
+           Out<std::int32_t, 1> n_failed) {
+            edges::Problems p;
             p.n_labels = train_labels.shape(0);
             p.train = Side{train_x, train_labels, train_weights}.design(p.n_labels);
             p.held = Side{held_x, held_labels, held_weights}.design(p.n_labels);
@@ -54,19 +56,21 @@ void bind_edges(nb::module_& m) {
             require(targets.shape(0) == L && n_failed.shape(0) == L && alone.shape(0) == L,
                     "targets, alone and n_failed need one entry per label");
             for (const std::size_t axis : {0, 1})
-                require(candidates.shape(axis) == L && pair.shape(axis) == L, "candidates and pair must be labels x labels");
+                require(candidates.shape(axis) == L && pair.shape(axis) == L,
+                        "candidates and pair must be labels x labels");
             p.targets = targets.data();
             p.candidates = candidates.data();
-            const EdgeWeights out{alone.data(), pair.data(), n_failed.data()};
-            interruptibly([&](Interrupt& interrupt) {
-                weigh_edges(p, {tolerance, max_iterations, n_threads}, out, interrupt);
+            const edges::Weights out{alone.data(), pair.data(), n_failed.data()};
+            interruptibly([&](threads::Interrupt& interrupt) {
+                edges::weigh(p, {tolerance, max_iterations, n_threads}, out, interrupt);
             });
         },
-        nb::arg("train_x"), nb::arg("held_x"), nb::arg("train_labels"), nb::arg("held_labels"), nb::arg("train_weights"),
-        nb::arg("held_weights"), nb::arg("C"), nb::arg("label_penalty"), nb::arg("start"), nb::arg("targets"),
-        nb::arg("candidates"), nb::arg("tolerance"), nb::arg("max_iterations"), nb::arg("n_threads"),
-        nb::arg("alone").noconvert(), nb::arg("pair").noconvert(), nb::arg("n_failed").noconvert(),
-        "Weigh every label as the parent of every other; see native/edges.hpp.");
+        nb::arg("train_x"), nb::arg("held_x"), nb::arg("train_labels"), nb::arg("held_labels"),
+        nb::arg("train_weights"), nb::arg("held_weights"), nb::arg("C"), nb::arg("label_penalty"), nb::arg("start"),
+        nb::arg("targets"), nb::arg("candidates"), nb::arg("tolerance"), nb::arg("max_iterations"),
+        nb::arg("n_threads"), nb::arg("alone").noconvert(), nb::arg("pair").noconvert(),
+        nb::arg("n_failed").noconvert(),
+        "Weigh every label as the parent of every other; see native/edges/edge_weights.hpp.");
 }
 
 }  // namespace labelweave::bind

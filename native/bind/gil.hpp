@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
-#include "interrupt.hpp"
+#include "threads/interrupt.hpp"
 
 namespace labelweave::bind {
 
@@ -47,9 +47,9 @@ template <class Kernel>
 void interruptibly(Kernel&& kernel) {
     try {
         ReleasedGil released;
-        Interrupt interrupt([&] { return released.interrupted(); });
+        threads::Interrupt interrupt([&] { return released.interrupted(); });
         kernel(interrupt);
-    } catch (const Interrupted&) {
+    } catch (const threads::Interrupted&) {
         throw nb::python_error();
     }
 }

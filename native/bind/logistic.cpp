@@ -1,13 +1,12 @@
-#include "logistic.hpp"
-#include "scores.hpp"
+#include "logistic/solver.hpp"
 
 #include <nanobind/stl/optional.h>
 
 #include <cmath>
 #include <optional>
 
-#include "gil.hpp"
-#include "matrix.hpp"
+#include "bind/gil.hpp"
+#include "bind/matrix.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -21,17 +20,6 @@ void check_rows(const In<std::int32_t, 1>& rows, std::size_t n_problems, std::si
 }  // namespace
 
 void bind_logistic(nb::module_& m) {
-    nb::class_<Matrix>(m, "Matrix", "A design matrix the kernels can read: dense, or CSR with its number of columns.")
-        .def("__init__", [](Matrix* self, In<double, 2> dense) { new (self) Matrix{dense, {}, {}, {}, dense.shape(1)}; },
-             nb::arg("dense"))
-        .def("__init__",
-             [](Matrix* self, Indptr indptr, Indices indices, Values values, std::size_t n_columns) {
-                 require(indptr.shape(0) >= 1, "indptr must not be empty");
-                 checked_csr(indptr, indices, values, indptr.shape(0) - 1, n_columns);
-                 new (self) Matrix{{}, indptr, indices, values, n_columns};
-             },
-             nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_columns"));
-
     m.def(
         "solve_logistic",
         [](const Matrix& x, std::optional<const Matrix*> extras, In<std::int8_t, 2> labels, In<std::int32_t, 1> target,
@@ -41,7 +29,7 @@ void bind_logistic(nb::module_& m) {
            double tolerance, int max_newton, int patience, int n_threads, std::optional<Out<double, 2>> coef,
            Out<double, 2> objective, Out<double, 2> held_out, Out<std::int32_t, 1> passes,
            Out<std::uint8_t, 1> converged) {
-            LogisticProblems p;
+            logistic::Problems p;
             const std::size_t n = labels.shape(1), k = target.shape(0), stages = C.shape(1);
             p.design = design_of(x, n);
             if (extras && *extras) {
@@ -67,7 +55,8 @@ void bind_logistic(nb::module_& m) {
                 p.targets.total = total->data();
             }
             require(C.shape(0) == k && stages > 0, "C needs one row per problem and one column per stage");
-            require(extra_penalty.shape(0) == k && extra_penalty.shape(1) == stages, "extra_penalty and C differ in shape");
+            require(extra_penalty.shape(0) == k && extra_penalty.shape(1) == stages,
+                    "extra_penalty and C differ in shape");
             for (std::size_t i = 0; i < k * stages; ++i)
                 require(C.data()[i] > 0 && std::isfinite(1.0 / C.data()[i]) && extra_penalty.data()[i] >= 0 &&
                             std::isfinite(extra_penalty.data()[i] / C.data()[i]),
@@ -77,7 +66,7 @@ void bind_logistic(nb::module_& m) {
             const std::size_t width = p.design.width();
             if (uses) {
                 require(uses->shape(0) == k && uses->shape(1) == p.design.n_extras, "uses must be problems x extras");
-                p.uses = uses->data();
+                p.extra_mask = uses->data();
             }
             if (start) {
                 require(start->shape(0) == k && start->shape(1) == width, "start must be problems x columns");
@@ -89,10 +78,10 @@ void bind_logistic(nb::module_& m) {
             require(objective.shape(0) == k && objective.shape(1) == stages, "objective must be problems x stages");
             require(held_out.shape(0) == k && held_out.shape(1) == stages, "held_out must be problems x stages");
             require(passes.shape(0) == k && converged.shape(0) == k, "passes and converged need one entry per problem");
-            const LogisticSolutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(), passes.data(),
-                                        converged.data()};
-            interruptibly([&](Interrupt& interrupt) {
-                solve_logistic(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
+            const logistic::Solutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(),
+                                          passes.data(), converged.data()};
+            interruptibly([&](threads::Interrupt& interrupt) {
+                logistic::solve(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
             });
         },
         nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
@@ -101,20 +90,7 @@ void bind_logistic(nb::module_& m) {
         nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none().noconvert(),
         nb::arg("objective").noconvert(), nb::arg("held_out").noconvert(), nb::arg("passes").noconvert(),
         nb::arg("converged").noconvert(),
-        "Solve many logistic problems over one design along paths of penalties; see native/logistic.hpp.");
-
-    m.def(
-        "linear_scores",
-        [](const Matrix& x, In<double, 2> weights, In<double, 1> intercept, Out<double, 2> scores, int n_threads) {
-            const Design design = design_of(x, scores.shape(0));
-            require(weights.shape(1) == x.n_columns, "weights and X differ in their number of features");
-            require(weights.shape(0) == scores.shape(1) && intercept.shape(0) == scores.shape(1),
-                    "weights, intercept and scores differ in their number of outputs");
-            const ReleasedGil released;
-            linear_scores(design, weights.data(), intercept.data(), scores.shape(1), scores.data(), n_threads);
-        },
-        nb::arg("x"), nb::arg("weights"), nb::arg("intercept"), nb::arg("scores").noconvert(), nb::arg("n_threads"),
-        "Fill scores with X weights' + intercept.");
+        "Solve many logistic problems over one design along paths of penalties; see native/logistic/solver.hpp.");
 }
 
 }  // namespace labelweave::bind

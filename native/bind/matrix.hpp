@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "arrays.hpp"
-#include "design.hpp"
+#include "bind/arrays.hpp"
+#include "design/design.hpp"
 
 namespace labelweave::bind {
 
@@ -12,8 +12,8 @@ using Indptr = In<std::int64_t, 1>;
 using Indices = In<std::int32_t, 1>;
 using Values = In<double, 1>;
 
-inline Csr checked_csr(const Indptr& indptr, const Indices& indices, const Values& values, std::size_t n_rows,
-                std::size_t n_columns) {
+inline design::Csr checked_csr(const Indptr& indptr, const Indices& indices, const Values& values, std::size_t n_rows,
+                               std::size_t n_columns) {
     require(indptr.shape(0) == n_rows + 1, "indptr needs one entry more than there are rows");
     require(indices.shape(0) == values.shape(0), "indices and values differ in length");
     require(indptr.data()[0] == 0, "indptr must start at 0");
@@ -36,8 +36,8 @@ struct Matrix {
 };
 
 // The features of a design with n_rows rows.
-inline Design design_of(const Matrix& x, std::size_t n_rows) {
-    Design design;
+inline design::Design design_of(const Matrix& x, std::size_t n_rows) {
+    design::Design design;
     design.n_rows = n_rows;
     design.n_features = x.n_columns;
     if (x.dense) {

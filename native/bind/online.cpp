@@ -1,11 +1,12 @@
-#include "online.hpp"
+#include "online/predict.hpp"
+#include "online/update.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "arrays.hpp"
-#include "gil.hpp"
-#include "truncation_moments.hpp"
+#include "bind/arrays.hpp"
+#include "bind/gil.hpp"
+#include "online/truncation_moments.hpp"
 
 namespace labelweave::bind {
 namespace {
@@ -20,14 +21,14 @@ struct BoundModel {
     Out<double, 1> bias_mean, bias_variance;
     Counts positives, observed;
     In<double, 1> skew;
-    OnlineSettings settings;
-    OnlineModel model;
+    online::Settings settings;
+    online::Model model;
 
-    BoundModel(const Several<Out<float, 3>>& weights_, Counts current_, Out<double, 1> bias_mean_, Out<double, 1> bias_variance_,
-               Counts positives_, Counts observed_, std::int64_t n_rows, In<double, 1> skew_,
-               const OnlineSettings& settings_)
-        : weights(to_vector<Out<float, 3>>(weights_)), current(current_), bias_mean(bias_mean_), bias_variance(bias_variance_),
-          positives(positives_), observed(observed_), skew(skew_), settings(settings_) {
+    BoundModel(const Several<Out<float, 3>>& weights_, Counts current_, Out<double, 1> bias_mean_,
+               Out<double, 1> bias_variance_, Counts positives_, Counts observed_, std::int64_t n_rows,
+               In<double, 1> skew_, const online::Settings& settings_)
+        : weights(to_vector<Out<float, 3>>(weights_)), current(current_), bias_mean(bias_mean_),
+          bias_variance(bias_variance_), positives(positives_), observed(observed_), skew(skew_), settings(settings_) {
         const std::size_t n_labels = positives.shape(0), n_biases = settings.coupled ? 1 : n_labels;
         require(n_labels > 0, "there must be a label");
         require(current.shape(0) > 0, "there must be a constant feature");
@@ -35,25 +36,33 @@ struct BoundModel {
         require(skew.shape(0) == 0 || skew.shape(0) >= n_labels, "skew needs one entry for each label, or none");
         require(bias_mean.shape(0) == n_biases && bias_variance.shape(0) == n_biases,
                 "bias_mean and bias_variance need one entry, or one for each label if labels are not coupled");
-        model = {{}, current.data(), current.shape(0), n_labels, bias_mean.data(), bias_variance.data(),
-                 positives.data(), observed.data(), n_rows, skew.shape(0) ? skew.data() : nullptr};
+        model = {{},
+                 current.data(),
+                 current.shape(0),
+                 n_labels,
+                 bias_mean.data(),
+                 bias_variance.data(),
+                 positives.data(),
+                 observed.data(),
+                 n_rows,
+                 skew.shape(0) ? skew.data() : nullptr};
         for (const auto& panel : weights) add_panel(panel);
-        require(!model.panels.empty() && model.panels.back().last == label_blocks(model),
+        require(!model.panels.empty() && model.panels.back().last == online::label_blocks(model),
                 "weights must have room for all labels that positives counts");
     }
 
     void add_panel(const Out<float, 3>& panel) {
         const std::size_t first = model.panels.empty() ? 0 : model.panels.back().last, width = panel.shape(2);
-        require(panel.shape(0) == model.n_features && panel.shape(1) == 2 && width % kBlock == 0,
+        require(panel.shape(0) == model.n_features && panel.shape(1) == 2 && width % online::kBlock == 0,
                 "a panel of weights must be features x 2 x a multiple of 16 labels");
-        const std::size_t last = std::min(first + width / kBlock, label_blocks(model));
+        const std::size_t last = std::min(first + width / online::kBlock, online::label_blocks(model));
         require(first < last, "every panel of weights must have labels that positives counts");
         model.panels.push_back({panel.data(), width, first, last});
     }
 };
 
-OnlineRows checked_rows(const OnlineModel& model, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices,
-                        In<double, 1> values) {
+online::Rows checked_rows(const online::Model& model, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices,
+                          In<double, 1> values) {
     require(indptr.shape(0) > 0 && indptr.data()[0] == 0, "indptr must begin with 0");
     const std::size_t n_rows = indptr.shape(0) - 1;
     for (std::size_t row = 0; row < n_rows; ++row)
@@ -68,54 +77,54 @@ OnlineRows checked_rows(const OnlineModel& model, In<std::int64_t, 1> indptr, In
 }
 
 void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
-            In<std::int8_t, 2> labels, In<std::int64_t, 1> trials, Out<double, 2> z, Pace& pace, int n_threads) {
-    const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
-    require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels,
-            "labels must be rows x labels");
+            In<std::int8_t, 2> labels, In<std::int64_t, 1> trials, Out<double, 2> z, online::ThreadTuner& tuner,
+            int n_threads) {
+    const online::Rows rows = checked_rows(bound.model, indptr, indices, values);
+    require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels, "labels must be rows x labels");
     require(z.shape(0) == trials.shape(0) && z.shape(1) == bound.model.n_labels, "z must be trials x labels");
     for (std::size_t k = 0; k + 1 < trials.shape(0); ++k)
         require(trials.data()[k] < trials.data()[k + 1], "trials must increase");
-    interruptibly([&](Interrupt& interrupt) {
-        online_update(bound.model, bound.settings, rows, labels.data(),
-                      {trials.shape(0), trials.data(), z.data()}, n_threads, pace, interrupt);
+    interruptibly([&](threads::Interrupt& interrupt) {
+        online::update(bound.model, bound.settings, rows, labels.data(), {trials.shape(0), trials.data(), z.data()},
+                       n_threads, tuner, interrupt);
     });
 }
 
 void moments(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
              Out<double, 2> mean, Out<double, 2> variance, int n_threads) {
-    const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
+    const online::Rows rows = checked_rows(bound.model, indptr, indices, values);
     for (const auto& out : {mean, variance})
         require(out.shape(0) == rows.n_rows && out.shape(1) == bound.model.n_labels,
                 "mean and variance must be rows x labels");
-    interruptibly([&](Interrupt& interrupt) {
-        online_moments(bound.model, bound.settings, rows, mean.data(), variance.data(), n_threads, interrupt);
+    interruptibly([&](threads::Interrupt& interrupt) {
+        online::moments(bound.model, bound.settings, rows, mean.data(), variance.data(), n_threads, interrupt);
     });
 }
 
 void samples(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
              std::uint64_t seed, Out<std::int8_t, 3> above, int n_threads) {
-    const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
+    const online::Rows rows = checked_rows(bound.model, indptr, indices, values);
     require(above.shape(1) == rows.n_rows && above.shape(2) == bound.model.n_labels,
             "above must be samples x rows x labels");
-    interruptibly([&](Interrupt& interrupt) {
-        online_samples(bound.model, bound.settings, rows, seed, above.shape(0), above.data(), n_threads, interrupt);
+    interruptibly([&](threads::Interrupt& interrupt) {
+        online::samples(bound.model, bound.settings, rows, seed, above.shape(0), above.data(), n_threads, interrupt);
     });
 }
 
 void touch(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values) {
-    const OnlineRows rows = checked_rows(bound.model, indptr, indices, values);
-    interruptibly([&](Interrupt&) { online_touch(bound.model, rows); });
+    const online::Rows rows = checked_rows(bound.model, indptr, indices, values);
+    interruptibly([&](threads::Interrupt&) { online::touch(bound.model, rows); });
 }
 
 void bind_settings(nb::module_& m) {
-    nb::class_<OnlineSettings>(m, "OnlineSettings", "How an online model learns; see OnlineState.")
+    nb::class_<online::Settings>(m, "OnlineSettings", "How an online model learns; see OnlineState.")
         .def(
             "__init__",
-            [](OnlineSettings* self, bool coupled, bool skew_margin, double margin, double noise,
+            [](online::Settings* self, bool coupled, bool skew_margin, double margin, double noise,
                double prior_variance, double bias_variance, double label_offset, double flip_probability,
                double forgetting) {
-                new (self) OnlineSettings{coupled,       skew_margin,  margin,           noise,     prior_variance,
-                                          bias_variance, label_offset, flip_probability, forgetting};
+                new (self) online::Settings{coupled,       skew_margin,  margin,           noise,     prior_variance,
+                                            bias_variance, label_offset, flip_probability, forgetting};
             },
             nb::kw_only(), nb::arg("coupled"), nb::arg("skew_margin"), nb::arg("margin"), nb::arg("noise"),
             nb::arg("prior_variance"), nb::arg("bias_variance"), nb::arg("label_offset"), nb::arg("flip_probability"),
@@ -126,21 +135,23 @@ void bind_settings(nb::module_& m) {
 
 void bind_online(nb::module_& m) {
     bind_settings(m);
-    nb::class_<Pace>(m, "OnlinePace", "What was found out about whether threads are worth it.").def(nb::init<>());
+    nb::class_<online::ThreadTuner>(m, "OnlinePace", "What was found out about whether threads are worth it.")
+        .def(nb::init<>());
     nb::class_<BoundModel>(m, "OnlineModel", "The arrays of an online model, for the kernels to work on.")
-        .def(nb::init<const Several<Out<float, 3>>&, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts, std::int64_t,
-                      In<double, 1>, const OnlineSettings&>(),
+        .def(nb::init<const Several<Out<float, 3>>&, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts,
+                      std::int64_t, In<double, 1>, const online::Settings&>(),
              nb::arg("weights"), nb::arg("current").noconvert(), nb::arg("bias_mean").noconvert(),
              nb::arg("bias_variance").noconvert(), nb::arg("positives").noconvert(), nb::arg("observed").noconvert(),
              nb::arg("n_rows"), nb::arg("skew"), nb::arg("settings"))
-        .def_prop_ro("n_rows", [](const BoundModel& bound) { return bound.model.n_rows; },
-                     "Rows learned from so far.")
+        .def_prop_ro(
+            "n_rows", [](const BoundModel& bound) { return bound.model.n_rows; }, "Rows learned from so far.")
         .def("update", &update, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("labels"),
              nb::arg("trials"), nb::arg("z").noconvert(), nb::arg("pace"), nb::arg("n_threads") = 1,
-             "Learn from rows in turn; labels are 0, 1 or -1 (unknown). Rows named in `trials` are predicted before they "
+             "Learn from rows in turn; labels are 0, 1 or -1 (unknown). Rows named in `trials` are predicted before "
+             "they "
              "are learned from: `z` is how many standard deviations scores exceed the bias.")
-        .def("moments", &moments, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"),
-             nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("n_threads") = 1,
+        .def("moments", &moments, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("mean").noconvert(),
+             nb::arg("variance").noconvert(), nb::arg("n_threads") = 1,
              "Mean and variance of every label's score, without the bias.")
         .def("samples", &samples, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("seed"),
              nb::arg("above").noconvert(), nb::arg("n_threads") = 1,
@@ -153,7 +164,7 @@ void bind_online(nb::module_& m) {
             const std::size_t n = d.shape(0);
             require(margin.shape(0) == n && shift.shape(0) == n && kept.shape(0) == n,
                     "all arrays must be equally long");
-            truncation_moments(d.data(), margin.data(), n, flip_probability, shift.data(), kept.data());
+            online::truncation_moments(d.data(), margin.data(), n, flip_probability, shift.data(), kept.data());
         },
         nb::arg("d"), nb::arg("margin"), nb::arg("flip_probability"), nb::arg("shift").noconvert(),
         nb::arg("kept").noconvert(),

@@ -5,7 +5,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::simd {
 
 using LaneFloats = Pack<float, kLanes>;
 using WideFloats = Pack<float, 2 * kLanes>;  // one cache line
@@ -58,4 +58,4 @@ LABELWEAVE_INLINE void store_narrow(float* to, const Lanes& x) {
     });
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd

@@ -7,7 +7,7 @@
 
 #include "simd/pack.hpp"
 
-namespace labelweave {
+namespace labelweave::simd {
 
 constexpr int kLanes = 8;
 using Lanes = Pack<double, kLanes>;
@@ -95,4 +95,4 @@ LABELWEAVE_INLINE Lanes log1p_unit(const Lanes& e) {
     return 2.0 * s * (p * s2 + 1.0);
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd

@@ -7,7 +7,7 @@
 
 #include "simd/registers.hpp"
 
-namespace labelweave {
+namespace labelweave::simd {
 
 template <class T>
 using SignedOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
@@ -129,4 +129,4 @@ LABELWEAVE_INLINE bool any(const Pack<T, N>& mask) {
         return any_bit((mask.part[0] | mask.part[1]) | (mask.part[2] | mask.part[3]));
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd

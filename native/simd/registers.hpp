@@ -23,7 +23,7 @@
 #define LABELWEAVE_KERNEL __attribute__((flatten))
 #endif
 
-namespace labelweave {
+namespace labelweave::simd {
 
 #if defined(__AVX512F__)
 constexpr std::size_t kRegisterBytes = 64;
@@ -174,4 +174,9 @@ LABELWEAVE_INLINE R multiply_low_halves(R a, R b) {
 #endif
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd
+
+// Lanes and what is done with them are the vocabulary of all kernels.
+namespace labelweave {
+using namespace simd;
+}

@@ -3,7 +3,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::simd {
 
 // One way for each width of a register; all add neighbours, then pairs of them, then both halves.
 template <int Width>
@@ -70,4 +70,4 @@ struct RowSums<2> {
 
 LABELWEAVE_INLINE Lanes row_sums(const Lanes* v) { return RowSums<Lanes::kWidth>::of(v); }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd

@@ -3,7 +3,7 @@
 
 #include "simd/lanes.hpp"
 
-namespace labelweave {
+namespace labelweave::simd {
 
 // The numbers of two registers in turn: those of their lower halves, and those of their upper halves.
 template <class R>
@@ -46,4 +46,4 @@ LABELWEAVE_INLINE void transpose(const Lanes* from, Lanes* to) {
         }
 }
 
-}  // namespace labelweave
+}  // namespace labelweave::simd

@@ -2,12 +2,12 @@
 #include <random>
 #include <vector>
 
+#include "chain/chain.hpp"
+#include "chain/gibbs.hpp"
 #include "check.hpp"
-#include "chain.hpp"
-#include "gibbs.hpp"
-#include "limited_memory.hpp"
-#include "logistic.hpp"
-#include "numerics.hpp"
+#include "logistic/limited_memory.hpp"
+#include "logistic/solver.hpp"
+#include "simd/scalar_math.hpp"
 
 using namespace labelweave;
 
@@ -17,8 +17,8 @@ std::mt19937_64 generator(1);
 
 double normal() { return std::normal_distribution<double>()(generator); }
 
-Interrupt never() {
-    return Interrupt([] { return false; });
+threads::Interrupt never() {
+    return threads::Interrupt([] { return false; });
 }
 
 // At the optimum X'(p - t) + w / C = 0 for the weights and sum (p - t) = 0 for the intercept.
@@ -58,7 +58,7 @@ void test_logistic(bool sparse, int n_threads) {
     std::vector<double> coef(n_targets * (d + 1)), objective(n_targets), held_out(n_targets), start(n_targets, 0.0);
     std::vector<std::int32_t> passes(n_targets);
     std::vector<std::uint8_t> converged(n_targets);
-    LogisticProblems problems;
+    logistic::Problems problems;
     problems.design.n_rows = n;
     problems.design.n_features = d;
     if (sparse)
@@ -70,12 +70,12 @@ void test_logistic(bool sparse, int n_threads) {
     problems.target = target.data();
     problems.C = problems.extra_penalty = ones.data();
     problems.start_intercept = start.data();
-    LogisticSettings settings;
+    logistic::Settings settings;
     settings.tolerance = 1e-10;
     settings.n_threads = n_threads;
-    Interrupt interrupt = never();
-    solve_logistic(problems, settings,
-                   {coef.data(), objective.data(), held_out.data(), passes.data(), converged.data()}, interrupt);
+    threads::Interrupt interrupt = never();
+    logistic::solve(problems, settings,
+                    {coef.data(), objective.data(), held_out.data(), passes.data(), converged.data()}, interrupt);
     for (std::size_t k = 0; k < n_targets; ++k) {
         check(converged[k], "converged");
         check_optimum(x, n, d, targets.data() + k * n, coef.data() + k * (d + 1));
@@ -93,15 +93,15 @@ void test_gibbs() {
         for (std::size_t k = 0; k < j; ++k) coupling[j * L + k] = normal();
     }
     for (std::size_t i = 0; i < n; ++i) rows[i] = static_cast<std::int64_t>(i);
-    const Chain chain{scores.data(), coupling.data(), order.data(), n, L, L};
+    const chain::Chain chain{scores.data(), coupling.data(), order.data(), n, L, L};
     std::vector<std::int8_t> known(n * L, -1), start(n * L, -1), best(n * L), samples(n * n_sweeps * L);
     std::vector<double> log_prob(n), bound(n), best_log_prob(n), gain(n * n_sweeps);
-    chain_greedy(chain, start.data(), log_prob.data(), bound.data(), 1);
-    const GibbsRun run{known.data(), rows.data(), 5, 0, n_sweeps, n_sweeps, start.data(), best.data(), gain.data(),
-                       samples.data()};
-    Interrupt interrupt = never();
-    chain_gibbs(chain, run, 2, interrupt);
-    chain_log_prob(chain, best.data(), best_log_prob.data(), 1);
+    chain::greedy(chain, start.data(), log_prob.data(), bound.data(), 1);
+    const chain::GibbsRun run{known.data(), rows.data(),  5,           0,           n_sweeps,
+                              n_sweeps,     start.data(), best.data(), gain.data(), samples.data()};
+    threads::Interrupt interrupt = never();
+    chain::gibbs(chain, run, 2, interrupt);
+    chain::log_prob(chain, best.data(), best_log_prob.data(), 1);
     double moved = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
         const double last = gain[i * n_sweeps + n_sweeps - 1];
@@ -119,11 +119,11 @@ void test_gibbs() {
 void test_limited_memory() {
     constexpr std::size_t d = 6;
     const double features[d] = {};
-    Design design;
+    design::Design design;
     design.n_rows = 1, design.n_features = d, design.dense = features;
     const std::size_t width = design.width();
-    State state(design);
-    LimitedMemory memory(design);
+    logistic::NewtonState state(design);
+    logistic::LimitedMemory memory(design);
     LaneArray h(width), right(width), solution(width);
     for (std::size_t i = 0; i < width; ++i) h[i] = broadcast(1.0 + static_cast<double>(i * i));  // a diagonal system
     for (int step = 0; step < 2; ++step) {

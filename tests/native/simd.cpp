@@ -2,10 +2,11 @@
 #include <random>
 
 #include "check.hpp"
-#include "numerics.hpp"
+#include "random/normal_lanes.hpp"
+#include "random/philox.hpp"
 #include "simd/lane_floats.hpp"
-#include "simd/normal_lanes.hpp"
 #include "simd/row_sums.hpp"
+#include "simd/scalar_math.hpp"
 #include "simd/transpose.hpp"
 
 using namespace labelweave;
@@ -64,9 +65,11 @@ void test_functions() {
     for (int repeat = 0; repeat < 2000; ++repeat) {
         const Lanes x = random_lanes(-700, 0), e = random_lanes(0, 1), z = random_lanes(-50, 50);
         const Lanes a = random_lanes(1e-3, 1e3), b = random_lanes(1e-3, 1e3);
-        const Lanes exponentials = exp_nonpositive(x), logs = log1p_unit(e), plus = softplus(z), ratio = log_ratio(a, b);
+        const Lanes exponentials = exp_nonpositive(x), logs = log1p_unit(e), plus = softplus(z),
+                    ratio = log_ratio(a, b);
         for (int i = 0; i < kLanes; ++i) {
-            check(std::fabs(exponentials[i] - std::exp(x[i])) <= 5e-16 * std::exp(x[i]), "exp", exponentials[i], std::exp(x[i]));
+            check(std::fabs(exponentials[i] - std::exp(x[i])) <= 5e-16 * std::exp(x[i]), "exp", exponentials[i],
+                  std::exp(x[i]));
             check_close("log1p", logs[i], std::log1p(e[i]), 1e-15);
             check_close("softplus", plus[i], log1pexp(z[i]), 1e-15);
             const auto exact = static_cast<double>(std::log(static_cast<long double>(a[i]) / b[i]));
@@ -81,15 +84,15 @@ void test_random_numbers() {
     LaneBits low, high;
     for (int i = 0; i < kLanes; ++i) low[i] = 7u + i, high[i] = i % 2;
     const std::uint64_t seed = 0x123456789ABCDEFu;
-    const Lanes numbers = uniform_lanes(seed, low, high, 3, 5);
+    const Lanes numbers = random::uniform_lanes(seed, low, high, 3, 5);
     for (int i = 0; i < kLanes; ++i) {
-        const double expected = uniform(seed, low[i] | high[i] << 32, 3, 5);
+        const double expected = random::uniform(seed, low[i] | high[i] << 32, 3, 5);
         check(numbers[i] == expected, "keyed uniform numbers", numbers[i], expected);
     }
     double total = 0.0, squares = 0.0;
     constexpr int n = 4000;
     for (int row = 0; row < n; ++row) {
-        const Lanes x = normal_lanes(seed, static_cast<std::uint64_t>(row), 0, 0);
+        const Lanes x = random::normal_lanes(seed, static_cast<std::uint64_t>(row), 0, 0);
         total += sum(x);
         squares += sum(x * x);
     }

@@ -19,7 +19,7 @@ from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.joint._chain_form import ChainForm
 from labelweave.joint._steps import bernoulli_log_prob, grid_log_odds
 
-# As in native/gibbs.hpp: a higher log-probability by less than this may be rounding.
+# As in native/chain/gibbs.hpp: a higher log-probability by less than this may be rounding.
 TIE = 1e-9
 # An impossible factor counts as this log-probability, so that a state can be left in which several
 # factors are impossible: fewer of them are better, whatever the possible ones.
