@@ -108,7 +108,7 @@ def _machines(machine: Any, **options: Any) -> Callable[[int], Any]:
 
 
 def _lasvm(passes: int) -> System:
-    ours = partial(LaSVM, labelling="fixed", passes=passes)
+    ours = partial(LaSVM, decision="fixed", passes=passes)
     theirs = _machines(libsvm, grid=(1.0,), n_folds=0)
     return System(ours, theirs, "SVC by hand", ways=_PROCESSES)
 
@@ -147,8 +147,8 @@ SYSTEMS: Mapping[str, System] = {
         "LinearSVC by hand",
         ways=_PROCESSES,
     ),
-    "lasvm(labelling=fixed)": _lasvm(passes=1),
-    "lasvm(labelling=fixed,passes=5)": _lasvm(passes=5),
+    "lasvm(decision=fixed)": _lasvm(passes=1),
+    "lasvm(decision=fixed,passes=5)": _lasvm(passes=5),
     "pa-online(shuffle=False)": System(
         _PA, _machines(PassiveAggressiveRows), "SGDClassifier by hand", ways=_PROCESSES
     ),

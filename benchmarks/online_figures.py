@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 if TYPE_CHECKING:
     from benchmarks.online_quality import Figure
 
-# What is drawn, and how: a colour a learner, a line style a labelling.
+# What is drawn, and how: one colour per learner, one line style per decision rule.
 SHOWN = {
     "BOMC CMN": ("tab:blue", "-"),
     "BOMC sample": ("tab:blue", "--"),

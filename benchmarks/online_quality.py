@@ -26,7 +26,7 @@ from benchmarks.online_figures import draw_all
 from benchmarks.online_peers import PEERS, peer_labels
 from benchmarks.table import README, markdown, replace_between
 from labelweave.datasets import load
-from labelweave.decision import CardinalityMatching
+from labelweave.decision import ClassMassNormalization
 from labelweave.evaluation import f1_macro, f1_micro
 from labelweave.online import BayesianOnlineClassifier
 
@@ -38,21 +38,21 @@ BOMC: dict[str, dict[str, Any]] = {
     "BOMC-IND": {"coupled": False},
     "BOMC-published": {"noise": 0.01, "prior_variance": 1.0, "label_offset": 0.0},
 }
-LABELLINGS = {"CMN": "cmn", "sample": "sample", "expected_f": "expected_f"}
+DECISIONS = {"CMN": "cmn", "sample": "sample", "expected_f": "expected_f"}
 # Frequencies are matched however rarely a label is expected.
-PUBLISHED_LABELLINGS = {**LABELLINGS, "CMN": CardinalityMatching(least_rows=0.5)}
+PUBLISHED_DECISIONS = {**DECISIONS, "CMN": ClassMassNormalization(least_rows=0.5)}
 # A third of the work is the batch SVM's: long tasks first leave no core idle in the end.
 LEARNERS = ("SVM", "SGD", "PA", *BOMC)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What one learner with one labelling reached on one split."""
+    """What one learner with one decision rule reached on one split."""
 
     split: int
     size: int
     learner: str
-    labelling: str
+    decision: str
     macro: float
     occurring: float  # macro F1 over the labels that occur in the test rows
     micro: float
@@ -61,7 +61,7 @@ class Figure:
     @property
     def method(self) -> str:
         """Name in the tables."""
-        return f"{self.learner} {self.labelling}"
+        return f"{self.learner} {self.decision}"
 
 
 @cache
@@ -84,7 +84,7 @@ def measure(split: int, learner: str, size: int) -> list[Figure]:
     train = train[:size]
     with threadpool_limits(limits=1):
         if learner in BOMC:
-            rules = PUBLISHED_LABELLINGS if learner == "BOMC-published" else LABELLINGS
+            rules = PUBLISHED_DECISIONS if learner == "BOMC-published" else DECISIONS
             labels, seconds = bomc_labels(BOMC[learner], rules, X[train], Y[train], X[test])
         else:
             labels, seconds = peer_labels(PEERS[learner], X[train], Y[train], X[test])
@@ -108,9 +108,7 @@ def bomc_labels(
     start = time.process_time()
     model.fit(X, Y)
     seconds = time.process_time() - start
-    labels = {
-        name: model.set_params(labelling=rule).predict(X_test) for name, rule in rules.items()
-    }
+    labels = {name: model.set_params(decision=rule).predict(X_test) for name, rule in rules.items()}
     return labels, seconds
 
 
@@ -165,8 +163,8 @@ def table(figures: Iterable[Figure], measure_name: str) -> str:
 
 
 def _order(method: str) -> tuple[int, str]:
-    learner, _, labelling = method.partition(" ")
-    return [*BOMC, *PEERS].index(learner), labelling
+    learner, _, decision = method.partition(" ")
+    return [*BOMC, *PEERS].index(learner), decision
 
 
 def time_table(figures: Iterable[Figure]) -> str:
@@ -226,7 +224,7 @@ def draw_soundness() -> None:
     model = BayesianOnlineClassifier(shuffle=False).fit(X[train], Y[train])
     scores = model.predict_proba(X[test])
     counts = SampledF().statistics(Y.shape[1])
-    counts.update(scores, model.state_.sample_scores(X[test], 5, 0))
+    counts.update(scores, model.state_.sample_labels(X[test], 5, 0))
     figure = plot_expected_f1(counts, scores, Y[test])
     figure.savefig(FOLDER / "expected_f1.png", dpi=110)
 

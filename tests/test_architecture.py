@@ -183,6 +183,6 @@ def test_public_methods_are_documented(room):
 
 
 def test_rooms_are_there_after_a_plain_import():
-    code = "import labelweave as lw; lw.evaluation.compare, lw.persistence.load, lw.decision.Fixed"
+    code = "import labelweave as lw; lw.evaluation.compare, lw.persistence.load, lw.decision.Loss"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert set(ROOMS) <= set(dir(labelweave))

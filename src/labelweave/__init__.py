@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ThresholdedSVM,
     )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
-    from labelweave.decision import HammingLoss, SubsetLoss, Vote
+    from labelweave.decision import HammingLoss, MajorityVote, SubsetLoss
     from labelweave.evaluation import compare
     from labelweave.inference import (
         Annealing,
@@ -92,6 +92,7 @@ __all__ = [
     "MaxMarginOutputCoding",
     "MeanField",
     "MixtureJoint",
+    "MajorityVote",
     "Mode",
     "MonteCarlo",
     "PairwiseCRF",
@@ -107,7 +108,6 @@ __all__ = [
     "TreeJoint",
     "TreeMixture",
     "TreeNetwork",
-    "Vote",
     "compare",
     "load",
     "load_emotions",
@@ -130,7 +130,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "ThresholdedSVM",
     ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
-    "decision": ("HammingLoss", "SubsetLoss", "Vote"),
+    "decision": ("HammingLoss", "MajorityVote", "SubsetLoss"),
     "evaluation": ("compare",),
     "inference": (
         "Annealing",

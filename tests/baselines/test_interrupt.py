@@ -12,7 +12,7 @@ rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(3000, 50)), rng.integers(0, 2, (3000, 40))
 Y[:, {busy}:] = 0
 """
-COMMON = "labelling='fixed', shuffle=False"
+COMMON = "decision='fixed', shuffle=False"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from labelweave.baselines import LaSVM
 from tests.contract.samples import sample
 
 X, Y = sample(n=90, n_features=6, n_labels=4)
-EXACT = {"labelling": "fixed", "passes": 20, "tol": 1e-9}
+EXACT = {"decision": "fixed", "passes": 20, "tol": 1e-9}
 
 
 def libsvm(kernel, C, rows, target, gamma="scale", weight=None):
@@ -44,7 +44,7 @@ def test_many_passes_come_to_the_solution_of_libsvm(kernel, C, form):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_one_pass_comes_close_and_never_above(kernel):
-    one = LaSVM(kernel=kernel, C=1.0, labelling="fixed").fit(X, Y).objective_
+    one = LaSVM(kernel=kernel, C=1.0, decision="fixed").fit(X, Y).objective_
     best = LaSVM(kernel=kernel, C=1.0, **EXACT).fit(X, Y).objective_
     assert (one <= best * (1 + 1e-9)).all()
     assert (one >= 0.8 * best).all()
@@ -99,7 +99,7 @@ def test_constant_labels_have_no_machine():
 
 def test_weights_are_for_the_linear_kernel():
     assert not hasattr(LaSVM(kernel="rbf").fit(X, Y), "coef_")
-    model = LaSVM(labelling="fixed").fit(X, Y)
+    model = LaSVM(decision="fixed").fit(X, Y)
     np.testing.assert_allclose(
         X @ model.coef_.T + model.intercept_, model.decision_function(X), atol=1e-12
     )
@@ -107,11 +107,11 @@ def test_weights_are_for_the_linear_kernel():
 
 def test_steps_that_run_out_are_told():
     with pytest.warns(ConvergenceWarning, match="4 of 4 support vector machines did not converge"):
-        LaSVM(C=100.0, max_steps=1, tol=1e-9, labelling="fixed").fit(X, Y)
+        LaSVM(C=100.0, max_steps=1, tol=1e-9, decision="fixed").fit(X, Y)
 
 
 def test_order_is_the_given_one_without_shuffling():
-    options = {"labelling": "fixed", "shuffle": False, "C": 1.0}
+    options = {"decision": "fixed", "shuffle": False, "C": 1.0}
     there = LaSVM(**options).fit(X, Y).objective_
     back = LaSVM(**options).fit(X[::-1], Y[::-1]).objective_
     assert not np.array_equal(there, back)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 
 from labelweave.baselines import PassiveAggressive
-from labelweave.decision import CardinalityMatching, TunedThresholds, tune_thresholds
+from labelweave.decision import ClassMassNormalization, TunedThresholds, tune_thresholds
 from tests.contract.samples import sample
 
 X, Y = sample(n=80, n_features=7, n_labels=11)
@@ -18,7 +18,7 @@ FORMS = [np.asarray, sp.csr_array]
 
 
 def plain(C=0.3, **options):
-    return PassiveAggressive(C=C, labelling="fixed", shuffle=False, **options)
+    return PassiveAggressive(C=C, decision="fixed", shuffle=False, **options)
 
 
 def scikit_learn(rows, target, C, passes=1, weight=None):
@@ -128,8 +128,8 @@ def test_fit_then_stream_goes_on_from_there():
 
 
 def test_frequencies_of_a_stream_are_those_of_all_rows():
-    rule = CardinalityMatching(fallback=0.0)
-    stream = PassiveAggressive(C=0.3, labelling=rule)
+    rule = ClassMassNormalization(fallback=0.0)
+    stream = PassiveAggressive(C=0.3, decision=rule)
     for half in (slice(0, 40), slice(40, 80)):
         stream.partial_fit(X[half], Y[half])
     given = stream.predict(X).mean(axis=0)
@@ -182,7 +182,7 @@ def test_a_batch_that_fails_leaves_the_model_as_it_was(rows, labels, message):
 def test_batch_thresholds_need_all_rows():
     model = PassiveAggressive(tuned_with="batch")
     assert not hasattr(model, "partial_fit")
-    assert hasattr(PassiveAggressive(tuned_with="batch", labelling="cmn"), "partial_fit")
+    assert hasattr(PassiveAggressive(tuned_with="batch", decision="cmn"), "partial_fit")
 
 
 def test_batch_thresholds_are_those_of_machines_trained_in_batches():
@@ -194,7 +194,7 @@ def test_batch_thresholds_are_those_of_machines_trained_in_batches():
 
 def test_given_thresholds_are_taken_off():
     rule = TunedThresholds(values=np.linspace(-1, 1, 11))
-    given = PassiveAggressive(C=0.3, labelling=rule, shuffle=False).fit(X, Y)
+    given = PassiveAggressive(C=0.3, decision=rule, shuffle=False).fit(X, Y)
     at_zero = plain().fit(X, Y)
     np.testing.assert_allclose(
         given.decision_function(X), at_zero.decision_function(X) - rule.values, atol=1e-12

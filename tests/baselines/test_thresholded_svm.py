@@ -27,7 +27,7 @@ def test_decision_values_are_those_of_linear_svc(form, shape):
     rows, labels = (X, Y) if shape == "tall" else sample(n=30, n_features=90)
     # The rows come to liblinear in an order of their own: both are taken to the optimum.
     tight = {"C": 0.5, "tol": 1e-10, "max_iter": 100_000}
-    model = ThresholdedSVM(labelling="fixed", **tight).fit(form(rows), labels)
+    model = ThresholdedSVM(decision="fixed", **tight).fit(form(rows), labels)
     for label in range(labels.shape[1]):
         peer = LinearSVC(random_state=0, **tight).fit(form(rows), labels[:, label])
         values = model.decision_function(form(rows))[:, label]
@@ -53,13 +53,13 @@ def best_f1(scores, truth):
 
 
 def test_thresholds_have_the_best_f1_on_rows_left_out():
-    model = ThresholdedSVM(C=0.5, labelling=TunedThresholds(), n_folds=4).fit(X, Y)
+    model = ThresholdedSVM(C=0.5, decision=TunedThresholds(), n_folds=4).fit(X, Y)
     scores, _ = out_of_fold_scores(0.5, 4)
     for label in range(Y.shape[1]):
         given = scores[:, label] > model.thresholds_[label]
         reached = f1_score(Y[:, label], given)
         assert reached == pytest.approx(best_f1(scores[:, label], Y[:, label]), abs=1e-12)
-    at_zero = ThresholdedSVM(C=0.5, labelling="fixed").fit(X, Y)
+    at_zero = ThresholdedSVM(C=0.5, decision="fixed").fit(X, Y)
     np.testing.assert_allclose(
         model.decision_function(X), at_zero.decision_function(X) - model.thresholds_, atol=1e-12
     )
@@ -67,7 +67,7 @@ def test_thresholds_have_the_best_f1_on_rows_left_out():
 
 def test_labels_below_the_limit_have_their_highest_score():
     """FBR.1, with a limit nobody reaches."""
-    model = ThresholdedSVM(C=0.5, labelling=TunedThresholds(fbr=1.1), n_folds=4).fit(X, Y)
+    model = ThresholdedSVM(C=0.5, decision=TunedThresholds(fbr=1.1), n_folds=4).fit(X, Y)
     scores, _ = out_of_fold_scores(0.5, 4)
     np.testing.assert_allclose(model.thresholds_, scores.max(axis=0), atol=1e-12)
 
@@ -121,7 +121,7 @@ def test_tuning_helps_rare_labels():
         )
         for name, model in {
             "tuned": ThresholdedSVM(C=0.1),
-            "zero": ThresholdedSVM(C=0.1, labelling="fixed"),
+            "zero": ThresholdedSVM(C=0.1, decision="fixed"),
         }.items()
     }
     assert scores["tuned"] > scores["zero"]
@@ -148,18 +148,18 @@ def test_infinite_thresholds_leave_finite_values_in_order():
 
 def test_no_convergence_is_told():
     with pytest.warns(ConvergenceWarning, match="5 of 5 support vector machines did not converge"):
-        ThresholdedSVM(C=1.0, max_iter=1, tol=1e-12, labelling="fixed").fit(X, Y)
+        ThresholdedSVM(C=1.0, max_iter=1, tol=1e-12, decision="fixed").fit(X, Y)
 
 
 def test_rules_that_need_probabilities_are_refused():
     with pytest.raises(ValueError, match="ExpectedF needs probabilities"):
-        ThresholdedSVM(labelling=ExpectedF()).fit(X, Y)
+        ThresholdedSVM(decision=ExpectedF()).fit(X, Y)
     with pytest.raises(ValueError, match="n_folds must be a whole number of at least 2"):
         ThresholdedSVM(n_folds=1).fit(X, Y)
 
 
 def test_thresholds_of_a_test_set_belong_to_no_model():
-    model = ThresholdedSVM(C=0.5, labelling="cmn").fit(X, Y)
+    model = ThresholdedSVM(C=0.5, decision="cmn").fit(X, Y)
     assert not hasattr(model, "thresholds_")
     np.testing.assert_allclose(model.predict(X).mean(axis=0), Y.mean(axis=0), atol=1 / 90)
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 import labelweave
 from labelweave._common.presets import HasPresets
 from labelweave.baselines import PairwiseCRF, RAkEL, StackedBinaryRelevance
-from labelweave.decision import CardinalityMatching
+from labelweave.decision import ClassMassNormalization
 from labelweave.evaluation import make_method
 from labelweave.inference import Annealing
 from labelweave.models import BinaryRelevance, TreeMixture, TreeNetwork
@@ -19,7 +19,7 @@ from labelweave.online import BayesianOnlineClassifier
 PUBLIC = [getattr(labelweave, name) for name in labelweave.__all__]
 WITH_PRESETS = [
     thing
-    for thing in [*PUBLIC, CardinalityMatching]
+    for thing in [*PUBLIC, ClassMassNormalization]
     if inspect.isclass(thing) and issubclass(thing, HasPresets) and thing.presets
 ]
 
@@ -28,7 +28,7 @@ def test_who_has_one():
     assert set(WITH_PRESETS) == {
         Annealing,
         BayesianOnlineClassifier,
-        CardinalityMatching,
+        ClassMassNormalization,
         PairwiseCRF,
         RAkEL,
         StackedBinaryRelevance,
@@ -95,11 +95,11 @@ def test_on_the_command_line(method, made):
 def test_a_preset_of_a_method_holds_for_its_strategy():
     model = make_method("bomc-cmn(preset='published')")
     assert (model.noise, model.prior_variance, model.label_offset) == (0.01, 1.0, 0.0)
-    assert model.labelling.least_rows == 0.5
+    assert model.decision.least_rows == 0.5
     # A strategy without a preset of that name stays as it is, and so does one that was given.
-    assert make_method("bomc-sample(preset='published')").labelling.samples == 5
-    given = make_method("bomc-cmn(preset='published', labelling=CardinalityMatching())")
-    assert given.labelling.least_rows == 2.0
+    assert make_method("bomc-sample(preset='published')").decision.samples == 5
+    given = make_method("bomc-cmn(preset='published', decision=ClassMassNormalization())")
+    assert given.decision.least_rows == 2.0
 
 
 @pytest.mark.parametrize(

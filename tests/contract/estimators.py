@@ -93,8 +93,8 @@ DEFAULTS = {
     "tree-ensemble": Case(
         TreeEnsemble(n_estimators=3, C=1.0, label_penalty=0.1), unsuited=RESAMPLED
     ),
-    # The other labellings look at all rows of a test set together, see tests/online.
-    "online": Case(BayesianOnlineClassifier(labelling=None), unsuited=PROBIT),
+    # The rules for test sets look at all rows of a test set together, see tests/online.
+    "online": Case(BayesianOnlineClassifier(decision="hamming"), unsuited=PROBIT),
 }
 
 # For scikit-learn's own checks: each class as it comes, unless choosing its penalties takes long.
@@ -116,7 +116,7 @@ SKLEARN_CHECKED = [
     TreeMixture(n_components=2, C=1.0, label_penalty=0.1),
     ChainMixture(n_components=2, C=1.0, label_penalty=0.1),
     TreeEnsemble(n_estimators=3, bootstrap=False),
-    BayesianOnlineClassifier(labelling=None),
+    BayesianOnlineClassifier(decision="hamming"),
 ]
 # Configurations that matter to them. With "hamming" they also ask `predict` to agree with
 # `predict_proba`, which the mode need not. (They want no probability to be 0 or 1, which is the

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from labelweave.decision import Fixed, HammingLoss
+from labelweave.decision import FixedThreshold, HammingLoss
 from labelweave.inference import Greedy
 from tests.contract.samples import answers, sample
 
@@ -107,18 +107,14 @@ BAD_PARAMETERS = {
     "outputs": [
         (value, "outputs must be 'probability' or 'label'; got") for value in ("score", None, [])
     ],
-    "labelling": [
-        (value, r"labelling must be .* or a rule such as .*; got")
-        for value in ("f1", 3, Fixed, lambda scores: scores)
-    ],
     "tuned_with": [(value, "tuned_with must be 'online' or 'batch'; got") for value in ("svm", 1)],
     "kernel": [(value, "kernel must be 'linear' or 'rbf'; got") for value in ("poly", None)],
     "gamma": [
         (value, "gamma must be 'scale' or a finite number above 0; got") for value in NOT_A_PENALTY
     ],
     "decision": [
-        (value, r"decision must be 'subset', 'hamming' or a callable such as SubsetLoss\(\); got")
-        for value in ("f1", None, 3, HammingLoss)
+        (value, r"decision must be .* or a (callable|rule) such as \w+\(\); got")
+        for value in ("f1", None, 3, HammingLoss, FixedThreshold)
     ],
     "inference": [
         (value, r"inference must be .*a strategy such as Greedy\(\); got")

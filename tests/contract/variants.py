@@ -7,7 +7,7 @@ suite tests the laws named here, which its class's default could keep where the 
 - another base classifier gets the rows, the weights and the seed, and is stored;
 - chosen penalties (``"cv"``) split rows into folds, whatever their order, weights and threads;
 - another order, structure or sampling draws from the seed;
-- another decision, inference or labelling answers from the same joint.
+- another decision or inference answers from the same joint.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from labelweave.baselines import (
     StackedBinaryRelevance,
     ThresholdedSVM,
 )
-from labelweave.decision import Vote
+from labelweave.decision import MajorityVote
 from labelweave.inference import Greedy
 from labelweave.models import (
     BinaryRelevance,
@@ -139,7 +139,7 @@ _CHAINS = {
     # Without a resample its members know the counts of rows.
     "ensemble-vote": touches(
         "answers weights persistence",
-        ChainEnsemble(n_estimators=3, decision=Vote(), bootstrap=False, **_FIXED),
+        ChainEnsemble(n_estimators=3, decision=MajorityVote(), bootstrap=False, **_FIXED),
     ),
     "ensemble-bayes": touches(
         "determinism weights persistence",
@@ -226,17 +226,19 @@ _OTHERS = {
         MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0, n_codes=2),
     ),
     "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(n_folds=3)),
-    "svm-fixed": touches("answers edge_cases", ThresholdedSVM(C=1.0, labelling="fixed")),
+    "svm-fixed": touches("answers edge_cases", ThresholdedSVM(C=1.0, decision="fixed")),
     "lasvm-rbf": touches("inputs edge_cases persistence", LaSVM(kernel="rbf", passes=5, tol=1e-8)),
     "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", n_folds=3)),
     "online-independent": touches(
         "answers determinism persistence",
-        BayesianOnlineClassifier(coupled=False, labelling=None, decision="subset"),
+        BayesianOnlineClassifier(coupled=False, decision="subset"),
         unsuited=PROBIT,
     ),
     "online-drift": touches(
         "determinism edge_cases weights",
-        BayesianOnlineClassifier(labelling=None, forgetting=0.01, flip_probability=0.01, passes=2),
+        BayesianOnlineClassifier(
+            decision="hamming", forgetting=0.01, flip_probability=0.01, passes=2
+        ),
         unsuited=PROBIT,
     ),
 }

@@ -15,7 +15,7 @@ from labelweave.decision import (
     expected_auc,
     expected_f1,
 )
-from labelweave.decision.labelling import possible_cuts
+from labelweave.decision.threshold_rule import possible_cuts
 
 probabilities = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.3, 1.0])), min_size=1, max_size=7

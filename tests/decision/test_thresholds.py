@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from labelweave.decision import (
-    CardinalityMatching,
+    ClassMassNormalization,
     TunedThresholds,
     apply_thresholds,
     tune_thresholds,
@@ -26,7 +26,7 @@ def counts_above(scores):
 
 @given(columns, rates)
 def test_no_threshold_comes_closer_to_the_frequency(column, rate):
-    rule = CardinalityMatching(rates=[rate], fallback=None)
+    rule = ClassMassNormalization(rates=[rate], fallback=None)
     given_labels = rule.label(np.array(column)[:, None]).sum()
     wanted = rate * len(column)
     best = np.abs(counts_above(column) - wanted).min()
@@ -37,7 +37,7 @@ def test_no_threshold_comes_closer_to_the_frequency(column, rate):
 def test_a_higher_frequency_labels_no_fewer_rows(column, a, b):
     scores = np.array(column)[:, None]
     few, many = (
-        CardinalityMatching(rates=[rate], fallback=None).label(scores).sum()
+        ClassMassNormalization(rates=[rate], fallback=None).label(scores).sum()
         for rate in sorted((a, b))
     )
     assert few <= many
@@ -45,7 +45,7 @@ def test_a_higher_frequency_labels_no_fewer_rows(column, a, b):
 
 @given(columns, rates, st.floats(0.5, 3))
 def test_only_the_order_of_scores_counts(column, rate, power):
-    rule = CardinalityMatching(rates=[rate], fallback=None)
+    rule = ClassMassNormalization(rates=[rate], fallback=None)
     scores = np.array(column)[:, None]
     np.testing.assert_array_equal(rule.label(scores), rule.label(scores**power))
 
@@ -53,12 +53,12 @@ def test_only_the_order_of_scores_counts(column, rate, power):
 def test_without_ties_the_frequency_is_met_within_half_a_row():
     rng = np.random.default_rng(0)
     scores, rates = rng.uniform(size=(101, 30)), rng.uniform(size=30)
-    labels = CardinalityMatching(rates=rates).label(scores)
+    labels = ClassMassNormalization(rates=rates).label(scores)
     assert np.abs(labels.sum(axis=0) - 101 * rates).max() <= 0.5
 
 
 def test_labels_of_one_kind_in_training():
-    rule = CardinalityMatching(rates=[0.0, 1.0])
+    rule = ClassMassNormalization(rates=[0.0, 1.0])
     for n in (0, 1, 5):
         assert rule.thresholds(np.full((n, 2), 0.7)).tolist() == [np.inf, -np.inf]
 
@@ -66,14 +66,14 @@ def test_labels_of_one_kind_in_training():
 def test_neighbouring_floats_are_told_apart():
     low = 0.3
     high = np.nextafter(low, 1)
-    labels = CardinalityMatching(rates=[0.5]).label([[low], [high], [low], [high]])
+    labels = ClassMassNormalization(rates=[0.5]).label([[low], [high], [low], [high]])
     assert labels.ravel().tolist() == [0, 1, 0, 1]
 
 
 def test_where_the_frequency_says_nothing_the_score_decides():
-    rule = CardinalityMatching(rates=[0.1, 0.9])
+    rule = ClassMassNormalization(rates=[0.1, 0.9])
     assert rule.label([[0.9, 0.9], [0.2, 0.2]]).tolist() == [[1, 1], [0, 0]]
-    silent = CardinalityMatching(rates=[0.1, 0.9], fallback=None)
+    silent = ClassMassNormalization(rates=[0.1, 0.9], fallback=None)
     assert silent.label([[0.9, 0.9], [0.2, 0.2]]).tolist() == [[0, 1], [0, 1]]
 
 
@@ -81,7 +81,7 @@ def test_where_the_frequency_says_nothing_the_score_decides():
 def test_frequencies_are_matched_from_the_least_number_of_rows_on(rate, least):
     assume(abs(min(rate, 1 - rate) * 30 - least) > 1e-6)
     scores = np.random.default_rng(0).uniform(size=(30, 1))
-    labels = CardinalityMatching(rates=[rate], least_rows=least).label(scores)
+    labels = ClassMassNormalization(rates=[rate], least_rows=least).label(scores)
     if min(rate, 1 - rate) * 30 < least:
         np.testing.assert_array_equal(labels, scores > 0.5)
     else:
@@ -90,7 +90,7 @@ def test_frequencies_are_matched_from_the_least_number_of_rows_on(rate, least):
 
 def test_a_rate_that_was_rounded_still_means_two_rows():
     scores = np.linspace(0, 0.4, 49)[:, None]
-    assert CardinalityMatching(rates=[2 / 49]).label(scores).sum() == 2
+    assert ClassMassNormalization(rates=[2 / 49]).label(scores).sum() == 2
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_rate_that_was_rounded_still_means_two_rows():
 )
 def test_bad_parameters_of_matching(name, value):
     with pytest.raises(ValueError, match=f"{name} must be .*a number"):
-        CardinalityMatching(**{name: value})
+        ClassMassNormalization(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_bad_parameters_of_matching(name, value):
 )
 def test_bad_rates(rates, message):
     with pytest.raises(ValueError, match=message):
-        CardinalityMatching(rates=rates).thresholds([[0.1, 0.2]])
+        ClassMassNormalization(rates=rates).thresholds([[0.1, 0.2]])
 
 
 def test_own_rates_outrank_those_of_the_training_rows():
-    assert CardinalityMatching(rates=[0.5]).informed([0.1]).rates == [0.5]
-    np.testing.assert_array_equal(CardinalityMatching().informed([0.1]).rates, [0.1])
+    assert ClassMassNormalization(rates=[0.5]).informed([0.1]).rates == [0.5]
+    np.testing.assert_array_equal(ClassMassNormalization().informed([0.1]).rates, [0.1])
 
 
 @given(columns, st.integers(0, 2**12 - 1))

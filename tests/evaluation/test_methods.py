@@ -178,5 +178,5 @@ def test_every_short_name_makes_a_classifier_with_a_seed(key):
 
 
 def test_options_of_a_rule_reach_it():
-    assert make_method("bomc-sample(samples=9)").labelling.samples == 9
-    assert make_method("bomc-ind-cmn(fallback=None)").labelling.fallback is None
+    assert make_method("bomc-sample(samples=9)").decision.samples == 9
+    assert make_method("bomc-ind-cmn(fallback=None)").decision.fallback is None

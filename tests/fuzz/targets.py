@@ -30,7 +30,7 @@ MODELS = (
     ClassifierChain(C=1.0, label_penalty=0.1),
     TreeMixture(C=1.0, label_penalty=0.1, n_components=2),
     BayesianOnlineClassifier(),
-    PassiveAggressive(C=1.0, labelling="fixed"),
+    PassiveAggressive(C=1.0, decision="fixed"),
 )
 TEXT = b"".join(b"%d,%d 1:0.5 %d:%d\n" % (i % 3, i % 2 + 3, 2 + i % 4, i) for i in range(30))
 WORDS = (b"@data\n", b"@attribute a {0,1}\n", b"@relation 'r: -C 1'\n", b"{0 1}", b"3 2 2\n", b"1:")
@@ -136,7 +136,7 @@ def online(rng: random.Random, folder: Path) -> None:
     for _ in range(3):
         X = draw.choice(EXTREMES, size=(6, 4))
         state.update(X, draw.integers(-1, 2, size=(6, 5)), rng.choice([1, 2]))
-        assert not np.isnan(state.scores(X)).any()
+        assert not np.isnan(state.probabilities(X)).any()
     arrays = state.to_arrays()[0]
     assert all(np.isfinite(array).all() for array in arrays.values())
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import BernoulliNB
 
 from labelweave.datasets import load_emotions
-from labelweave.decision import Vote
+from labelweave.decision import MajorityVote
 from labelweave.inference import Greedy
 from labelweave.joint import MixtureJoint
 from labelweave.models import ChainEnsemble, ClassifierChain
@@ -62,8 +62,8 @@ def test_epcc_averages_marginals_and_ecc_counts_votes(data):
     np.testing.assert_allclose(fitted(data).predict_proba(X_new), averaged)
     np.testing.assert_array_equal(fitted(data).predict(X_new), (averaged > 0.5).astype(int))
     votes = np.mean([c.mode(Greedy()).labels for c in joint.components], axis=0)
-    np.testing.assert_allclose(Vote().shares(joint), votes)
-    ecc = fitted(data, decision=Vote(threshold=0.4))
+    np.testing.assert_allclose(MajorityVote().shares(joint), votes)
+    ecc = fitted(data, decision=MajorityVote(threshold=0.4))
     np.testing.assert_array_equal(ecc.predict(X_new), (votes > 0.4).astype(int))
 
 

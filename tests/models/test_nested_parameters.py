@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.decision import CardinalityMatching
+from labelweave.decision import ClassMassNormalization
 from labelweave.inference import Beam, Greedy
 from labelweave.models import BinaryRelevance, ClassifierChain
 
@@ -35,7 +35,7 @@ def test_strategy_and_setting_together():
 
 
 def test_rules_and_bases_too():
-    rule = BinaryRelevance(decision=CardinalityMatching(), estimator=LogisticRegression())
+    rule = BinaryRelevance(decision=ClassMassNormalization(), estimator=LogisticRegression())
     rule.set_params(decision__fallback=None, estimator__C=3.0)
     assert rule.decision.fallback is None
     assert rule.estimator.C == 3.0

@@ -24,7 +24,7 @@ def posterior(X, Y, options, n_threads):
     state = OnlineState(X.shape[1], Y.shape[1], settings=OnlineSettings(**options))
     state.update(np.tile(X, (5, 1)), np.tile(Y, (5, 1)), n_threads)
     arrays = [array.ravel() for array in state.to_arrays()[0].values()]
-    drawn = state.sample_scores(X, 3, seed=0, n_threads=n_threads).ravel()
+    drawn = state.sample_labels(X, 3, seed=0, n_threads=n_threads).ravel()
     return np.concatenate([*arrays, drawn]).astype(np.float64)
 
 

@@ -36,34 +36,36 @@ def test_probabilities_are_the_probit_formula(learned, kind):
     mean = rows @ state.mean.astype(np.float64) + state.offset_mean - state.bias_mean
     variance = rows**2 @ state.variance.astype(np.float64) + state.offset_variance
     variance += state.bias_variance
-    np.testing.assert_allclose(state.posterior_scores(X), ndtr(mean / np.sqrt(variance)), atol=1e-5)
+    np.testing.assert_allclose(
+        state.posterior_probabilities(X), ndtr(mean / np.sqrt(variance)), atol=1e-5
+    )
 
 
 @each
 def test_drawn_models_follow_the_posterior(learned, kind):
     """The share of models that give a label is its probability."""
     state, X = learned
-    above = state.sample_scores(X[:40], 4000, seed=3)
+    above = state.sample_labels(X[:40], 4000, seed=3)
     assert above.dtype == np.bool_
-    np.testing.assert_allclose(above.mean(axis=0), state.posterior_scores(X[:40]), atol=0.04)
+    np.testing.assert_allclose(above.mean(axis=0), state.posterior_probabilities(X[:40]), atol=0.04)
 
 
 @each
 def test_drawn_models_are_the_same_for_all_batches_and_threads(learned, kind):
     state, X = learned
-    whole = state.sample_scores(X, 7, seed=1)
-    np.testing.assert_array_equal(state.sample_scores(X, 7, seed=1, n_threads=3), whole)
-    np.testing.assert_array_equal(state.sample_scores(X, 3, seed=1), whole[:3])
+    whole = state.sample_labels(X, 7, seed=1)
+    np.testing.assert_array_equal(state.sample_labels(X, 7, seed=1, n_threads=3), whole)
+    np.testing.assert_array_equal(state.sample_labels(X, 3, seed=1), whole[:3])
     for rows in ([4], [9, 4, 9], range(50, 120)):
-        np.testing.assert_array_equal(state.sample_scores(X[list(rows)], 7, 1), whole[:, rows])
-    assert (state.sample_scores(X, 7, seed=2) != whole).any()
+        np.testing.assert_array_equal(state.sample_labels(X[list(rows)], 7, 1), whole[:, rows])
+    assert (state.sample_labels(X, 7, seed=2) != whole).any()
 
 
 def test_weights_are_drawn_from_independent_normal_distributions():
     """One feature a row shows one weight: its sign against a bias that is all but known."""
     state = OnlineState(400, 8, settings=OnlineSettings(bias_variance=1e-15, label_offset=0.0))
     X = sp.identity(400, format="csr")
-    above = state.sample_scores(X, 200, seed=5)  # weights are N(0, 1), the bias 0
+    above = state.sample_labels(X, 200, seed=5)  # weights are N(0, 1), the bias 0
     assert above.mean() == pytest.approx(0.5, abs=3 / np.sqrt(above.size))
     flat = above.reshape(200, -1).astype(float) - 0.5
     correlation = np.corrcoef(flat[:, :300].T)
@@ -74,8 +76,8 @@ def test_weights_are_drawn_from_independent_normal_distributions():
 
 def test_no_rows_no_answers():
     state = OnlineState(3, 2)
-    assert state.scores(np.zeros((0, 3))).shape == (0, 2)
-    assert state.sample_scores(np.zeros((0, 3)), 4, 0).shape == (4, 0, 2)
+    assert state.probabilities(np.zeros((0, 3))).shape == (0, 2)
+    assert state.sample_labels(np.zeros((0, 3)), 4, 0).shape == (4, 0, 2)
 
 
 @each

@@ -16,7 +16,7 @@ from scipy.special import expit
 from labelweave.datasets import load
 from labelweave.models import BinaryRelevance
 from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState, merge_states
-from labelweave.online.calibration import Calibration, trials
+from labelweave.online.calibration import Calibration, prequential_rows
 from labelweave.online.csr import csr_batches
 from labelweave.online.row_scale import row_lengths
 from tests.online.make import same, stream
@@ -72,7 +72,7 @@ def test_batches_and_threads_do_not_matter(sizes, forgetting):
     for first, last in pairwise(ends.tolist()):
         parts.update(X[first:last], Y[first:last])
     same(whole, parts)
-    np.testing.assert_array_equal(whole.scores(X), parts.scores(X))
+    np.testing.assert_array_equal(whole.probabilities(X), parts.probabilities(X))
 
 
 def test_the_unit_of_measurement_does_not_matter():
@@ -155,15 +155,15 @@ def test_scores_that_tell_it_all_have_a_finite_map():
 
 
 def test_which_rows_are_predicted_first():
-    rows = trials(0, 100_000, 0.0).rows
+    rows = prequential_rows(0, 100_000, 0.0).rows
     assert rows[:1024].tolist() == list(range(1024))
     per_octave = np.histogram(rows, [1024, 2048, 4096, 8192, 16384])[0][:3]
     assert per_octave.tolist() == [512] * 3
-    forgetting = trials(90_000, 90_016, 0.01)
+    forgetting = prequential_rows(90_000, 90_016, 0.01)
     assert forgetting.rows.tolist() == [90_000, 90_008]
-    assert forgetting.keeping == pytest.approx((1 - 1 / 4096) ** 8)
-    pieces = [*trials(0, 3000, 0.0).rows, *trials(3000, 5000, 0.0).rows]
-    assert pieces == trials(0, 5000, 0.0).rows.tolist()
+    assert forgetting.retained == pytest.approx((1 - 1 / 4096) ** 8)
+    pieces = [*prequential_rows(0, 3000, 0.0).rows, *prequential_rows(3000, 5000, 0.0).rows]
+    assert pieces == prequential_rows(0, 5000, 0.0).rows.tolist()
 
 
 @pytest.mark.parametrize("forgetting", [0.0, 0.01])
@@ -192,7 +192,7 @@ def test_trials_are_predictions_of_the_rows_before(likelihood, coupled, forgetti
         np.testing.assert_array_equal(counts.sum(axis=2), expected.counts.sum(axis=2))
 
 
-def test_rows_seen_before_are_no_trials():
+def test_rows_seen_before_are_not_prequential():
     X, Y = stream()
     state = OnlineState(30, 5)
     state.update(X, Y)
@@ -227,7 +227,7 @@ def test_published_settings_are_the_published_formula():
     )
     state = OnlineState(30, 5, settings=published)
     state.update(X, Y)
-    np.testing.assert_array_equal(state.scores(X), state.posterior_scores(X))
+    np.testing.assert_array_equal(state.probabilities(X), state.posterior_probabilities(X))
     other = OnlineState(30, 5, settings=replace(published, calibrate=True))
     other.update(X, Y)
     np.testing.assert_array_equal(state.mean, other.mean)

@@ -1,4 +1,4 @@
-"""The estimator: streams of batches, growing data, labelling a test set."""
+"""The estimator: streams of batches, growing data, decisions for a test set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 
 from labelweave import persistence
 from labelweave.datasets import load
-from labelweave.decision import CardinalityMatching, Fixed
+from labelweave.decision import ClassMassNormalization, FixedThreshold, HammingLoss
 from labelweave.joint import IndependentJoint, MixtureJoint
 from labelweave.online import BayesianOnlineClassifier, OnlineState
 from tests.online.make import same, stream
@@ -109,9 +109,77 @@ def test_a_failed_batch_leaves_the_model_as_it_was():
         _ = fresh.mean_
 
 
+def test_nothing_of_a_failed_fit_reaches_a_stream():
+    model = BayesianOnlineClassifier(noise=-1)
+    with pytest.raises(ValueError, match="noise must be"):
+        model.fit(X, Y)
+    model.set_params(noise=0.25).partial_fit(X[:, :20], Y[:, :3])
+    same(model.state_, BayesianOnlineClassifier().partial_fit(X[:, :20], Y[:, :3]).state_)
+    model.set_params(noise=-1)
+    with pytest.raises(ValueError, match="noise must be"):
+        model.fit(X, Y)
+    assert not hasattr(model, "state_")
+    assert model.set_params(noise=0.25).partial_fit(X, Y[:, :2]).n_labels_ == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"likelihood": "multiclass"}, "exactly one label in every row"),
+        ({"label_ratios": [0.5, 0.5]}, "label_ratios has 2 entries, but there are 5 labels"),
+    ],
+)
+def test_what_only_the_posterior_refuses_leaves_the_model_as_it_was(options, message):
+    one = np.eye(2, dtype=int)[Y[:, 0]]
+    fresh = BayesianOnlineClassifier(**options)
+    with pytest.raises(ValueError, match=message):
+        fresh.partial_fit(X, Y)
+    assert vars(fresh) == vars(BayesianOnlineClassifier(**options))
+    model = fresh.partial_fit(X[:, :20], one)
+    twin = BayesianOnlineClassifier(**options).partial_fit(X[:, :20], one)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message):
+        model.partial_fit(X, Y)
+    assert vars(model) == before
+    same(model.state_, twin.state_)
+
+
+@pytest.mark.parametrize("columns", [20, 30])
+def test_an_interrupted_batch_leaves_a_model_of_the_rows_it_learned(columns, monkeypatch):
+    """The posterior cannot shrink: labels and features that have joined it stay."""
+    model = BayesianOnlineClassifier().partial_fit(X[:50, :20], Y[:50, : columns // 6])
+    learn = OnlineState.update
+
+    def interrupted(state, rows, labels, *args, **options):
+        learn(state, rows[:7], labels[:7], *args, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OnlineState, "update", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[50:, :columns], Y[50:, : columns // 6])
+        fresh = BayesianOnlineClassifier()
+        with pytest.raises(KeyboardInterrupt):
+            fresh.partial_fit(X, Y)
+        assert not hasattr(fresh, "state_")
+    assert model.state_.n_rows == 57
+    assert model.state_.sizes == (model.n_features_in_, model.n_labels_)
+    assert model.predict(X[:, :columns]).shape == (240, columns // 6)
+    model.partial_fit(X[57:, :columns], Y[57:, : columns // 6])
+    whole = BayesianOnlineClassifier().partial_fit(X[:50, :20], Y[:50, : columns // 6])
+    same(model.state_, whole.partial_fit(X[50:, :columns], Y[50:, : columns // 6]).state_)
+
+
+def test_a_weight_in_a_stream_is_so_many_times_in_a_row():
+    weight = np.random.default_rng(0).integers(0, 3, 240)
+    rows = np.repeat(np.arange(240), weight)
+    weighted = BayesianOnlineClassifier().partial_fit(X, Y, sample_weight=weight)
+    same(weighted.state_, BayesianOnlineClassifier().partial_fit(X[rows], Y[rows]).state_)
+
+
 def test_one_dimensional_targets_in_batches():
     y = np.where(Y[:, 0] == 1, "yes", "no")
-    model = BayesianOnlineClassifier(labelling="fixed")
+    model = BayesianOnlineClassifier(decision="fixed")
     with pytest.raises(ValueError, match="classes="):
         model.partial_fit(X[y == "yes"], y[y == "yes"])
     model.partial_fit(X[y == "yes"], y[y == "yes"], classes=["yes", "no"])
@@ -127,32 +195,35 @@ def test_one_dimensional_targets_in_batches():
 def test_matched_frequencies_label_the_test_set_as_one():
     model = BayesianOnlineClassifier().fit(X[:150], Y[:150])
     labels = model.predict(X[150:])
-    expected = CardinalityMatching(Y[:150].mean(axis=0)).label(model.predict_proba(X[150:]))
+    expected = ClassMassNormalization(Y[:150].mean(axis=0)).label(model.predict_proba(X[150:]))
     np.testing.assert_array_equal(labels, expected)
     np.testing.assert_allclose(labels.mean(axis=0), Y[:150].mean(axis=0), atol=0.5 / 90 + 1e-9)
     np.testing.assert_array_equal(model.predict(X[150:][::-1]), labels[::-1])
 
 
-@pytest.mark.parametrize("labelling", ["cmn", "sample", "expected_f", "fixed", Fixed(0.3), None])
-def test_labellings(labelling):
-    model = BayesianOnlineClassifier(labelling=labelling).fit(X[:150], Y[:150])
+@pytest.mark.parametrize(
+    "decision",
+    ["cmn", "sample", "expected_f", "fixed", FixedThreshold(0.3), "hamming", HammingLoss()],
+)
+def test_decisions(decision):
+    model = BayesianOnlineClassifier(decision=decision).fit(X[:150], Y[:150])
     labels = model.predict(X[150:])
     assert labels.dtype == np.int64
     assert f1_score(Y[150:], labels, average="micro") > 0.6
     np.testing.assert_array_equal(model.set_params(n_jobs=2).predict(X[150:]), labels)
-    if labelling in ("fixed", None):
+    if decision in ("fixed", "hamming", HammingLoss()):
         np.testing.assert_array_equal(labels, model.predict_proba(X[150:]) > 0.5)
 
 
 def test_the_seed_chooses_the_models_that_are_drawn():
-    model = BayesianOnlineClassifier(labelling="sample", shuffle=False)
+    model = BayesianOnlineClassifier(decision="sample", shuffle=False)
     first = model.fit(X, Y).predict(X)
     np.testing.assert_array_equal(clone(model).fit(X, Y).predict(X), first)
 
 
 def test_bad_parameters_are_named():
     for name, value, message in (
-        ("labelling", "no such", "labelling must be one of 'cmn'"),
+        ("decision", "no such", "decision must be 'subset'"),
         ("passes", 0, "passes must be a whole number of at least 1"),
         ("passes", True, "passes must be"),
         ("forgetting", -0.1, "forgetting must be a number from 0"),
@@ -220,7 +291,7 @@ def test_labels_recorded_wrongly_harm_less_if_expected():
     recorded = np.where(rng.random(truth.shape) < 0.15, 1 - truth, truth)
 
     def right(**options):
-        model = BayesianOnlineClassifier(labelling=None, **options)
+        model = BayesianOnlineClassifier(decision="hamming", **options)
         model.fit(rows[:3000], recorded[:3000])
         return (model.predict(rows[3000:]) == truth[3000:]).mean()
 
@@ -238,7 +309,7 @@ def test_expecting_wrong_labels_does_not_keep_from_learning(coupled, flip_probab
     rng = np.random.default_rng(7)
     rows = rng.normal(size=(48, 5))
     labels = (rows @ rng.normal(size=(5, 4)) > 0).astype(np.int8)
-    options = {"coupled": coupled, "scale_rows": scale_rows, "labelling": None, "passes": 2}
+    options = {"coupled": coupled, "scale_rows": scale_rows, "decision": "hamming", "passes": 2}
     trusting, wary = (
         BayesianOnlineClassifier(flip_probability=p, **options).fit(rows, labels)
         for p in (0.0, flip_probability)

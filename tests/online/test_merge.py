@@ -54,10 +54,10 @@ def test_shards_come_close_to_one_pass(settings, k):
     np.testing.assert_array_equal(merged.observed, whole.observed)
 
     def accuracy(state):
-        return ((state.scores(test) > 0.5) == truth).mean()
+        return ((state.probabilities(test) > 0.5) == truth).mean()
 
     assert accuracy(merged) > accuracy(whole) - 0.03
-    assert ((whole.scores(test) > 0.5) == (merged.scores(test) > 0.5)).mean() > 0.92
+    assert ((whole.probabilities(test) > 0.5) == (merged.probabilities(test) > 0.5)).mean() > 0.92
 
 
 def test_one_state_is_merged_into_itself():

@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import label_ranking_loss
 
-from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState, merge_states
-from labelweave.online.one_label import one_label_joint
-from labelweave.online.pairwise import compare
+from labelweave.online import (
+    BayesianOnlineClassifier,
+    OnlineSettings,
+    OnlineState,
+    merge_states,
+    pairwise,
+)
+from labelweave.online.categorical import categorical_joint
 from tests.online.make import same, stream
 from tests.reference.pairwise import integrate, propagate
 
@@ -20,8 +25,8 @@ VARIANCES = st.floats(0.1, 3)
 
 
 def moved(mean, variance, labels, margin, flip=0.0):
-    moves = compare(mean, variance, labels, margin, flip)
-    return mean + variance * moves.pull, variance - variance**2 * moves.certainty
+    update = pairwise.propagate(mean, variance, labels, margin, flip)
+    return mean + variance * update.gradient, variance - variance**2 * update.curvature
 
 
 @settings(max_examples=40)
@@ -52,8 +57,10 @@ def test_moments_agree_with_integration(labels, flip):
 
 def test_rows_of_one_sort_tell_nothing():
     for labels in ([1, 1], [0, 0], [-1, 1]):
-        moves = compare(np.zeros(2), np.ones(2), np.array(labels, dtype=np.int8), np.ones(2))
-        assert not np.any(moves)
+        update = pairwise.propagate(
+            np.zeros(2), np.ones(2), np.array(labels, dtype=np.int8), np.ones(2)
+        )
+        assert not np.any(update)
 
 
 def test_a_row_moves_weights_as_it_moves_scores():
@@ -95,7 +102,7 @@ def one_of_each(n):
 
 def test_a_multiclass_model_gives_one_label():
     X, Y = one_of_each(900)
-    model = BayesianOnlineClassifier(likelihood="multiclass", labelling=None, decision="subset")
+    model = BayesianOnlineClassifier(likelihood="multiclass", decision="subset")
     model.fit(X[:600], Y[:600])
     predicted = model.predict(X[600:])
     assert (predicted.sum(axis=1) == 1).all()
@@ -121,7 +128,7 @@ def test_compared_labels_are_ranked_as_well_as_those_above_a_bias():
 
 def test_one_label_of_many():
     log_odds = np.random.default_rng(0).normal(size=(3, 6), scale=4)
-    joint = one_label_joint(log_odds)
+    joint = categorical_joint(log_odds)
     odds = np.exp(log_odds)
     np.testing.assert_allclose(
         np.stack([joint.log_prob(np.tile(row, (3, 1))) for row in np.eye(6, dtype=np.int8)]).T,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from labelweave.datasets import RowStream
 from labelweave.online import OnlineSettings, OnlineState, StreamLearner
 from labelweave.online.checkpoint import Checkpoint
-from labelweave.online.label_numbers import LabelNumbers
+from labelweave.online.label_columns import LabelColumns
 from labelweave.online.prequential import PrequentialF1
 
 LINES = {"batch_lines": 7, "checkpoint_every": 20}
@@ -234,13 +234,13 @@ def test_prequential_figures_are_of_predictions_made_before():
     learner = learned(text, batch_lines=30)
     rows = RowStream(io.BytesIO(text.encode()))
     state, expected = OnlineState(12, 5), PrequentialF1()
-    from labelweave.decision import CardinalityMatching
+    from labelweave.decision import ClassMassNormalization
 
     for number, batch in enumerate(rows.batches(30)):
-        Y = LabelNumbers(range(5)).matrix(batch.labels, batch.label_starts)
+        Y = LabelColumns(range(5)).read(batch.labels, batch.label_starts)[1]
         if number:
-            rule = CardinalityMatching(state.positives / state.observed)
-            expected.add(Y, rule.label(state.scores(batch.X)))
+            rule = ClassMassNormalization(state.positives / state.observed)
+            expected.add(Y, rule.label(state.probabilities(batch.X)))
         state.update(batch.X, Y)
     assert learner.quality.macro() == expected.macro()
     assert learner.quality.micro() == expected.micro()
@@ -267,14 +267,15 @@ def test_prequential_f1_is_scikit_learns(seed, L):
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=3), max_size=8), st.integers(1, 4))
 def test_label_columns_do_not_depend_on_batches(rows, size):
-    whole, parts = LabelNumbers(), LabelNumbers()
-
-    def matrix(labels, chunk):
+    def read(columns, chunk):
         starts = np.cumsum([0, *map(len, chunk)])
-        return labels.matrix(np.array([x for row in chunk for x in row], dtype=np.int32), starts)
+        return columns.read(np.array([x for row in chunk for x in row], dtype=np.int32), starts)
 
-    Y = matrix(whole, rows)
-    pieces = [matrix(parts, rows[i : i + size]) for i in range(0, len(rows), size)]
+    whole, Y = read(LabelColumns(), rows)
+    parts, pieces = LabelColumns(), []
+    for i in range(0, len(rows), size):
+        parts, piece = read(parts, rows[i : i + size])
+        pieces.append(piece)
     assert parts.numbers == whole.numbers
     for begin, piece in zip(range(0, len(rows), size), pieces, strict=True):
         wide = np.pad(piece, ((0, 0), (0, Y.shape[1] - piece.shape[1])), constant_values=-1)
@@ -294,3 +295,24 @@ def test_a_stream_without_labels_or_rows():
     assert learned("").state.n_labels == 0
     learner = learned("1:1\n2:1\n")
     assert (learner.n_rows, learner.label_names, learner.state.n_features) == (2, (), 2)
+
+
+def test_a_batch_that_is_refused_leaves_the_learner_as_it_was():
+    text = b"0 1:1\n1 2:1\n0,2 1:1 3:1\n"
+    settings = OnlineSettings(likelihood="multiclass")
+    learner = StreamLearner(RowStream(io.BytesIO(text)), settings, batch_lines=2)
+    with pytest.raises(ValueError, match="exactly one label in every row"):
+        learner.run()
+    assert (learner.n_rows, learner.label_names) == (2, ("0", "1"))
+    assert learner.state.sizes == (2, 2)
+    same_posterior(learner.state, learned("0 1:1\n1 2:1\n", settings=settings).state)
+
+
+def test_rows_are_checked_before_any_is_learned():
+    state = OnlineState(3, 1)
+    X = np.eye(3)
+    X[2, 1] = np.nan
+    for refuse in (state.update, state.admit):
+        with pytest.raises(ValueError, match="X contains NaN or infinity"):
+            refuse(X, np.ones((3, 1)))
+    assert state.n_rows == 0

@@ -60,7 +60,7 @@ def test_thousands_of_updates_agree_with_numpy(kind):
     np.testing.assert_allclose(state.bias_mean, reference.bias.squeeze(), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(state.bias_variance, reference.bias_variance.squeeze(), rtol=1e-3)
     probability = reference.probabilities(X.toarray())
-    np.testing.assert_allclose(state.posterior_scores(X), probability, atol=2e-3)
+    np.testing.assert_allclose(state.posterior_probabilities(X), probability, atol=2e-3)
 
 
 def posterior_on_grid(x, y, options, points=61):
@@ -152,7 +152,9 @@ def test_offsets_are_the_weights_of_a_constant_column(forgetting):
     np.testing.assert_allclose(state.offset_variance, 0.49 * by_hand.variance[30], rtol=1e-3)
     assert not by_hand.offset_mean.any()
     with_column = sp.hstack([X, column]).tocsr()
-    np.testing.assert_allclose(state.scores(X), by_hand.scores(with_column), atol=1e-4)
+    np.testing.assert_allclose(
+        state.probabilities(X), by_hand.probabilities(with_column), atol=1e-4
+    )
 
 
 def test_labels_with_biases_of_their_own_have_no_offset():
@@ -177,7 +179,7 @@ def test_batches_of_any_size_give_the_same_bits(kind, sizes):
     while first < X.shape[0]:
         size = sizes[first % len(sizes)]
         parts.update(X[first : first + size], Y[first : first + size])
-        parts.scores(X[:3])  # being asked changes nothing
+        parts.probabilities(X[:3])  # being asked changes nothing
         first += size
     same(whole, parts)
 
@@ -189,7 +191,7 @@ def test_threads_give_the_same_bits(kind, n_labels):
     one = learned(X, Y, kind)
     same(one, learned(X, Y, kind, n_threads=2))
     same(one, learned(X, Y, kind, n_threads=5))
-    np.testing.assert_array_equal(one.scores(X, 3), one.scores(X))
+    np.testing.assert_array_equal(one.probabilities(X, 3), one.probabilities(X))
 
 
 @each
@@ -244,7 +246,7 @@ def check_sound(state, rows):
     assert (state.variance > 0).all()
     assert np.isfinite(state.bias_mean).all()
     assert (np.asarray(state.bias_variance) > 0).all()
-    probability = state.scores(rows)
+    probability = state.probabilities(rows)
     assert ((probability > 0) & (probability < 1)).all()
 
 
@@ -276,8 +278,8 @@ def test_the_same_row_a_hundred_thousand_times(kind, scale):
     state = learned(sp.csr_matrix(X), Y, kind)
     check_sound(state, X[:1])
     if scale == 1.0:
-        assert state.scores(X[:1])[0, 0] > 0.9
-        assert state.scores(X[:1])[0, 1] < 0.1
+        assert state.probabilities(X[:1])[0, 0] > 0.9
+        assert state.probabilities(X[:1])[0, 1] < 0.1
 
 
 def test_contradictions_do_not_break_it():

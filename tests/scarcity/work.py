@@ -41,7 +41,7 @@ def online(coupled: bool, forgetting: float) -> list[np.ndarray]:
 def predictions() -> list[np.ndarray]:
     state = OnlineState(20, 200)
     state.update(X[:50], MANY[:50])
-    return [*state.moments(X, THREADS), state.sample_scores(X[:50], 3, 0, THREADS)]
+    return [*state.moments(X, THREADS), state.sample_labels(X[:50], 3, 0, THREADS)]
 
 
 def decisions(model) -> list[np.ndarray]:
@@ -57,8 +57,8 @@ WORK = {
     "logistic": lambda: probabilities(BinaryRelevance(C=1.0, n_jobs=THREADS)),
     "edges": lambda: probabilities(TreeNetwork(C=1.0, label_penalty=0.1, n_jobs=THREADS)),
     "field": lambda: probabilities(PairwiseCRF(C=1.0, n_jobs=THREADS)),
-    "lasvm": lambda: decisions(LaSVM(C=1.0, labelling="fixed", n_jobs=THREADS)),
-    "passive": lambda: decisions(PassiveAggressive(C=1.0, labelling="fixed", n_jobs=THREADS)),
+    "lasvm": lambda: decisions(LaSVM(C=1.0, decision="fixed", n_jobs=THREADS)),
+    "passive": lambda: decisions(PassiveAggressive(C=1.0, decision="fixed", n_jobs=THREADS)),
     "search": lambda: [chain().mode(BestFirst()).labels],
     "chain": lambda: [chain().marginals(), chain().sample(3, random_state=0)],
     "top": lambda: [mixture().top(3).labels],

@@ -10,7 +10,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Labels
 
 
-@dataclass
+@dataclass(frozen=True)
 class Window:
     """Scores, labels and weights of the last rows.
 
@@ -23,7 +23,8 @@ class Window:
     --------
     >>> window = Window.empty(1)
     >>> for score in (0.1, 0.2, 0.3):
-    ...     window.add(np.array([[score]]), np.zeros((1, 1), np.int8), np.ones(1), most=2)
+    ...     labels = np.zeros((1, 1), np.int8)
+    ...     window = window.extended(np.array([[score]]), labels, np.ones(1), most=2)
     >>> window.scores.ravel()
     array([0.2, 0.3])
     """
@@ -37,8 +38,10 @@ class Window:
         """Return a window without rows."""
         return cls(np.zeros((0, n_labels)), np.zeros((0, n_labels), dtype=np.int8), np.zeros(0))
 
-    def add(self, scores: Floats, labels: Labels, weight: Floats, most: int) -> None:
-        """Append rows, and keep only the last `most`."""
-        self.scores = np.concatenate([self.scores, scores])[-most:].copy()
-        self.labels = np.concatenate([self.labels, labels])[-most:].copy()
-        self.weight = np.concatenate([self.weight, weight])[-most:].copy()
+    def extended(self, scores: Floats, labels: Labels, weight: Floats, most: int) -> Self:
+        """Return a window with these rows appended, but no more than the last `most`."""
+        return type(self)(
+            np.concatenate([self.scores, scores])[-most:].copy(),
+            np.concatenate([self.labels, labels])[-most:].copy(),
+            np.concatenate([self.weight, weight])[-most:].copy(),
+        )

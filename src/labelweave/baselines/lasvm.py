@@ -16,7 +16,7 @@ from labelweave._core import native
 from labelweave.baselines._decision_functions import KernelScorer, LinearScorer, Scorer, varying
 from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
-from labelweave.decision import Labelling
+from labelweave.decision import ThresholdRule
 
 
 class LaSVM(ThresholdClassifier):
@@ -26,8 +26,8 @@ class LaSVM(ThresholdClassifier):
     the best pair that the row belongs to; another step, along the best pair of all, then drops rows
     that are of no use any more. A finishing run of such steps solves the dual on the working set.
     One pass comes close to the batch solution, more passes come to it. Thresholds are tuned on
-    held-out rows, which moves the bias. It has no probabilities: `predict` and
-    `decision_function` are what can be asked.
+    held-out rows, which moves the bias. There are no probabilities, only `predict` and
+    `decision_function`.
 
     Time grows with the square of the rows: some ten thousand are the limit.
 
@@ -41,9 +41,9 @@ class LaSVM(ThresholdClassifier):
         Weight of the hinge losses against the penalty, common to all labels; "scale" is one over
         the mean of K(x, x), "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows, at 25 times the cost.
-    labelling : {"scut", "cmn", "fixed"} or Labelling, default="scut"
-        "scut" tunes a threshold a label on held-out rows (see `ThresholdedSVM`), "cmn" gives each
-        label to the share of rows that had it in training, "fixed" cuts at 0.
+    decision : {"scut", "cmn", "fixed"} or ThresholdRule, default="scut"
+        "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
+        each label on the share of rows that had it in training, "fixed" cuts at 0.
     n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     passes : int, default=1
@@ -63,22 +63,24 @@ class LaSVM(ThresholdClassifier):
     random_state : int, RandomState or None, default=None
         Seeds the order of rows and the folds. None counts as 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print what `fit` chose.
 
     Attributes
     ----------
     coef_ : (L, D) array
         Weights; linear kernel only.
     intercept_ : (L,) array
-        Before the thresholds are taken off.
+        Before the thresholds are subtracted.
     n_support_ : (L,) array of int
         Support vectors of each label.
     objective_ : (L,) array
         The dual objective reached, ``Σ α_i y_i - ½ Σ α_i α_j K_ij``.
     thresholds_ : (L,) array
-        If the labelling tunes them.
+        If `decision` tunes them.
     C_, fbr_, gamma_ : float
-        What was used and chosen.
+        The values used, given or chosen.
+    seed_ : int
+        What was drawn from `random_state`.
 
     Examples
     --------
@@ -99,7 +101,7 @@ class LaSVM(ThresholdClassifier):
         kernel: str = "linear",
         gamma: float | str = "scale",
         C: float | str = "scale",
-        labelling: str | Labelling = "scut",
+        decision: str | ThresholdRule = "scut",
         n_folds: int = 5,
         passes: int = 1,
         shuffle: bool = True,
@@ -113,7 +115,7 @@ class LaSVM(ThresholdClassifier):
         self.kernel = kernel
         self.gamma = gamma
         self.C = C
-        self.labelling = labelling
+        self.decision = decision
         self.n_folds = n_folds
         self.passes = passes
         self.shuffle = shuffle
@@ -127,14 +129,14 @@ class LaSVM(ThresholdClassifier):
     @property
     def coef_(self) -> Floats:
         """Weights of the linear kernel, (L, D)."""
-        if not isinstance(self._machine, LinearScorer):
+        if not isinstance(self.scorer_, LinearScorer):
             raise AttributeError("coef_ is for the linear kernel")
-        return self._machine.weights
+        return self.scorer_.weights
 
     @property
     def intercept_(self) -> Floats:
         """Intercepts, (L,)."""
-        return self._machine.intercept
+        return self.scorer_.intercept
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -200,7 +202,7 @@ class LaSVM(ThresholdClassifier):
     def _orders(self, X: Any, labels: Labels) -> Indices:
         if not self.shuffle:
             return np.tile(np.arange(len(labels), dtype=np.int64), (self.passes, 1))
-        seeds = range(self._drawn, self._drawn + self.passes)
+        seeds = range(self.seed_, self.seed_ + self.passes)
         return np.stack([presentation_order(X, labels, seed) for seed in seeds])
 
     def _describe(self, trained: Positions, solved: list[Any]) -> None:

@@ -1,11 +1,10 @@
-"""Passive-aggressive learning: every row makes the least change that it asks for."""
+"""Passive-aggressive learning: every row makes the smallest change that gets it right."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_choice
@@ -17,38 +16,31 @@ from labelweave.baselines._passive_aggressive_updates import learn, no_weights, 
 from labelweave.baselines._sliding_window import Window
 from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
-from labelweave.decision import Labelling, TunedThresholds
-from labelweave.models.batch_labels import read_batch_labels
+from labelweave.decision import ThresholdRule, TunedThresholds
+from labelweave.models.streaming import StreamingClassifier
 
 # Rows that the kernel learns between two looks at Ctrl-C.
 _UNINTERRUPTED = 64
 
 
-def _can_stream(model: PassiveAggressive) -> bool:
-    if model.tuned_with == "batch" and model._tunes():
-        raise AttributeError(
-            "tuned_with='batch' needs all rows at once: call fit, or set tuned_with='online'"
-        )
-    return True
-
-
-class PassiveAggressive(ThresholdClassifier):
+class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
     """One passive-aggressive classifier per label (PA-I; Crammer et al., 2006), all in one pass.
 
-    Each row moves the weights of the labels it is not yet right about by a margin of 1: as little
-    as makes it right, and never further than C allows. Thresholds are tuned on held-out rows,
+    Each row moves the weights of the labels that it does not yet get right by a margin of 1: as
+    little as is enough, and never further than C allows. Thresholds are tuned on held-out rows,
     scored by the same learner (PA_OnlineCV) or by batch SVMs (PA_BatchCV). `partial_fit` learns
-    from a stream. It has no probabilities: `predict` and `decision_function` are what can be asked.
+    from a stream; thresholds are then tuned on its last rows, each scored before it was learned
+    from. There are no probabilities, only `predict` and `decision_function`.
 
     Parameters
     ----------
     C : float, "scale" or "cv", default="cv"
         The longest step; "scale" is one over the mean square of a row, "cv" chooses from 0.1 to 10
-        times that by the macro F1 of held-out rows. A stream cannot look ahead: if it begins with
-        `partial_fit`, both count as 1, which suits rows of unit length.
-    labelling : {"scut", "cmn", "fixed"} or Labelling, default="scut"
-        "scut" tunes a threshold a label on held-out rows (see `ThresholdedSVM`), "cmn" gives each
-        label to the share of rows that had it in training, "fixed" cuts at 0.
+        times that by the macro F1 of held-out rows. If learning begins with `partial_fit`, there is
+        nothing to choose by, and both stand for 1, which suits rows of unit length.
+    decision : {"scut", "cmn", "fixed"} or ThresholdRule, default="scut"
+        "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
+        each label on the share of rows that had it in training, "fixed" cuts at 0.
     tuned_with : {"online", "batch"}, default="online"
         What scores the rows that thresholds are tuned on: this learner, or linear SVMs trained on
         all rows but those held out.
@@ -72,18 +64,20 @@ class PassiveAggressive(ThresholdClassifier):
     random_state : int, RandomState or None, default=None
         Seeds the order of rows and the folds. None counts as 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print what `fit` chose.
 
     Attributes
     ----------
     coef_ : (L, D) array
         Weights.
     intercept_ : (L,) array
-        Before the thresholds are taken off.
+        Before the thresholds are subtracted.
     thresholds_ : (L,) array
-        If the labelling tunes them.
+        If `decision` tunes them.
     C_, fbr_ : float
-        What was used and chosen.
+        The values used, given or chosen.
+    seed_ : int
+        What was drawn from `random_state`.
 
     Notes
     -----
@@ -115,7 +109,7 @@ class PassiveAggressive(ThresholdClassifier):
         self,
         *,
         C: float | str = "cv",
-        labelling: str | Labelling = "scut",
+        decision: str | ThresholdRule = "scut",
         tuned_with: str = "online",
         n_folds: int = 5,
         window: int = 2000,
@@ -128,7 +122,7 @@ class PassiveAggressive(ThresholdClassifier):
         verbose: int = 0,
     ) -> None:
         self.C = C
-        self.labelling = labelling
+        self.decision = decision
         self.tuned_with = tuned_with
         self.n_folds = n_folds
         self.window = window
@@ -143,101 +137,72 @@ class PassiveAggressive(ThresholdClassifier):
     @property
     def coef_(self) -> Floats:
         """Weights, (L, D)."""
-        return self._weights[:-1, : self.n_labels_].T
+        return self.weights_[:-1, : self.n_labels_].T
 
     @property
     def intercept_(self) -> Floats:
         """Intercepts, (L,)."""
-        return self._weights[-1, : self.n_labels_]
+        return self.weights_[-1, : self.n_labels_]
 
-    @available_if(_can_stream)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning, from rows in the order given; after `fit`, or from nothing.
+    def _check_can_stream(self) -> None:
+        if self.tuned_with == "batch" and self._tunes():
+            raise AttributeError(
+                "tuned_with='batch' needs all rows at once: call fit, or set tuned_with='online'"
+            )
 
-        Batches of any size give the same model as their rows one by one. Thresholds are then tuned
-        on the last rows of the stream, each scored before it was learned from. A call that fails
-        leaves the model as it was.
+    def _begin(self, n_features: int) -> None:
+        self.C_ = 1.0 if isinstance(self.C, str) else float(self.C)
+        self.weights_ = no_weights(n_features, self.n_labels_)
+        self.tallies_ = np.zeros(self.n_labels_ + 1)
+        self.window_ = Window.empty(self.n_labels_)
 
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        y : (n, L) array, sparse matrix or data frame of 0/1
-            Or a one-dimensional array of two classes.
-        classes : (2,) array, optional
-            The classes of a one-dimensional y; needed if the first batch has only one of them.
-        sample_weight : (n,) array, optional
-        """
-        begins = not hasattr(self, "_is_fitted")
-        before = dict(vars(self))
-        try:
-            if begins:
-                self._forget()
-            self._check_parameters()
-            X = self._features(X, reset=begins)
-            known = None if begins else self._encoding
-            labels, encoding = read_batch_labels(y, X.shape[0], known, classes)
-            X, labels, weighted = self._weighted(X, labels, sample_weight)
-            weight = np.ones(len(labels)) if weighted is None else weighted
-            if begins:
-                self._begin(encoding, X.shape[1])
-            scores = self._present(X, labels, weight)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        scores = self._present(X, labels, weight)
         self._tally(labels, weight)
         if self._tunes():
-            self._window.add(scores, labels, weight, self.window)
-        self._streams = True
-        return self
-
-    def _begin(self, encoding: Any, n_features: int) -> None:
-        self._adopt(encoding)
-        self.C_ = 1.0 if isinstance(self.C, str) else float(self.C)
-        self._weights = no_weights(n_features, self.n_labels_)
-        self._tallies = np.zeros(self.n_labels_ + 1)
-        self._window = Window.empty(self.n_labels_)
-        self._is_fitted = True
+            self.window_ = self.window_.extended(scores, labels, weight, self.window)
+        self.streamed_ = True
 
     def _present(self, X: Any, labels: Labels, weight: Floats) -> Floats:
         """Learn from the rows in turn, and return their scores before they were learned from."""
         # An interruption must not leave half a batch behind; it cannot come within a few rows.
-        weights = self._weights.copy() if len(labels) > _UNINTERRUPTED else self._weights
+        weights = self.weights_.copy() if len(labels) > _UNINTERRUPTED else self.weights_
         scores = np.empty(labels.shape)
         order = np.arange(len(labels), dtype=np.int64)
         self._take(weights, X, labels, weight * self.C_, order, scores)
-        self._weights = weights
+        self.weights_ = weights
         return scores
 
     def _tally(self, labels: Labels, weight: Floats) -> None:
-        self._tallies = self._tallies + np.append(weight @ labels, weight.sum())
-        self._rates = self._tallies[:-1] / self._tallies[-1]
+        self.tallies_ = self.tallies_ + np.append(weight @ labels, weight.sum())
+        self._rates = self.tallies_[:-1] / self.tallies_[-1]
 
-    def _rule(self) -> Labelling:
-        if not self._streams:
+    def _rule(self) -> ThresholdRule:
+        if not self.streamed_:
             return super()._rule()
-        rule = self._labelling()
+        rule = self._resolved_rule()
         if not self._tunes() or not isinstance(rule, TunedThresholds):
             return rule.informed(self._rates)
-        window = self._window
+        window = self.window_
         return tuned_rule(rule, window.scores, window.labels, window.weight)
 
     def _tunes(self) -> bool:
-        rule = self._labelling()
+        rule = self._resolved_rule()
         return isinstance(rule, TunedThresholds) and rule.values is None
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        self._streams, self._window = False, Window.empty(self.n_labels_)
-        self._tallies = np.zeros(self.n_labels_ + 1)
+        self.streamed_, self.window_ = False, Window.empty(self.n_labels_)
+        self.tallies_ = np.zeros(self.n_labels_ + 1)
         self._tally(labels, weight)
         super()._fit(X, labels, weight)
 
     def _learn(self, X: Any, labels: Labels, weight: Floats) -> None:
-        self._weights = self._trained(X, labels, weight, self.C_)
+        self.weights_ = self._trained(X, labels, weight, self.C_)
 
     def _scores(self, X: Any) -> Floats:
-        return scorer_of(self._weights, self.n_labels_).scores(X, self._n_threads())
+        return scorer_of(self.weights_, self.n_labels_).scores(X, self._n_threads())
 
     def _scorer(
         self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
@@ -247,7 +212,7 @@ class PassiveAggressive(ThresholdClassifier):
 
     def _trained(self, X: Any, labels: Labels, weight: Floats, C: float) -> Floats:
         """Weights after the passes of `fit`."""
-        n, seeds = len(labels), range(self._drawn, self._drawn + self.passes)
+        n, seeds = len(labels), range(self.seed_, self.seed_ + self.passes)
         orders = [
             presentation_order(X, labels, seed) if self.shuffle else np.arange(n, dtype=np.int64)
             for seed in seeds
@@ -276,7 +241,7 @@ class PassiveAggressive(ThresholdClassifier):
         if self.tuned_with == "batch":
 
             def train(X: Any, labels: Labels, weight: Floats, C: float) -> LinearScorer:
-                common: Any = {"tol": self.tol, "seed": self._drawn, "n_jobs": self.n_jobs}
+                common: Any = {"tol": self.tol, "seed": self.seed_, "n_jobs": self.n_jobs}
                 return train_svms(X, labels, weight, C, **common).scorer
 
             # SVMs stop short of the optimum: at the same place, however the rows come.
@@ -287,7 +252,9 @@ class PassiveAggressive(ThresholdClassifier):
             )[1]
         held_out = super()._held_out(X, labels, weight, known)
         if held_out is not None:  # where a stream would go on from
-            self._window.add(held_out.scores, held_out.labels, held_out.weight, self.window)
+            self.window_ = self.window_.extended(
+                held_out.scores, held_out.labels, held_out.weight, self.window
+            )
         return held_out
 
     def _check_parameters(self) -> None:

@@ -1,4 +1,4 @@
-"""Scores of machines without probabilities, made labels by one threshold a label."""
+"""Machines without probabilities: scores, and one threshold per label."""
 
 from __future__ import annotations
 
@@ -16,24 +16,15 @@ from labelweave._common.checks import check_number, check_whole_number
 from labelweave.baselines._decision_functions import Scorer
 from labelweave.baselines._out_of_fold import HeldOut, best_held_out, hold_out, mean_square
 from labelweave.decision import (
-    CardinalityMatching,
-    ExpectedF,
-    Fixed,
-    Labelling,
-    SampledF,
+    ThresholdRule,
     TunedThresholds,
+    resolve_score_rule,
     tune_thresholds,
 )
 from labelweave.models.label_classifier import LabelClassifier
 
 # C times the mean square of a row: what "cv" chooses from. For rows of unit length C itself.
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
-
-_LABELLINGS: dict[str, Labelling] = {
-    "scut": TunedThresholds(),
-    "cmn": CardinalityMatching(fallback=0.0),
-    "fixed": Fixed(0.0),
-}
 
 
 class ThresholdClassifier(LabelClassifier):
@@ -47,7 +38,7 @@ class ThresholdClassifier(LabelClassifier):
 
     # Parameters every such classifier has.
     C: float | str
-    labelling: str | Labelling
+    decision: str | ThresholdRule
     n_folds: int
 
     @abstractmethod
@@ -58,11 +49,11 @@ class ThresholdClassifier(LabelClassifier):
 
     def _learn(self, X: Any, labels: Labels, weight: Floats) -> None:
         """Train on all rows, with the penalty ``C_``."""
-        self._machine = self._scorer(X, labels, weight, self.C_, final=True)
+        self.scorer_ = self._scorer(X, labels, weight, self.C_, final=True)
 
     def _scores(self, X: Any) -> Floats:
         """Scores of validated rows, (n, L)."""
-        return self._machine.scores(X, self._n_threads())
+        return self.scorer_.scores(X, self._n_threads())
 
     def decision_function(self, X: Any) -> Floats:
         """How far the score of each label is above its threshold, (n, L).
@@ -84,22 +75,22 @@ class ThresholdClassifier(LabelClassifier):
 
     @property
     def thresholds_(self) -> Floats:
-        """The threshold of each label, (L,), if `labelling` tunes them on training rows."""
+        """The threshold of each label, (L,), if `decision` tunes them on training rows."""
         rule = self._rule()
         if not isinstance(rule, TunedThresholds) or rule.values is None:
-            raise AttributeError("thresholds_ are chosen for each test set by this labelling")
+            raise AttributeError("thresholds_ are chosen for each test set by this decision")
         return np.asarray(rule.values)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        self._drawn = self._seed()
+        self.seed_ = self._seed()
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         self.C_, held_out = self._choose_C(X, labels, weight)
         self._tell(f"C = {self.C_:.4g}")
         self._learn(X, labels, weight)
-        self._informed = self._inform(self._held_out(X, labels, weight, held_out))
+        self.rule_ = self._inform(self._held_out(X, labels, weight, held_out))
 
-    def _rule(self) -> Labelling:
-        rule: Labelling = self._informed
+    def _rule(self) -> ThresholdRule:
+        rule: ThresholdRule = self.rule_
         return rule
 
     def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, HeldOut | None]:
@@ -123,7 +114,7 @@ class ThresholdClassifier(LabelClassifier):
         self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
     ) -> HeldOut | None:
         """Held-out rows to tune thresholds on, if there is a need."""
-        rule = self._labelling()
+        rule = self._resolved_rule()
         if not isinstance(rule, TunedThresholds) or rule.values is not None:
             return None
         return known or self._hold_out(self._scorer, X, labels, weight, self.C_)
@@ -138,40 +129,27 @@ class ThresholdClassifier(LabelClassifier):
             weight,
             C,
             folds=self.n_folds,
-            seed=self._drawn,
+            seed=self.seed_,
             n_threads=self._n_threads(),
         )
 
-    def _inform(self, held_out: HeldOut | None) -> Labelling:
-        rule = self._labelling()
+    def _inform(self, held_out: HeldOut | None) -> ThresholdRule:
+        rule = self._resolved_rule()
         if not isinstance(rule, TunedThresholds) or rule.values is not None:
             return rule.informed(self._rates)
         if held_out is None:  # rows that are all alike: nothing to tune on
             return replace(rule, values=np.zeros(self.n_labels_))
-        if self.labelling == "scut":
+        if self.decision == "scut":
             self.fbr_ = held_out.verdict[0]
             rule = replace(rule, fbr=self.fbr_)
         return tuned_rule(rule, held_out.scores, held_out.labels, held_out.weight)
 
-    def _labelling(self) -> Labelling:
-        rule = self.labelling
-        if isinstance(rule, str) and rule in _LABELLINGS:
-            return _LABELLINGS[rule]
-        if isinstance(rule, SampledF | ExpectedF):
-            raise ValueError(
-                f"labelling {type(rule).__name__} needs probabilities, and {type(self).__name__} "
-                "has scores only: choose 'scut' or 'cmn'"
-            )
-        if not isinstance(rule, Labelling):
-            raise ValueError(
-                "labelling must be 'scut', 'cmn', 'fixed' or a rule such as TunedThresholds(); "
-                f"got {rule!r}"
-            )
-        return rule
+    def _resolved_rule(self) -> ThresholdRule:
+        return resolve_score_rule(self.decision)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._labelling()
+        self._resolved_rule()
         check_whole_number(self.n_folds, "n_folds", 2)  # rows are held out from the others
         if not (isinstance(self.C, str) and self.C in ("scale", "cv")):
             check_number(self.C, "C", above=0, otherwise="'scale', 'cv'")

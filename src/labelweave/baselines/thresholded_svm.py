@@ -1,4 +1,4 @@
-"""SVM_Batch: one linear support vector machine a label, and a tuned threshold."""
+"""SVM_Batch: one linear support vector machine and one tuned threshold per label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labelweave.baselines._decision_functions import LinearScorer, varying
 from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines._out_of_fold import row_squares
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
-from labelweave.decision import Labelling
+from labelweave.decision import ThresholdRule
 
 # What |x|² and C|x|² may come to.
 _MOST_SQUARE, _MOST_CURVATURE = 1e300, 1e100
@@ -27,8 +27,8 @@ class ThresholdedSVM(ThresholdClassifier):
     Each label has the machine that minimises ``|w|²/2 + C Σ max(0, 1 - y (wx + b))²``. On skewed
     labels its sign is a poor guide, so the hyperplane is moved to where held-out rows have the
     best F1 (Yang's SCut). A label that comes to less than `fbr_` there has a threshold that few
-    rows reach, its highest held-out score (the rule FBR.1 of Lewis et al.). It has no
-    probabilities: `predict` and `decision_function` are what can be asked.
+    rows reach, its highest held-out score (the rule FBR.1 of Lewis et al.). There are
+    no probabilities, only `predict` and `decision_function`.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class ThresholdedSVM(ThresholdClassifier):
         Weight of the losses against the penalty, common to all labels; "scale" is one over the
         mean square of a row, "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows.
-    labelling : {"scut", "cmn", "fixed"} or Labelling, default="scut"
-        "scut" tunes a threshold a label on held-out rows, and chooses the FBR value by the macro
-        F1 of each fold under thresholds tuned on the others. "cmn" gives each label to the share
-        of rows that had it in training, "fixed" cuts at 0. A rule such as
-        ``TunedThresholds(fbr=0.3)`` brings its own settings.
+    decision : {"scut", "cmn", "fixed"} or ThresholdRule, default="scut"
+        "scut" tunes one threshold per label on held-out rows, and chooses the FBR value by the
+        macro F1 of each fold under thresholds tuned on the others. "cmn" predicts each label on the
+        share of rows that had it in training, "fixed" cuts at 0. A rule such as
+        ``TunedThresholds(fbr=0.3)`` has settings of its own.
     n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     tol : float, default=1e-4
@@ -52,18 +52,20 @@ class ThresholdedSVM(ThresholdClassifier):
     random_state : int, RandomState or None, default=None
         Seeds the folds and liblinear. None counts as 0.
     verbose : int, default=0
-        Above zero, `fit` tells what it chose.
+        If positive, print what `fit` chose.
 
     Attributes
     ----------
     coef_ : (L, D) array
         Weights; 0 for a label that was constant in training.
     intercept_ : (L,) array
-        Before the thresholds are taken off.
+        Before the thresholds are subtracted.
     thresholds_ : (L,) array
-        If the labelling tunes them.
+        If `decision` tunes them.
     C_, fbr_ : float
-        What was used and chosen.
+        The values used, given or chosen.
+    seed_ : int
+        What was drawn from `random_state`.
     n_iter_ : int
         The most iterations that a label took.
 
@@ -92,7 +94,7 @@ class ThresholdedSVM(ThresholdClassifier):
         self,
         *,
         C: float | str = "cv",
-        labelling: str | Labelling = "scut",
+        decision: str | ThresholdRule = "scut",
         n_folds: int = 5,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -101,7 +103,7 @@ class ThresholdedSVM(ThresholdClassifier):
         verbose: int = 0,
     ) -> None:
         self.C = C
-        self.labelling = labelling
+        self.decision = decision
         self.n_folds = n_folds
         self.tol = tol
         self.max_iter = max_iter
@@ -109,17 +111,17 @@ class ThresholdedSVM(ThresholdClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    _machine: LinearScorer
+    scorer_: LinearScorer
 
     @property
     def coef_(self) -> Floats:
         """Weights, (L, D)."""
-        return self._machine.weights
+        return self.scorer_.weights
 
     @property
     def intercept_(self) -> Floats:
         """Intercepts, (L,)."""
-        return self._machine.intercept
+        return self.scorer_.intercept
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -139,7 +141,7 @@ class ThresholdedSVM(ThresholdClassifier):
             C,
             tol=self.tol,
             max_iter=self.max_iter,
-            seed=self._drawn,
+            seed=self.seed_,
             n_jobs=self.n_jobs,
         )
         if final:

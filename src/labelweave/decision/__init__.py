@@ -1,37 +1,38 @@
-"""Decisions: the label vector to output, given a joint distribution and a loss.
+"""Decisions: the label vector to predict, given a joint distribution and a loss.
 
-Losses decide row by row; a `Labelling` decides for a whole test set.
+Losses decide row by row; a `ThresholdRule` decides for a whole test set.
 """
 
+from labelweave.decision.class_mass_normalization import ClassMassNormalization
 from labelweave.decision.expected_auc import ExpectedAUC, expected_auc
 from labelweave.decision.expected_f import ExpectedF, expected_f1
-from labelweave.decision.labelling import Fixed, Labelling, apply_thresholds
 from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
+from labelweave.decision.majority_vote import MajorityVote
 from labelweave.decision.proof import UnprovenModeWarning
-from labelweave.decision.resolve import resolve_decision, resolve_labelling
+from labelweave.decision.registry import resolve_decision, resolve_score_rule
 from labelweave.decision.sampled_f import F1Statistics, SampledF
-from labelweave.decision.thresholds import CardinalityMatching, TunedThresholds, tune_thresholds
-from labelweave.decision.vote import Vote
+from labelweave.decision.threshold_rule import FixedThreshold, ThresholdRule, apply_thresholds
+from labelweave.decision.tuned_thresholds import TunedThresholds, tune_thresholds
 
 __all__ = [
-    "CardinalityMatching",
+    "ClassMassNormalization",
     "Decision",
     "ExpectedAUC",
     "ExpectedF",
     "F1Statistics",
-    "Fixed",
+    "FixedThreshold",
     "HammingLoss",
-    "Labelling",
     "Loss",
+    "MajorityVote",
     "SampledF",
     "SubsetLoss",
+    "ThresholdRule",
     "TunedThresholds",
     "UnprovenModeWarning",
-    "Vote",
     "apply_thresholds",
     "expected_auc",
     "expected_f1",
     "resolve_decision",
-    "resolve_labelling",
+    "resolve_score_rule",
     "tune_thresholds",
 ]

@@ -13,20 +13,21 @@ polynomials of degree n − 1, which n/2 nodes of Gauss–Legendre quadrature in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats
 from labelweave.decision.expected_f import unit_nodes
-from labelweave.decision.labelling import Draw, Labelling, check_probabilities, cut_between
+from labelweave.decision.threshold_rule import Draw, ThresholdRule, check_probabilities, cut_between
 
 # Error of an expectation: as small as rounding.
 _TOLERANCE = 1e-15
 
 
 @dataclass(frozen=True)
-class ExpectedAUC(Labelling):
+class ExpectedAUC(ThresholdRule):
     """The threshold with the highest expected AUC of the labels, for independent rows.
 
     The AUC of labels is also known as balanced accuracy: rare labels are given to far more rows
@@ -38,6 +39,8 @@ class ExpectedAUC(Labelling):
     >>> ExpectedAUC().label(scores).ravel()
     array([1, 1, 0, 0], dtype=int8)
     """
+
+    needs_probabilities: ClassVar[bool] = True
 
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
         """Return the thresholds with the highest expected AUC, (L,)."""

@@ -27,6 +27,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +35,9 @@ from scipy.special import roots_legendre
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
-from labelweave.decision.labelling import (
+from labelweave.decision.threshold_rule import (
     Draw,
-    Labelling,
+    ThresholdRule,
     check_probabilities,
     cut_between,
     possible_cuts,
@@ -51,7 +52,7 @@ _LARGEST_TERM = 64
 
 
 @dataclass(frozen=True)
-class ExpectedF(Labelling):
+class ExpectedF(ThresholdRule):
     """The threshold with the highest expected F_β, exact for independent rows.
 
     The scores have to be calibrated probabilities. That the labels of different rows are
@@ -72,6 +73,8 @@ class ExpectedF(Labelling):
     >>> ExpectedF().label(scores).ravel()
     array([1, 1, 1, 0], dtype=int8)
     """
+
+    needs_probabilities: ClassVar[bool] = True
 
     tolerance: float = 1e-10
     beta: float = 1.0

@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Counts, Floats, Indices
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave.decision.labelling import Draw, Labelling, check_probabilities
+from labelweave.decision.threshold_rule import Draw, ThresholdRule, check_probabilities
 
 
 @dataclass(frozen=True, eq=False)
-class SampledF(Labelling):
+class SampledF(ThresholdRule):
     """The threshold with the highest expected F_β over samples of the model.
 
     Unlike `ExpectedF`, it respects that all test rows are labelled by one and the same unknown
@@ -44,6 +44,7 @@ class SampledF(Labelling):
     """
 
     needs_draws: ClassVar[bool] = True
+    needs_probabilities: ClassVar[bool] = True
 
     samples: int = 5
     grid: int | Sequence[float] | Floats = 20

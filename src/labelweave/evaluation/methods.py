@@ -54,26 +54,26 @@ METHODS: dict[str, Method] = {
     "bestfirst": Method(
         "ClassifierChain(inference=BestFirst())", "probabilistic chain, best-first search"
     ),
-    "ecc": Method("ChainEnsemble(decision=Vote())", "ensemble of chains, majority vote"),
+    "ecc": Method("ChainEnsemble(decision=MajorityVote())", "ensemble of chains, majority vote"),
     "epcc": Method("ChainEnsemble()", "ensemble of probabilistic chains, averaged marginals"),
     "sc": Method("TreeNetwork()", "tree network: each label given at most one other"),
     "mc": Method("TreeMixture()", "mixture of tree networks"),
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
     "bomc-cmn": Method(
-        "BayesianOnlineClassifier(labelling=CardinalityMatching())",
+        "BayesianOnlineClassifier(decision=ClassMassNormalization())",
         "Bayesian online learner; test labels as frequent as in training",
     ),
     "bomc-sample": Method(
-        "BayesianOnlineClassifier(labelling=SampledF())",
+        "BayesianOnlineClassifier(decision=SampledF())",
         "Bayesian online learner; expected F1 by posterior samples",
     ),
     "bomc-ind-cmn": Method(
-        "BayesianOnlineClassifier(coupled=False, labelling=CardinalityMatching())",
+        "BayesianOnlineClassifier(coupled=False, decision=ClassMassNormalization())",
         "the same with one independent bias per label",
     ),
     "bomc-ind-sample": Method(
-        "BayesianOnlineClassifier(coupled=False, labelling=SampledF())",
+        "BayesianOnlineClassifier(coupled=False, decision=SampledF())",
         "the same with one independent bias per label",
     ),
     "lp": Method("LabelPowerset()", "label powerset: each label vector is a class"),

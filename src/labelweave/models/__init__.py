@@ -13,6 +13,7 @@ from labelweave.models.chains.classifier_chain import ClassifierChain
 from labelweave.models.label_classifier import LabelClassifier
 from labelweave.models.mixtures.chain_mixture import ChainMixture
 from labelweave.models.mixtures.tree_mixture import TreeMixture
+from labelweave.models.streaming import StreamingClassifier
 from labelweave.models.trees.structure import Structure
 from labelweave.models.trees.tree_ensemble import TreeEnsemble
 from labelweave.models.trees.tree_network import TreeNetwork
@@ -24,6 +25,7 @@ __all__ = [
     "ClassifierChain",
     "LabelClassifier",
     "MultiLabelClassifier",
+    "StreamingClassifier",
     "Structure",
     "TreeEnsemble",
     "TreeMixture",

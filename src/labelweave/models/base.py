@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats
-from labelweave.decision import Decision, Labelling, resolve_decision
+from labelweave.decision import Decision, ThresholdRule, resolve_decision
 from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.label_classifier import LabelClassifier
@@ -75,7 +75,7 @@ class MultiLabelClassifier(LabelClassifier):
     def _decide(self) -> Decision:
         decision = resolve_decision(self.decision, self._inference())
         # A rule for whole test sets may need the label frequencies of the training data.
-        return decision.informed(self._rates) if isinstance(decision, Labelling) else decision
+        return decision.informed(self._rates) if isinstance(decision, ThresholdRule) else decision
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn what the estimator accepts, and that labels are decided together."""

@@ -20,6 +20,9 @@ from labelweave._common.features import canonical_csr
 from labelweave._common.presets import HasPresets
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
+# What `fit` learns beside the attributes that end in an underscore.
+_LEARNED = ("_encoding", "_rates", "_is_fitted")
+
 
 class _Absent:
     """A method that needs probabilities: `hasattr` is False, and the AttributeError says why."""
@@ -103,7 +106,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        self._forget()
+        self._reset()
         X = self._features(X, reset=True)
         labels, encoding = read_labels(y, X.shape[0])
         self._adopt(encoding)
@@ -208,11 +211,15 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(f"X is not a valid sparse matrix: {error}") from error
         return canonical_csr(X)  # equal rows must be equal to the last bit
 
-    def _forget(self) -> None:
-        """Drop what an earlier `fit` learned, so that nothing of it survives a failed fit."""
-        learned = [name for name in vars(self) if name.endswith("_")]
-        for name in [*learned, "_is_fitted"]:
-            self.__dict__.pop(name, None)
+    def _reset(self) -> None:
+        """Drop what an earlier `fit` learned, whether it failed or not.
+
+        That is all attributes that end in an underscore, and the private ones of this class; those
+        that scikit-learn adds stay.
+        """
+        for name in list(vars(self)):
+            if name.endswith("_") or name in _LEARNED:
+                del self.__dict__[name]
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the last `fit` was completed."""

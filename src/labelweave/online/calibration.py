@@ -1,10 +1,10 @@
-"""From standardised scores to probabilities that hold, by what came true before.
+"""From standardised scores to calibrated probabilities, by prequential predictions.
 
-A margin, noise-free answers and correlated features make a diagonal posterior too sure of itself,
-and wider margins for rare labels lift their scores. How much, the stream itself tells: a row is
-predicted before it is learned from. Per label a logistic map of the standardised score z,
-P(y = 1) = σ(slope · z + offset), is fitted to these predictions and what came true; labels with few
-examples borrow from all others.
+A margin, noise-free predictions and correlated features make a diagonal posterior overconfident,
+and wider margins for rare labels raise their scores. The stream itself shows by how much: a row is
+predicted before it is learned from. One logistic map per label of the standardised score z,
+P(y = 1) = σ(slope · z + offset), is fitted to these predictions and the true labels (Platt
+scaling); labels with few examples borrow strength from all others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from labelweave._common.arrays import Floats, Indices, Labels
 _WIDTH, _REACH = 0.125, 32
 _CENTRES = np.sinh(np.arange(-_REACH, _REACH + 1) * _WIDTH)
 N_BINS = len(_CENTRES)
-# The map common to all labels before anything came true: σ(1.7 z) is Φ(z) within 0.01.
+# The map common to all labels before there are any predictions: σ(1.7 z) is Φ(z) within 0.01.
 PROBIT_SLOPE = 1.7
 _COMMON_SPREAD = np.array([1.0, 10.0])
 # Standard deviations among labels: of a slope relative to the common one, and of an offset.
@@ -30,8 +30,8 @@ _SPREAD = np.array([0.3, 1.0])
 _SMALLEST_SLOPE = 0.05
 # Rows that are predicted before they are learned from: all up to so many, and as many again
 # whenever the number of rows has doubled.
-_TRIALS = 512
-# Counts are forgotten as weights are, but no faster: how sure a learner is of itself changes more
+_PREDICTED = 512
+# Counts are forgotten as weights are, but no faster: how overconfident a learner is changes more
 # slowly than what it has learned, and predicting every row would be slow.
 _FASTEST = 1 / 4096
 # Newton steps at most, and how small one is, relative to the prior, when nothing is left to gain.
@@ -52,7 +52,7 @@ class CalibrationMap(NamedTuple):
 
 
 class Calibration:
-    """How often labels came true at which standardised score.
+    """How often each label applied, by its standardised score.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Calibration:
 
     Examples
     --------
-    Scores that are four times as sure as they should be:
+    Scores that are four times too large:
 
     >>> rng = np.random.default_rng(0)
     >>> calibration = Calibration()
@@ -80,20 +80,20 @@ class Calibration:
         added = n_labels - len(self.counts)
         self.counts = np.concatenate([self.counts, np.zeros((added, *self.counts.shape[1:]))])
 
-    def add(self, z: Floats, labels: Labels, keeping: Floats | None = None) -> None:
+    def add(self, z: Floats, labels: Labels, retained: Floats | None = None) -> None:
         """Count rows in turn: their scores and labels (0, 1, or -1 for unknown), (n, L) each.
 
-        Of what was counted before row i, the share `keeping[i]` remains; all of it if None.
+        Of what was counted before row i, the share `retained[i]` remains; all of it if None.
         """
         bins = np.rint(np.arcsinh(z) * (1 / _WIDTH)).clip(-_REACH, _REACH).astype(np.int64)
         cells = N_BINS * (2 * np.arange(z.shape[1]) + labels) + bins + _REACH
         known, counts = labels >= 0, self.counts.reshape(-1)
-        if keeping is None:
+        if retained is None:
             counts += np.bincount(cells[known], minlength=counts.size)
             return
-        for kept, cell, told in zip(keeping, cells, known, strict=True):
-            counts *= kept
-            counts[cell[told]] += 1.0
+        for share, row_cells, row_known in zip(retained, cells, known, strict=True):
+            counts *= share
+            counts[row_cells[row_known]] += 1.0
 
     def fit(self) -> CalibrationMap:
         """Return the map of every label."""
@@ -109,45 +109,46 @@ class Calibration:
         return CalibrationMap(slope * np.maximum(relative, _SMALLEST_SLOPE), offset)
 
 
-class Trials(NamedTuple):
+class PrequentialRows(NamedTuple):
     """Rows that are predicted before they are learned from.
 
     Parameters
     ----------
     rows : (n,) int64 array
         Their numbers.
-    keeping : (n,) array or None
-        The share of earlier counts that remains with each; None if nothing is forgotten.
+    retained : (n,) array or None
+        The share of earlier counts that each row leaves; None if nothing is forgotten.
     """
 
     rows: Indices
-    keeping: Floats | None
+    retained: Floats | None
 
     @classmethod
-    def none(cls) -> Trials:
+    def none(cls) -> PrequentialRows:
         """Return no rows."""
         return cls(np.empty(0, dtype=np.int64), None)
 
-    def before(self, row: int) -> Trials:
+    def before(self, row: int) -> PrequentialRows:
         """Return those of the rows that come before the one of this number."""
         n = np.searchsorted(self.rows, row)
-        return Trials(self.rows[:n], None if self.keeping is None else self.keeping[:n])
+        retained = None if self.retained is None else self.retained[:n]
+        return PrequentialRows(self.rows[:n], retained)
 
 
-def trials(first: int, last: int, forgetting: float) -> Trials:
+def prequential_rows(first: int, last: int, forgetting: float) -> PrequentialRows:
     """Return which of the rows numbered [first, last) are predicted before they are learned from.
 
     Examples
     --------
-    >>> trials(1022, 1030, forgetting=0.0).rows
+    >>> prequential_rows(1022, 1030, forgetting=0.0).rows
     array([1022, 1023, 1024, 1026, 1028])
     """
     rows, rate = np.arange(first, last), min(forgetting, _FASTEST)
     counted = np.minimum(rows, 1.0 / rate if rate else np.inf)
-    _, octave = np.frexp(np.maximum(counted / _TRIALS, 0.5))
+    _, octave = np.frexp(np.maximum(counted / _PREDICTED, 0.5))
     stride = 1 << np.maximum(octave - 1, 0)
     chosen = rows % stride == 0
-    return Trials(rows[chosen], (1.0 - rate) ** stride[chosen] if rate else None)
+    return PrequentialRows(rows[chosen], (1.0 - rate) ** stride[chosen] if rate else None)
 
 
 def _fitted(counts: Floats, z: Floats, start: Floats, spread: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Posteriors learned apart, made into one."""
+"""Merge posteriors that were learned apart."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from labelweave._common.arrays import Floats
 from labelweave.online.classifier import BayesianOnlineClassifier
+from labelweave.online.natural import Evidence, added
 from labelweave.online.state import OnlineState
 
 # Features that are merged at a time: float64 copies of all states' weights would be large.
 _TILE = 4096
-# Evidence that contradicts itself (possible with wrongly recorded labels) takes no more than this
-# share of the prior's precision away.
-_LEAST_PRECISION = 1e-3
 
 
 def merge(
@@ -25,8 +22,8 @@ def merge(
 ) -> BayesianOnlineClassifier:
     """Return one model of what several learned from different rows.
 
-    Evidence adds up in natural parameters, so rows can be learned in parts, on several machines
-    say. Merging all models at once gives the same bits in any order of them.
+    Evidence adds up in natural parameters, so rows can be learned in parts, for example on several
+    machines. Merging all models at once gives the same bits in any order of them.
 
     Parameters
     ----------
@@ -60,22 +57,30 @@ def merge(
         if not _agree(_feature_names(model), _feature_names(longest)):
             raise ValueError("models that are merged must have the same features in the same order")
     merged = type(models[0])(**models[0].get_params(deep=False))
-    states = [model.state_ for model in models]
-    state = merge_states(states, None if prior is None else prior.state_)
-    merged.adopt(state, widest._encoding.names)
-    merged._learned(state, widest._encoding, models[0]._draws)
-    if (names := _feature_names(longest)) is not None:
-        merged.feature_names_in_ = names
-    return merged
+    return merged.adopt(
+        merge_states([model.state_ for model in models], None if prior is None else prior.state_),
+        _label_names(widest),
+        classes=widest.classes_,
+        feature_names=_feature_names(longest),
+        seed=models[0].seed_,
+    )
 
 
 def _check_same_labels(model: BayesianOnlineClassifier, other: BayesianOnlineClassifier) -> None:
-    mine, others = model._encoding, other._encoding
-    same_classes = mine.single == others.single and _agree(mine.classes, others.classes)
-    if not same_classes or (mine.single and len(mine.classes) != len(others.classes)):
+    mine, others = model.classes_, other.classes_
+    # One-dimensional classes are the two values of one label, else there is a pair per label.
+    if (
+        mine.ndim != others.ndim
+        or not _agree(mine, others)
+        or (mine.ndim == 1 and len(mine) != len(others))
+    ):
         raise ValueError("models that are merged must have the same classes")
-    if not _agree(mine.names, others.names):
+    if not _agree(_label_names(model), _label_names(other)):
         raise ValueError("models that are merged must have the same labels")
+
+
+def _label_names(model: BayesianOnlineClassifier) -> Any:
+    return getattr(model, "label_names_in_", None)
 
 
 def _feature_names(model: BayesianOnlineClassifier) -> Any:
@@ -86,7 +91,7 @@ def _agree(part: Any, whole: Any) -> bool:
     """Whether both are unknown, or `part` is how `whole` begins."""
     if part is None or whole is None:
         return part is whole
-    return np.array_equal(np.asarray(part), np.asarray(whole)[: len(part)])
+    return np.array_equal(part, whole[: len(part)])
 
 
 def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None) -> OnlineState:
@@ -99,7 +104,7 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
     ----------
     states : sequence of OnlineState
         Learned on different rows from the same prior, with the same settings. One that knows fewer
-        features or labels has nothing to say about the others.
+        features or labels has no evidence about the others.
     prior : OnlineState, optional
         What all states started from; by default the prior of the settings.
 
@@ -124,28 +129,32 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
     start.grow(max(n_features, start.n_features), max(n_labels, start.n_labels))
     known = [_grown(state, start) for state in states]
     merged = start.copy()
-    merged._row_scale.sums = _added([s._row_scale.sums for s in known], start._row_scale.sums)
-    counts = _added([s._calibration.counts for s in known], start._calibration.counts)
-    merged._calibration.counts = np.maximum(counts, 0.0)  # each may have forgotten the start's
-    # What was learned of rows divided by one length, for rows divided by another.
-    scales = [s.row_length / merged.row_length for s in (*known, start)]
-    for number, panel in enumerate(merged.panels()):
-        for first in range(0, len(panel), _TILE):
+    merged.set_counts(_merged_counts(known, start))
+    for panel in range(merged.n_panels):
+        for first in range(0, 1 + merged.n_features, _TILE):
             tile = slice(first, first + _TILE)
-            panel[tile, 0], panel[tile, 1] = _combined(
-                [
-                    _evidence(s.panel_moments(number, tile), settings.prior_variance, scale, first)
-                    for s, scale in zip((*known, start), scales, strict=True)
-                ],
-                settings.prior_variance,
+            # What was learned of rows divided by one length, for rows divided by another.
+            evidence, common = (
+                [state.weight_evidence(panel, tile, merged.row_length) for state in group]
+                for group in (known, [start])
             )
-    biases = [_evidence(s.bias_moments, settings.bias_prior) for s in (*known, start)]
-    merged.set_bias(*_combined(biases, settings.bias_prior))
-    for name in ("positives", "observed"):
-        before = getattr(start, name)
-        setattr(merged, name, before + sum(getattr(state, name) - before for state in known))
-    merged.n_rows = start.n_rows + sum(state.n_rows - start.n_rows for state in known)
+            together = Evidence.sum(evidence, common[0])
+            merged.set_weights(panel, tile, *together.moments(settings.prior_variance))
+    biases = Evidence.sum([state.bias_evidence() for state in known], start.bias_evidence())
+    merged.set_bias(*biases.moments(settings.bias_prior))
     merged.mark_current()
+    return merged
+
+
+def _merged_counts(states: Sequence[OnlineState], start: OnlineState) -> dict[str, NDArray[Any]]:
+    """Return the counts of all states together, those of the common start once."""
+    counts = [state.counts() for state in states]
+    merged = {
+        name: added([each[name] for each in counts], before).astype(before.dtype)
+        for name, before in start.counts().items()
+    }
+    # Each state may have forgotten counts of the start.
+    merged["calibration"] = np.maximum(merged["calibration"], 0.0)
     return merged
 
 
@@ -156,44 +165,3 @@ def _grown(state: OnlineState, target: OnlineState) -> OnlineState:
     grown = state.copy()
     grown.grow(target.n_features, target.n_labels)
     return grown
-
-
-def _evidence(
-    moments: tuple[NDArray[np.floating], NDArray[np.floating]],
-    prior_variance: float,
-    scale: float = 1.0,
-    first: int = 1,
-) -> tuple[Floats, Floats]:
-    """Precision and weighted mean beyond the prior's, for features `scale` times as small.
-
-    The constant feature, number 0, is not scaled; `first` is the number of the first feature here.
-    """
-    mean, variance = (values.astype(np.float64) for values in moments)
-    scales = np.full((len(mean),) + (1,) * (mean.ndim - 1), scale)
-    if first == 0:
-        scales[0] = 1.0
-    return (1 / variance - 1 / prior_variance) * scales**2, mean / variance * scales
-
-
-def _combined(
-    evidence: Sequence[tuple[Floats, Floats]], prior_variance: float
-) -> tuple[Floats, Floats]:
-    """Mean and variance by the evidence of several states and, last, of what all began with."""
-    *precisions, common_precision = (precision for precision, _ in evidence)
-    *weighted, common_weighted = (mean for _, mean in evidence)
-    precision = 1 / prior_variance + _added(precisions, common_precision)
-    precision = np.maximum(precision, _LEAST_PRECISION / prior_variance)
-    return _added(weighted, common_weighted) / precision, 1 / precision
-
-
-def _added(values: Sequence[Floats], start: Floats) -> Floats:
-    """Add to the start what each of the values has beyond it."""
-    return start + _sum(np.stack(values) - start)
-
-
-def _sum(terms: Floats) -> Floats:
-    """Sum over the first axis, smallest first: the same bits for any order of the terms."""
-    total = np.zeros(terms.shape[1:])
-    for term in np.sort(terms, axis=0):
-        total += term
-    return total

@@ -1,4 +1,4 @@
-"""What an online learner stores: a Gaussian for every weight and bias, and a few counts."""
+"""The posterior of an online learner: a Gaussian for every weight and bias, and a few counts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask
 from labelweave._core import native
 from labelweave.online.calibration import Calibration
 from labelweave.online.latent import Latent
+from labelweave.online.natural import Evidence
 from labelweave.online.panels import WeightPanels, Weights, panel_slices
 from labelweave.online.row_scale import RowScale
 from labelweave.online.settings import OnlineSettings, skew_of
-from labelweave.online.stored import check_posterior
+from labelweave.online.validation import check_posterior
 
 
 class Posterior:
-    """The posterior of an online learner and what it has counted; `OnlineState` learns it.
+    """The posterior of an online learner and its counts; `OnlineState` adds the learning.
 
     Every weight has a mean and a variance, kept feature-major in float32 (`WeightPanels`), the
-    constant feature first. Features are forgotten lazily: `_current` says up to which row.
+    constant feature first. Forgetting is lazy: `_current` holds the row up to which each feature
+    has forgotten.
     """
 
     def __init__(
@@ -75,6 +77,11 @@ class Posterior:
             self.n_labels = labels
 
     @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of features and of labels."""
+        return self.n_features, self.n_labels
+
+    @property
     def row_length(self) -> float:
         """What features are divided by: the mean length of the rows so far, or 1."""
         return self._row_scale.mean if self.settings.scale_rows else 1.0
@@ -82,15 +89,12 @@ class Posterior:
     @property
     def mean(self) -> Weights:
         """Means of the weights of features divided by `row_length`, (D, L): a copy."""
-        return self._weights(0)
+        return self._all_weights(0)[1:]
 
     @property
     def variance(self) -> Weights:
         """Variances of these weights, (D, L), as of the last row: a copy."""
-        return self._weights(1)
-
-    def _weights(self, moment: int) -> Weights:
-        return self._all_weights(moment)[1:]
+        return self._all_weights(1)[1:]
 
     def _all_weights(self, moment: int, rows: slice = slice(None)) -> Weights:
         parts = range(len(panel_slices(self.n_labels)))
@@ -99,13 +103,13 @@ class Posterior:
 
     @property
     def offset_mean(self) -> Floats:
-        """Mean of what the score of each label has added to it, whatever the row, (L,)."""
+        """Mean of the offset that is added to the score of each label, in every row, (L,)."""
         mean: Floats = self._all_weights(0, slice(1))[0] * np.float64(self.label_offset)
         return mean
 
     @property
     def offset_variance(self) -> Floats:
-        """Variance of it, (L,)."""
+        """Variance of these offsets, (L,)."""
         variance: Floats = self._all_weights(1, slice(1))[0] * np.float64(self.label_offset**2)
         return variance
 
@@ -125,7 +129,7 @@ class Posterior:
         return mean, self._forgotten(variance, self.n_rows - self._stored_current[rows])
 
     def _forgotten(self, variance: Weights, elapsed: Counts) -> Weights:
-        """Return what variances of features have become so many rows later."""
+        """Return the variances of features after so many more rows."""
         if not self.settings.forgetting:
             return variance
         keeping = np.exp(elapsed[:, None] * np.log1p(-self.settings.forgetting)).astype(np.float32)
@@ -149,12 +153,32 @@ class Posterior:
         self.n_rows += 1
         self._stored_current[features] = self.n_rows
 
-    def panels(self) -> list[Weights]:
-        """Return the weights themselves, (features, 2, labels) each, the constant feature first."""
-        return self._panels.views()
+    @property
+    def n_panels(self) -> int:
+        """Number of panels that the weights are stored in."""
+        return len(panel_slices(self.n_labels))
+
+    def set_weights(
+        self, number: int, rows: slice, mean: NDArray[np.floating], variance: NDArray[np.floating]
+    ) -> None:
+        """Replace the weights of some features in one panel; `mark_current` when all are done."""
+        panel = self._panels.views()[number][rows]
+        panel[:, 0], panel[:, 1] = mean, variance
+
+    def weight_evidence(self, number: int, rows: slice, row_length: float) -> Evidence:
+        """Return the evidence about weights of one panel, for features divided by `row_length`."""
+        mean, variance = self.panel_moments(number, rows)
+        scale = np.full((len(mean), 1), self.row_length / row_length)
+        if rows.start in (None, 0):
+            scale[0] = 1.0  # the constant feature is not scaled
+        return Evidence.of(mean, variance, self.settings.prior_variance, scale)
+
+    def bias_evidence(self) -> Evidence:
+        """Return the evidence about all biases, (1,) or (L,)."""
+        return Evidence.of(*self.bias_moments, self.settings.bias_prior)
 
     def mark_current(self) -> None:
-        """Note that the weights are those of the last row: nothing is left to forget."""
+        """Declare all weights up to date with the last row: nothing is left to forget."""
         self._current[:] = self.n_rows
 
     def count(self, labels: Labels) -> None:
@@ -163,7 +187,7 @@ class Posterior:
         self.observed += labels >= 0
 
     def skew(self, labels: Mask) -> Floats:
-        """Return what the margin is multiplied by for examples of the labels chosen by a mask."""
+        """Return the factors on the margin of positive examples of the labels in a mask."""
         if len(self._known_skew):
             return self._known_skew[: self.n_labels][labels]
         return skew_of((self.observed - self.positives)[labels] / self.positives[labels])
@@ -176,16 +200,18 @@ class Posterior:
     @property
     def bias_mean(self) -> Floats:
         """Mean of the bias: one number if the labels are coupled, else (L,)."""
-        return _read_only(self._bias_mean[0:1].reshape(()) if self._shared else self._bias_mean)
+        return self._shown(self._bias_mean)
 
     @property
     def bias_variance(self) -> Floats:
         """Variance of the bias, shaped as its mean."""
-        values = self._bias_variance
-        return _read_only(values[0:1].reshape(()) if self._shared else values)
+        return self._shown(self._bias_variance)
+
+    def _shown(self, values: Floats) -> Floats:
+        return _read_only(values[0:1].reshape(()) if self.settings.coupled else values)
 
     def latent_of(self, mean: Floats, variance: Floats) -> Latent:
-        """Return what decides on labels whose scores have these moments, (..., L) each."""
+        """Return the latent variables of labels whose scores have these moments, (..., L) each."""
         # The paper's prediction is free of noise; a calibrated one need not guess.
         noise = self.settings.noise if self.settings.calibrate else 0.0
         return Latent.of(mean, variance + noise**2, self.bias_mean, self.bias_variance)
@@ -199,10 +225,6 @@ class Posterior:
         """Replace the posterior of all biases."""
         self._bias_mean, self._bias_variance = mean, variance
 
-    @property
-    def _shared(self) -> bool:
-        return bool(self.settings.coupled)
-
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return everything as arrays and plain settings, for a checkpoint.
 
@@ -215,13 +237,26 @@ class Posterior:
             "current": self._stored_current,
             "bias_mean": self._bias_mean,
             "bias_variance": self._bias_variance,
+        }
+        return arrays | self.counts(), self.settings.as_dict()
+
+    def counts(self) -> dict[str, NDArray[Any]]:
+        """Return what has been counted, by name: not copied."""
+        return {
             "positives": self.positives,
             "observed": self.observed,
             "n_rows": np.array(self.n_rows),
             "row_lengths": self._row_scale.sums,
             "calibration": self._calibration.counts,
         }
-        return arrays, self.settings.as_dict()
+
+    def set_counts(self, counts: Mapping[str, NDArray[Any]]) -> None:
+        """Replace what has been counted by copies of these arrays."""
+        self.positives[:] = counts["positives"]
+        self.observed[:] = counts["observed"]
+        self.n_rows = int(counts["n_rows"])
+        self._row_scale.sums[:] = counts["row_lengths"]
+        self._calibration.counts[:] = counts["calibration"]
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
@@ -234,11 +269,7 @@ class Posterior:
             panel[:] = arrays[f"panel_{number}"]
         for name in ("current", "bias_mean", "bias_variance"):
             getattr(state, f"_{name}")[:] = arrays[name]
-        state.positives[:] = arrays["positives"]
-        state.observed[:] = arrays["observed"]
-        state.n_rows = int(arrays["n_rows"])
-        state._row_scale.sums[:] = arrays["row_lengths"]
-        state._calibration.counts[:] = arrays["calibration"]
+        state.set_counts(arrays)
         return state
 
     def copy(self) -> Self:

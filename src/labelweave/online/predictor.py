@@ -1,4 +1,4 @@
-"""What the posterior of an online learner says about new rows."""
+"""Predictions of an online learner, from its posterior."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Labelling, resolve_labelling
+from labelweave.decision import ThresholdRule, resolve_decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.online.bias_mixture import bias_mixture
-from labelweave.online.one_label import one_label_joint
+from labelweave.online.categorical import categorical_joint
 from labelweave.online.state import OnlineState
 
 # Components of the joint distribution of coupled labels.
@@ -28,8 +28,7 @@ class PosteriorPredictor(MultiLabelClassifier):
     """
 
     state_: OnlineState
-    labelling: str | Labelling | None
-    _draws: int
+    seed_: int
 
     @property
     def mean_(self) -> NDArray[np.float32]:
@@ -66,30 +65,27 @@ class PosteriorPredictor(MultiLabelClassifier):
         """
         check_is_fitted(self)
         X = self._features(X, reset=False)
-        return self._encoding.probabilities(self.state_.scores(X, self._n_threads()))
+        return self._encoding.probabilities(self.state_.probabilities(X, self._n_threads()))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels of the rows of X, (n, L) of 0/1.
 
-        Unless `labelling` is None, the rows are one test set: the labels of a row depend on the
-        rows beside it.
+        If `decision` is a rule for test sets, the labels of a row depend on the rows beside it.
         """
-        rule = self._labelling()
-        if rule is None:
+        rule = resolve_decision(self.decision, self._inference())
+        if not isinstance(rule, ThresholdRule):
             return super().predict(X)
         check_is_fitted(self)
         X = self._features(X, reset=False)
         threads = self._n_threads()
-        answer = self.state_.posterior_scores if rule.needs_draws else self.state_.scores
-        scores = answer(X, threads)
+        state = self.state_
+        predict = state.posterior_probabilities if rule.needs_draws else state.probabilities
 
         def draw(n_samples: int) -> Mask:
-            return self.state_.sample_scores(X, n_samples, self._draws, threads)
+            return state.sample_labels(X, n_samples, self.seed_, threads)
 
-        return self._encoding.decode(rule.informed(self._frequencies()).label(scores, draw))
-
-    def _labelling(self) -> Labelling | None:
-        return None if self.labelling is None else resolve_labelling(self.labelling)
+        labels = rule.informed(self._frequencies()).label(predict(X, threads), draw)
+        return self._encoding.decode(labels)
 
     def _joint(self, X: Any) -> JointDistribution:
         threads, state = self._n_threads(), self.state_
@@ -100,7 +96,7 @@ class PosteriorPredictor(MultiLabelClassifier):
             "n_threads": threads,
         }
         if state.settings.likelihood == "multiclass":
-            return one_label_joint(latent.log_odds(), **common)
+            return categorical_joint(latent.log_odds(), **common)
         if state.settings.likelihood == "bias" and state.settings.coupled:
             return bias_mixture(latent, nodes=_NODES, **common)
         return IndependentJoint(latent.log_odds(), **common)

@@ -1,4 +1,4 @@
-"""How good the predictions were, had each batch been predicted before it was learned from."""
+"""Prequential F1: each batch is predicted before it is learned from."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ class PrequentialF1:
     Examples
     --------
     >>> quality = PrequentialF1()
-    >>> quality.add(truth=np.array([[1], [0]]), given=np.array([[1], [1]]))
-    >>> quality.add(truth=np.array([[1, 1]]), given=np.array([[1, 1]]))
+    >>> quality.add(truth=np.array([[1], [0]]), predicted=np.array([[1], [1]]))
+    >>> quality.add(truth=np.array([[1, 1]]), predicted=np.array([[1, 1]]))
     >>> quality.macro(), quality.micro()
     (0.9, 0.8571428571428571)
     """
 
     def __init__(self) -> None:
-        #: For each label: rows that have it and were given it, that have it, that were given it.
+        #: For each label: true positives, rows that have it, rows predicted to have it.
         self.found, self.true, self.given = (np.zeros(0, dtype=np.int64) for _ in range(3))
 
-    def add(self, truth: NDArray[Any], given: NDArray[Any]) -> None:
+    def add(self, truth: NDArray[Any], predicted: NDArray[Any]) -> None:
         """Count a batch: (n, L) arrays of 0/1."""
         missing = truth.shape[1] - len(self.found)
         if missing > 0:
             self.found, self.true, self.given = (
                 np.pad(counts, (0, missing)) for counts in (self.found, self.true, self.given)
             )
-        self.found += np.count_nonzero(truth.astype(bool) & given.astype(bool), axis=0)
+        self.found += np.count_nonzero(truth.astype(bool) & predicted.astype(bool), axis=0)
         self.true += np.count_nonzero(truth, axis=0)
-        self.given += np.count_nonzero(given, axis=0)
+        self.given += np.count_nonzero(predicted, axis=0)
 
     def macro(self) -> float:
-        """Mean F1 of the labels that occurred or were given; nan before any did."""
+        """Mean F1 of the labels that occurred or were predicted; nan before any did."""
         both = self.true + self.given
         f1 = 2 * self.found[both > 0] / both[both > 0]
         return float(f1.mean()) if len(f1) else float("nan")
@@ -58,7 +58,7 @@ class PrequentialF1:
         quality = cls()
         found, true, given = (arrays[name] for name in ("found", "true", "given"))
         if any(counts.dtype != np.int64 or counts.ndim != 1 for counts in (found, true, given)):
-            raise ValueError("the counts of prequential F1 are no int64 arrays")
+            raise ValueError("the counts of prequential F1 are not int64 arrays")
         if not len(found) == len(true) == len(given) or (found > np.minimum(true, given)).any():
             raise ValueError("the counts of prequential F1 contradict each other")
         quality.found, quality.true, quality.given = found.copy(), true.copy(), given.copy()

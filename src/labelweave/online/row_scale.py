@@ -1,4 +1,4 @@
-"""How long rows are, so that priors and noise mean the same for every data set."""
+"""The mean length of rows, by which features are divided."""
 
 from __future__ import annotations
 

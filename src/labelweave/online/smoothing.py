@@ -1,9 +1,9 @@
-"""Weights that change over time: what later rows say about earlier ones (section 3.2).
+"""Weights that change over time: filtering and smoothing over periods (section 3.2).
 
 Between two periods every weight takes a step of a random walk, w_{t+1} = w_t + N(0, drift).
 Learning goes forward: a period begins with the posterior of the one before, its variances raised by
 the drift (`drifted`). Going back (`smooth`) lets each period learn from those after it: the
-Rauch–Tung–Striebel recursion, exact for Gaussians, a weight at a time because the posterior is
+Rauch–Tung–Striebel recursion, exact for Gaussians, one weight at a time because the posterior is
 diagonal.
 """
 
@@ -37,9 +37,9 @@ def drifted(state: OnlineState, drift: float) -> OnlineState:
     """
     later = state.copy()
     check_number(drift, "drift", minimum=0)
-    for number, panel in enumerate(later.panels()):
-        _, variance = state.panel_moments(number)
-        panel[:, 1] = variance + np.float32(drift)
+    for panel in range(later.n_panels):
+        mean, variance = state.panel_moments(panel)
+        later.set_weights(panel, slice(None), mean, variance + np.float32(drift))
     if state.settings.likelihood == "bias":
         later.set_bias(state.bias_moments[0], state.bias_moments[1] + drift)
     later.mark_current()
@@ -47,7 +47,7 @@ def drifted(state: OnlineState, drift: float) -> OnlineState:
 
 
 def smooth(states: Sequence[OnlineState], drift: float) -> list[OnlineState]:
-    """Return what each period's posterior is in the light of all periods.
+    """Return the posterior of each period given the rows of all periods.
 
     Parameters
     ----------
@@ -93,10 +93,11 @@ def _learn_from_later(now: OnlineState, later: OnlineState, drift: float) -> Non
     # Weights belong to features divided by the mean length of rows so far, which differs.
     unit = np.full((1 + now.n_features, 1), now.row_length / later.row_length)
     unit[0] = 1.0  # the constant feature is not scaled
-    for number, panel in enumerate(now.panels()):
-        mean, variance = later.panel_moments(number)
+    for panel in range(now.n_panels):
+        mean, variance = later.panel_moments(panel)
         after = mean * unit, variance * unit**2
-        panel[:, 0], panel[:, 1] = smoothed_moments(now.panel_moments(number), after, drift)
+        smoothed = smoothed_moments(now.panel_moments(panel), after, drift)
+        now.set_weights(panel, slice(None), *smoothed)
     if now.settings.likelihood == "bias":
         now.set_bias(*smoothed_moments(now.bias_moments, later.bias_moments, drift))
     now.mark_current()
@@ -107,7 +108,7 @@ def smoothed_moments(
     after: tuple[NDArray[np.floating], NDArray[np.floating]],
     drift: float,
 ) -> tuple[Floats, Floats]:
-    """Return mean and variance in the light of the smoothed ones of the next period.
+    """Return mean and variance given the smoothed ones of the next period.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A Bayesian online learner: it learns rows in turn, and answers for new ones."""
+"""A Bayesian online learner: it learns from rows in turn, and predicts new ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave.online.calibration import Trials, trials
-from labelweave.online.csr import CsrArrays, csr_batches
+from labelweave.online.calibration import PrequentialRows, prequential_rows
+from labelweave.online.csr import CsrArrays, check_rows, csr_batches
 from labelweave.online.latent import Latent
-from labelweave.online.pairwise_rows import check_labels, learn_pairs
+from labelweave.online.pairwise_update import check_labels, update_pairwise
 from labelweave.online.posterior import Posterior
 from labelweave.online.row_scale import divided, mean_lengths, row_lengths
 
@@ -40,7 +40,7 @@ class OnlineState(Posterior):
     n_rows : int
         Rows learned from.
     positives, observed : (L,) int64 arrays
-        How many rows had a label, and how many told whether they had it.
+        How many rows had each label, and for how many rows it is known whether they had it.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class OnlineState(Posterior):
     >>> X, Y = np.eye(2), np.array([[1], [0]], dtype=np.int8)
     >>> for _ in range(20):
     ...     state.update(X, Y)
-    >>> state.scores(X)[:, 0].round(2).tolist()
+    >>> state.probabilities(X)[:, 0].round(2).tolist()
     [1.0, 0.0]
 
     A feature or a label that comes later starts from the prior:
@@ -62,50 +62,85 @@ class OnlineState(Posterior):
     def update(self, X: Any, Y: NDArray[Any], n_threads: int = 1, *, seen: bool = False) -> None:
         """Learn from the rows of X (array or sparse) and Y (0, 1, or -1 for unknown) in turn.
 
-        Rows that were `seen` before tell nothing about how well new ones are predicted.
+        Rows that were `seen` before do not count for calibration. What is wrong with a batch is
+        found before any of its rows is learned from.
         """
-        labels = _label_matrix(Y)
-        if labels.shape != (X.shape[0], self.n_labels):
-            raise ValueError(
-                f"Y must have one row for each row of X and one column for each of the "
-                f"{self.n_labels} labels; got shape {labels.shape}. `grow` adds labels"
-            )
+        labels = self._label_matrix(Y, X.shape[0], self.n_labels)
         if self.n_labels == 0:
             raise ValueError("there are no labels to learn: call grow(n_labels=...) first")
-        check_labels(self.settings.likelihood, labels)
         for begin, end, rows in csr_batches(X, self.n_features):
             self._learn(rows, labels[begin:end], n_threads, seen)
+
+    def admit(self, X: Any, Y: NDArray[Any]) -> None:
+        """Make room for the features and labels of a batch, the next one to learn from.
+
+        What is wrong with the batch is found before anything changes.
+
+        Parameters
+        ----------
+        X, Y
+            As in `update`, with at least as many labels as are known.
+
+        Examples
+        --------
+        >>> state = OnlineState()
+        >>> X, Y = np.eye(2), np.array([[1, 0, 0], [0, 1, 0]])
+        >>> state.admit(X, Y)
+        >>> state.update(X, Y)
+        >>> state.sizes
+        (2, 3)
+        """
+        self._label_matrix(Y, X.shape[0], max(self.n_labels, Y.shape[1]))
+        check_rows(X, X.shape[1])
+        self.grow(max(self.n_features, X.shape[1]), Y.shape[1])
+
+    def _label_matrix(self, Y: NDArray[Any], n_rows: int, n_labels: int) -> Labels:
+        """Return Y as int8, checked."""
+        with np.errstate(invalid="ignore"):
+            labels = np.ascontiguousarray(Y, dtype=np.int8)
+        as_given = labels is Y or np.array_equal(labels, Y)
+        if labels.size and not (as_given and labels.min() >= -1 and labels.max() <= 1):
+            raise ValueError(
+                "Y must be 0 or 1, or -1 where it is not known whether a label applies"
+            )
+        if labels.shape != (n_rows, n_labels):
+            raise ValueError(
+                f"Y must have one row for each row of X and one column for each of the "
+                f"{n_labels} labels; got shape {labels.shape}. `grow` adds labels"
+            )
+        check_labels(self.settings.likelihood, labels)
+        return labels
 
     def _learn(self, rows: CsrArrays, labels: Labels, n_threads: int, seen: bool) -> None:
         start, lengths = self.n_rows, self._row_scale.after(row_lengths(rows))
         if self.settings.scale_rows:
             rows = divided(rows, mean_lengths(lengths[1:]))
-        tried = Trials.none()
+        predicted = PrequentialRows.none()
         if self.settings.calibrate and not seen:
-            tried = trials(start, start + len(labels), self.settings.forgetting)
-        z = np.empty((len(tried.rows), self.n_labels))
+            predicted = prequential_rows(start, start + len(labels), self.settings.forgetting)
+        z = np.empty((len(predicted.rows), self.n_labels))
         try:
             if self.settings.likelihood == "bias":
-                self._learn_natively(rows, labels, tried.rows - start, z, n_threads)
+                self._learn_natively(rows, labels, predicted.rows - start, z, n_threads)
             else:
-                learn_pairs(self, rows, labels, tried.rows - start, z)
+                update_pairwise(self, rows, labels, predicted.rows - start, z)
         finally:  # after Ctrl-C the state is that of the rows it counts
             self._row_scale.sums = lengths[self.n_rows - start]
-            done = tried.before(self.n_rows)
-            self._calibration.add(z[: len(done.rows)], labels[done.rows - start], done.keeping)
+            done = predicted.before(self.n_rows)
+            self._calibration.add(z[: len(done.rows)], labels[done.rows - start], done.retained)
 
     def _learn_natively(
         self,
         rows: CsrArrays,
         labels: Labels,
-        trials: Indices,
+        predicted: Indices,
         z: Floats,
         n_threads: int,
     ) -> None:
         bound = self._bound()
         threads = n_threads if len(labels) >= _WORTH_THREADS else 1
         try:
-            bound.update(*rows, labels, trials, z, self._pace, threads)
+            bound.update(*rows, labels, predicted, z, self._pace, threads)
         finally:
             self.n_rows = bound.n_rows
 
@@ -118,27 +153,27 @@ class OnlineState(Posterior):
         return mean, variance
 
     def latent(self, X: Any, n_threads: int = 1) -> Latent:
-        """Return what decides on the labels of X, calibrated if the settings ask for it."""
+        """Return the latent variables of the labels of X, calibrated if the settings say so."""
         latent = self.latent_of(*self.moments(X, n_threads))
         return latent.calibrated(self._calibration.fit()) if self.settings.calibrate else latent
 
-    def scores(self, X: Any, n_threads: int = 1) -> Floats:
-        """Return the probability of every label, (n, L), calibrated if the settings ask for it."""
+    def probabilities(self, X: Any, n_threads: int = 1) -> Floats:
+        """Return the probability of every label, (n, L), calibrated if the settings say so."""
         latent = self.latent(X, n_threads)
         if self.settings.likelihood == "multiclass":
             return np.asarray(softmax(latent.log_odds(), axis=1))
         return latent.probabilities()
 
-    def posterior_scores(self, X: Any, n_threads: int = 1) -> Floats:
-        """Return the share of the posterior in which scores exceed the bias, (n, L)."""
+    def posterior_probabilities(self, X: Any, n_threads: int = 1) -> Floats:
+        """Return the posterior probability that each noise-free score exceeds the bias, (n, L)."""
         mean, variance = self.moments(X, n_threads)
         return Latent.of(mean, variance, self.bias_mean, self.bias_variance).probabilities()
 
-    def sample_scores(self, X: Any, n_samples: int, seed: int, n_threads: int = 1) -> Mask:
-        """Return whether scores exceed the bias in models drawn from the posterior, (S, n, L).
+    def sample_labels(self, X: Any, n_samples: int, seed: int, n_threads: int = 1) -> Mask:
+        """Return the labels of X under models drawn from the posterior, (S, n, L).
 
-        A model is drawn by its number and `seed`: all calls meet the same ones, so that X may come
-        in batches. No drawn model is ever stored.
+        A model is determined by its number and `seed`: all calls draw the same ones, so that X may
+        come in batches. No drawn model is ever stored.
         """
         above = np.empty((n_samples, X.shape[0], self.n_labels), dtype=np.int8)
         for begin, end, rows in self._scaled(X):
@@ -150,12 +185,3 @@ class OnlineState(Posterior):
     def _scaled(self, X: Any) -> Iterator[tuple[int, int, CsrArrays]]:
         for begin, end, (indptr, indices, values) in csr_batches(X, self.n_features):
             yield begin, end, (indptr, indices, values / self.row_length)
-
-
-def _label_matrix(Y: NDArray[Any]) -> Labels:
-    with np.errstate(invalid="ignore"):
-        labels = np.ascontiguousarray(Y, dtype=np.int8)
-    as_given = labels is Y or np.array_equal(labels, Y)
-    if labels.size and not (as_given and labels.min() >= -1 and labels.max() <= 1):
-        raise ValueError("Y must be 0 or 1, or -1 where it is not known whether a label applies")
-    return labels

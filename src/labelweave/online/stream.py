@@ -1,4 +1,4 @@
-"""Learn from a stream of rows in bounded memory; after a stop, go on as if there had been none."""
+"""Learn from a stream of rows in bounded memory; a stopped run resumes as if it never had been."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from labelweave._common.files import require_writable
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_reader import Place
 from labelweave.datasets.row_stream import RowBatch, RowStream
-from labelweave.decision import CardinalityMatching
+from labelweave.decision import ClassMassNormalization
 from labelweave.online.checkpoint import Checkpoint
-from labelweave.online.label_numbers import LabelNumbers
+from labelweave.online.label_columns import LabelColumns
 from labelweave.online.prequential import PrequentialF1
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import OnlineState
-from labelweave.online.stored import as_count
+from labelweave.online.validation import as_count
 
 
 class StreamLearner:
@@ -31,10 +31,10 @@ class StreamLearner:
 
     The posterior depends on the rows and their order alone: not on batches, threads, or how often
     the run was stopped and resumed. Each batch of the first pass is predicted before it is learned
-    from, as a test set of its own that gets the label frequencies seen so far
-    (`CardinalityMatching`); only the first batch has no model to predict it. Features and labels
+    from, as a test set of its own with the label frequencies seen so far
+    (`ClassMassNormalization`); only the first batch has no model to predict it. Features and labels
     join when they first appear, unless the text or the stream's options say how many there are;
-    rows before a label's first appearance tell nothing about it.
+    rows before a label's first appearance say nothing about it.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class StreamLearner:
         The model and its priors.
     passes : int, default=1
         How often to read the rows. More than one counts the same evidence again: the posterior
-        becomes too sure of itself.
+        becomes overconfident.
     batch_lines : int, default=1000
         Lines that are read, predicted and learned from at a time.
     checkpoint : path, optional
@@ -110,7 +110,7 @@ class StreamLearner:
         self.quality = PrequentialF1()
         self.n_rows = self.n_bad = self.n_resumed = 0
         self.complaint = ""
-        self._labels = LabelNumbers(range(n_labels))
+        self._labels = LabelColumns(range(n_labels))
         self._place: Place | None = None
         self._passes_done = 0
 
@@ -148,25 +148,23 @@ class StreamLearner:
 
     def _batches(self) -> Iterator[RowBatch]:
         while self._passes_done < self.passes:
-            for batch in self.stream.batches(self.batch_lines, self._place):
-                self._place = self.stream.source.place
-                yield batch
+            yield from self.stream.batches(self.batch_lines, self._place)
             self._passes_done += 1
             self._place = None
 
     def _learn(self, batch: RowBatch) -> None:
-        any_known = bool(self._labels.numbers)
-        Y = self._labels.matrix(batch.labels, batch.label_starts)
+        """Learn from a batch; one that is refused leaves everything as it was."""
+        labels, Y = self._labels.read(batch.labels, batch.label_starts)
         X: Any = batch.X
-        n_features = max(self.state.n_features, X.shape[1])
-        self._check_size(n_features, Y.shape[1])
-        self.state.grow(n_features, Y.shape[1])
-        self.n_rows += len(Y)
-        self.n_bad += batch.n_bad
-        self.complaint = self.complaint or batch.complaint
-        if not any_known:  # rows before the first label of all have nothing to tell
+        if not self._labels.numbers:  # rows before the first label of all are of no use
             begin = int(np.argmax((Y >= 0).any(axis=1))) if Y.size else len(Y)
             X, Y = X[begin:], Y[begin:]
+        self._check_size(max(self.state.n_features, X.shape[1]), Y.shape[1])
+        self.state.admit(X, Y)
+        self._labels, self._place = labels, self.stream.source.place
+        self.n_rows += len(batch.label_starts) - 1
+        self.n_bad += batch.n_bad
+        self.complaint = self.complaint or batch.complaint
         if not len(Y):
             return
         if self.score and self._passes_done == 0 and self.state.n_rows:
@@ -181,7 +179,7 @@ class StreamLearner:
 
     def _predict(self, X: Any) -> Labels:
         rates = self.state.positives / np.maximum(self.state.observed, 1)
-        return CardinalityMatching(rates).label(self.state.scores(X, self.n_threads))
+        return ClassMassNormalization(rates).label(self.state.probabilities(X, self.n_threads))
 
     def _settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("passes", "score", "batch_lines")}
@@ -196,7 +194,7 @@ class StreamLearner:
             "head": self.stream.source.head(),
             "place": asdict(self._place or Place()),
             "passes_done": self._passes_done,
-            "labels": self._labels.numbers,
+            "labels": list(self._labels.numbers),
             "n_rows": self.n_rows,
             "n_bad": self.n_bad,
             "complaint": self.complaint,
@@ -229,7 +227,7 @@ class StreamLearner:
         counts = {name: arrays.pop(f"quality_{name}") for name in self.quality.to_arrays()}
         quality = PrequentialF1.from_arrays(counts)
         state = OnlineState.from_arrays(arrays, self.state.settings.as_dict())
-        labels = LabelNumbers(map(as_count, facts["labels"]))
+        labels = LabelColumns(map(as_count, facts["labels"]))
         place = Place(**{name: as_count(value) for name, value in facts["place"].items()})
         passes_done, n_rows, n_bad = (
             as_count(facts[name]) for name in ("passes_done", "n_rows", "n_bad")

@@ -19,8 +19,8 @@ class ChainEnsemble(UniformEnsemble):
     """Probabilistic classifier chains with random orders on bootstrap samples.
 
     The joint distribution is the uniform mixture of the chains'. ``decision="hamming"`` averages
-    their marginals (EPCC); ``decision=Vote()`` takes a majority vote of the chains' own predictions
-    (ECC).
+    their marginals (EPCC); ``decision=MajorityVote()`` takes a majority vote of the chains' own
+    predictions (ECC).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the arrays of a stored posterior must be, whoever wrote them."""
+"""Validate the arrays of a stored posterior, whoever wrote them."""
 
 from __future__ import annotations
 

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 
 from labelweave.decision import (
-    CardinalityMatching,
+    ClassMassNormalization,
     ExpectedAUC,
     ExpectedF,
-    Fixed,
-    Labelling,
+    FixedThreshold,
+    HammingLoss,
     SampledF,
+    ThresholdRule,
     TunedThresholds,
     apply_thresholds,
-    resolve_labelling,
+    resolve_decision,
+    resolve_score_rule,
 )
 from labelweave.inference import Greedy
 from labelweave.joint import IndependentJoint
@@ -20,11 +22,11 @@ from labelweave.models import BinaryRelevance, ChainEnsemble
 from labelweave.persistence import load, save
 
 RULES = {
-    "cmn": CardinalityMatching(rates=[0.2, 0.5, 0.9]),
+    "cmn": ClassMassNormalization(rates=[0.2, 0.5, 0.9]),
     "sample": SampledF(),
     "expected_f": ExpectedF(),
     "expected_auc": ExpectedAUC(),
-    "fixed": Fixed(0.4),
+    "fixed": FixedThreshold(0.4),
     "scut": TunedThresholds(values=[0.3, 0.6, 0.2]),
 }
 
@@ -69,14 +71,37 @@ def test_tiny_and_constant_test_sets(name, n, value):
 
 @pytest.mark.parametrize("name", RULES)
 def test_names_stand_for_rules(name):
-    assert type(resolve_labelling(name)) is type(RULES[name])
-    assert resolve_labelling(RULES[name]) is RULES[name]
+    assert type(resolve_decision(name)) is type(RULES[name])
+    assert resolve_decision(RULES[name]) is RULES[name]
 
 
-@pytest.mark.parametrize("labelling", ["CMN", None, 0.5, CardinalityMatching])
-def test_unknown_rules(labelling):
-    with pytest.raises(ValueError, match="labelling must be one of 'cmn', 'sample'"):
-        resolve_labelling(labelling)
+def test_scores_are_cut_where_probabilities_are_one_half():
+    assert resolve_decision("fixed") == FixedThreshold(0.5)
+    assert resolve_score_rule("fixed") == FixedThreshold(0.0)
+    assert resolve_decision("cmn").fallback == 0.5
+    assert resolve_score_rule("cmn").fallback == 0.0
+    assert resolve_score_rule(RULES["cmn"]) is RULES["cmn"]
+
+
+@pytest.mark.parametrize("name", ["sample", "expected_f", "expected_auc"])
+def test_rules_that_maximise_an_expectation_need_probabilities(name):
+    for decision in (name, RULES[name]):
+        with pytest.raises(ValueError, match="needs probabilities, but there are only scores"):
+            resolve_score_rule(decision)
+
+
+@pytest.mark.parametrize("decision", ["CMN", None, 0.5, ClassMassNormalization])
+def test_unknown_rules(decision):
+    with pytest.raises(ValueError, match=r"decision must be 'subset', .*'cmn', 'sample'"):
+        resolve_decision(decision)
+    with pytest.raises(ValueError, match=r"decision must be 'scut', .* or a rule such as"):
+        resolve_score_rule(decision)
+
+
+@pytest.mark.parametrize("decision", ["subset", HammingLoss(), lambda scores: scores])
+def test_scores_alone_have_no_losses(decision):
+    with pytest.raises(ValueError, match=r"decision must be 'scut', .* or a rule such as"):
+        resolve_score_rule(decision)
 
 
 @pytest.mark.parametrize(
@@ -107,13 +132,15 @@ def sample():
     return X, Y
 
 
-@pytest.mark.parametrize("rule", [CardinalityMatching(), ExpectedF(), SampledF(), Fixed(0.3)])
+@pytest.mark.parametrize(
+    "rule", [ClassMassNormalization(), ExpectedF(), SampledF(), FixedThreshold(0.3)]
+)
 @pytest.mark.parametrize("model", [BinaryRelevance(C=1.0), ChainEnsemble(n_estimators=2, C=1.0)])
 def test_any_estimator_can_decide_by_a_rule(model, rule, tmp_path):
     X, Y = sample()
     model = model.__class__(**(model.get_params() | {"decision": rule})).fit(X, Y)
     labels = model.predict(X[:60])
-    informed: Labelling = rule.informed(Y.mean(axis=0))
+    informed: ThresholdRule = rule.informed(Y.mean(axis=0))
     np.testing.assert_array_equal(labels, informed(model.predict_joint(X[:60])))
     save(model, tmp_path / "model.skops")
     np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(X[:60]), labels)
@@ -122,7 +149,9 @@ def test_any_estimator_can_decide_by_a_rule(model, rule, tmp_path):
 def test_matching_uses_the_weighted_frequencies():
     X, Y = sample()
     weights = np.where(Y[:, 0] == 1, 3.0, 1.0)
-    model = BinaryRelevance(C=1.0, decision=CardinalityMatching()).fit(X, Y, sample_weight=weights)
+    model = BinaryRelevance(C=1.0, decision=ClassMassNormalization()).fit(
+        X, Y, sample_weight=weights
+    )
     expected = np.average(Y[:, 0], weights=weights)
     assert model.predict(X)[:, 0].mean() == pytest.approx(expected, abs=0.5 / len(X))
 
@@ -135,4 +164,4 @@ def test_untuned_thresholds_are_refused_before_the_work():
 
 def test_labels_are_those_of_the_marginals():
     joint = IndependentJoint(np.array([[3.0, -1.0], [1.0, 2.0]]))
-    np.testing.assert_array_equal(Fixed()(joint), joint.mode(Greedy()).labels)
+    np.testing.assert_array_equal(FixedThreshold()(joint), joint.mode(Greedy()).labels)

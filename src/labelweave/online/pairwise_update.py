@@ -1,4 +1,4 @@
-"""Learning from rows whose labels are compared with each other."""
+"""Update a posterior with rows whose labels are compared with each other."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.online.csr import CsrArrays
-from labelweave.online.pairwise import compare
+from labelweave.online.pairwise import propagate
 
 if TYPE_CHECKING:
     from labelweave.online.posterior import Posterior
 
 
-# As in the kernels: noise is at least this variance, and a step leaves at least this share of one.
+# As in the kernels: noise has at least this variance, and a row leaves at least this share of the
+# variance of a weight.
 _SMALLEST_NOISE, _SMALLEST_FACTOR = 1e-12, 2.0**-23
 
 
@@ -28,19 +29,19 @@ def check_labels(likelihood: str, labels: Labels) -> None:
         )
 
 
-def learn_pairs(
+def update_pairwise(
     posterior: Posterior,
     rows: CsrArrays,
     labels: Labels,
-    trials: Indices,
+    predicted: Indices,
     z: Floats,
 ) -> None:
     """Learn from the rows in turn; the constant feature comes first in each.
 
-    The standardised scores of the rows named in `trials`, before they are learned from, go to `z`.
+    The standardised scores of the rows in `predicted`, before they are learned from, go to `z`.
     """
     indptr, indices, values = rows
-    place = dict(zip(trials.tolist(), z, strict=True))
+    place = dict(zip(predicted.tolist(), z, strict=True))
     for number, (row, (begin, end)) in enumerate(zip(labels, pairwise(indptr), strict=True)):
         features = np.append(0, indices[begin:end] + 1)
         x = np.append(posterior.label_offset, values[begin:end])
@@ -50,15 +51,15 @@ def learn_pairs(
             place[number][:] = posterior.latent_of(score, spread).z
         posterior.count(row)
         noise = max(posterior.settings.noise**2, _SMALLEST_NOISE)
-        moves = compare(
+        update = propagate(
             score,
             spread + noise,
             row,
             _margins(posterior, row),
             posterior.settings.flip_probability,
         )
-        mean += variance * x[:, None] * moves.pull
-        factor = 1.0 - variance * x[:, None] ** 2 * moves.certainty
+        mean += variance * x[:, None] * update.gradient
+        factor = 1.0 - variance * x[:, None] ** 2 * update.curvature
         posterior.set_features(features, mean, variance * np.maximum(factor, _SMALLEST_FACTOR))
 
 

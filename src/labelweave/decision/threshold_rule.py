@@ -1,10 +1,10 @@
-"""Label a whole test set: one threshold a label, chosen with all rows in view.
+"""Decide for a whole test set: one threshold per label, chosen with all rows in view.
 
 Measures such as macro F1 couple the rows of a test set, so the labels of one row are no longer a
-matter of that row alone. A `Labelling` looks at the scores of all rows and says above which score
-each label is given. It works with the scores of any model, and as ``decision=`` of any estimator of
-this library; `CardinalityMatching`, `SampledF`, `ExpectedF`, `ExpectedAUC`, `TunedThresholds` and
-`Fixed` are the ones there are.
+matter of that row alone. A `ThresholdRule` looks at the scores of all rows and chooses the score
+above which each label is predicted. It works with the scores of any model, and as the ``decision``
+of any estimator of this library. The rules are `ClassMassNormalization`, `SampledF`, `ExpectedF`,
+`ExpectedAUC`, `TunedThresholds` and `FixedThreshold`.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from labelweave.joint import JointDistribution
 Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
 
 
-class Labelling(ABC):
-    """A rule that chooses a threshold for each label from the scores of a test set.
+class ThresholdRule(ABC):
+    """A rule that chooses one threshold per label from the scores of a test set.
 
     Rows whose score is *above* the threshold get the label; a threshold of infinity gives it to
-    none, one of minus infinity to all. What a rule has to know from training is handed over by
-    `informed`, once; `thresholds` is then asked for every test set.
+    none, one of minus infinity to all. What a rule needs to know from training is passed to
+    `informed`, once; `thresholds` is then called for every test set.
 
     As the ``decision`` of an estimator it labels the rows passed to `predict` as one test set: the
     labels of a row then depend on the rows beside it.
 
     Examples
     --------
-    >>> from labelweave.decision import CardinalityMatching, Labelling
-    >>> rule: Labelling = CardinalityMatching(rates=[0.5, 0.5])
+    >>> from labelweave.decision import ClassMassNormalization, ThresholdRule
+    >>> rule: ThresholdRule = ClassMassNormalization(rates=[0.5, 0.5])
     >>> scores = [[0.9, 0.1], [0.8, 0.4], [0.3, 0.3], [0.2, 0.2]]
     >>> rule.thresholds(scores)
     array([0.55, 0.25])
@@ -47,13 +47,16 @@ class Labelling(ABC):
 
     #: Whether `informed` needs scores of rows the model was not trained on.
     needs_held_out: ClassVar[bool] = False
-    #: Whether `thresholds` compares scores with drawn labels, whose probabilities they must be.
+    #: Whether `thresholds` needs label vectors drawn from the model. The scores must then be the
+    #: probabilities with which these are drawn.
     needs_draws: ClassVar[bool] = False
+    #: Whether the scores have to be probabilities: a rule that maximises an expectation.
+    needs_probabilities: ClassVar[bool] = False
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
-    ) -> Labelling:
-        """Return the rule with what training can tell it; rules without a need return themselves.
+    ) -> ThresholdRule:
+        """Return the rule with what it needs to know from training; the rule itself if nothing.
 
         Parameters
         ----------
@@ -73,10 +76,10 @@ class Labelling(ABC):
         Parameters
         ----------
         scores : (n, L) array
-            The scores of the test rows, as a rule their marginal probabilities.
+            The scores of the test rows, usually their marginal probabilities.
         draw : callable, optional
-            ``draw(S)`` gives S label matrices of the test rows, drawn from the model; only
-            `SampledF` asks for it.
+            ``draw(S)`` returns S label matrices of the test rows, drawn from the model; only
+            `SampledF` uses it.
         """
 
     def label(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Labels:
@@ -90,7 +93,7 @@ class Labelling(ABC):
 
 
 @dataclass(frozen=True)
-class Fixed(Labelling):
+class FixedThreshold(ThresholdRule):
     """The same threshold for every label and every test set.
 
     Parameters
@@ -100,7 +103,7 @@ class Fixed(Labelling):
 
     Examples
     --------
-    >>> Fixed().label([[0.5, 0.6]])
+    >>> FixedThreshold().label([[0.5, 0.6]])
     array([[0, 1]], dtype=int8)
     """
 
@@ -120,7 +123,7 @@ def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels
     scores : (n, L) array
         A score for each row and label.
     thresholds : (L,) array
-        One a label.
+        One threshold per label.
 
     Examples
     --------
@@ -138,7 +141,7 @@ def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels
 
 
 def check_scores(scores: npt.ArrayLike) -> Floats:
-    """Return scores as an (n, L) array, or complain."""
+    """Return scores as an (n, L) array; raise ValueError unless they are finite."""
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 2:
         raise ValueError(f"scores must be a matrix, rows by labels; got shape {values.shape}")
@@ -148,7 +151,7 @@ def check_scores(scores: npt.ArrayLike) -> Floats:
 
 
 def check_probabilities(scores: npt.ArrayLike) -> Floats:
-    """Return scores that are probabilities as an (n, L) array, or complain."""
+    """Return scores as an (n, L) array; raise ValueError unless they are probabilities."""
     values = check_scores(scores)
     if values.size and not (values.min() >= 0 and values.max() <= 1):
         raise ValueError(
@@ -161,8 +164,7 @@ def check_probabilities(scores: npt.ArrayLike) -> Floats:
 def cut_between(descending: Floats, n_above: int) -> float:
     """Return a threshold that has the first `n_above` of the sorted scores above it, no other.
 
-    The middle between two scores, as far from both as can be; infinite where it has none to
-    separate.
+    The midpoint between two scores; infinite where there is nothing to separate.
     """
     if n_above == 0:
         return np.inf
@@ -174,7 +176,7 @@ def cut_between(descending: Floats, n_above: int) -> float:
 
 
 def possible_cuts(descending: Floats) -> Indices:
-    """Return how many scores can be above a threshold: equal scores are so together, or not."""
+    """Return the possible numbers of scores above a threshold: equal scores go together."""
     steps = 1 + np.flatnonzero(descending[1:] < descending[:-1])
     ends = [len(descending)] if len(descending) else []
     return np.concatenate([[0], steps, ends]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Let the components of a mixture vote."""
+"""The majority vote of the components of a mixture."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from labelweave.joint import JointDistribution, MixtureJoint
 
 
 @dataclass(frozen=True)
-class Vote:
-    """Labels that more than a share of a mixture's components would choose.
+class MajorityVote:
+    """The labels that more than a given share of a mixture's components predict.
 
     This is how an ensemble of classifier chains (ECC) decides: every chain predicts a label vector
-    on its own, and a label is given where enough of them agree.
+    on its own, and a label is predicted where enough of them agree.
 
     Parameters
     ----------
     inference : Inference, default=Greedy()
         How each component predicts.
     threshold : float, default=0.5
-        Share of the votes above which a label is given.
+        Share of the votes above which a label is predicted.
 
     Examples
     --------
     >>> import numpy as np
     >>> from labelweave.joint import IndependentJoint, MixtureJoint
     >>> members = [IndependentJoint(np.array([z])) for z in ([1.0, 2.0], [3.0, -1.0], [-1.0, -1.0])]
-    >>> Vote()(MixtureJoint([1 / 3, 1 / 3, 1 / 3], members))
+    >>> MajorityVote()(MixtureJoint([1 / 3, 1 / 3, 1 / 3], members))
     array([[1, 0]], dtype=int8)
     """
 
@@ -38,7 +38,7 @@ class Vote:
     threshold: float = 0.5
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
-        """Return the labels with enough votes; a joint that is no mixture votes alone."""
+        """Return the labels with enough votes; a joint that is not a mixture has the only vote."""
         return (self.shares(joint) > self.threshold).astype(np.int8)
 
     def shares(self, joint: JointDistribution, /) -> Floats:

@@ -1,4 +1,4 @@
-"""Labels of which exactly one applies."""
+"""A categorical distribution over labels: exactly one applies."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from labelweave.joint import ChainJoint
 _CERTAIN = 100.0
 
 
-def one_label_joint(log_odds: Floats, **options: Any) -> ChainJoint:
-    """Return the distribution of labels that would be independent, given that one applies.
+def categorical_joint(log_odds: Floats, **options: Any) -> ChainJoint:
+    """Return the distribution of independent labels, given that exactly one of them applies.
 
-    P(only c) is proportional to the odds of label c. As a chain: each label is asked whether it is
-    the one, until one says yes.
+    P(only c) is proportional to the odds of label c. As a chain, label c is conditioned on no
+    earlier label applying.
 
     Parameters
     ----------
     log_odds : (n, L) array
-        Of each label on its own.
+        Log-odds of each label on its own.
     **options
         As in `ChainJoint`.
 
     Examples
     --------
-    >>> joint = one_label_joint(np.log([[1.0, 2.0, 5.0]]))
+    >>> joint = categorical_joint(np.log([[1.0, 2.0, 5.0]]))
     >>> joint.marginals()
     array([[0.125, 0.25 , 0.625]])
     """

@@ -1,0 +1,94 @@
+"""From what a user writes as ``decision=`` to a decision: one registry of names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from labelweave.decision.class_mass_normalization import ClassMassNormalization
+from labelweave.decision.expected_auc import ExpectedAUC
+from labelweave.decision.expected_f import ExpectedF
+from labelweave.decision.losses import Decision, HammingLoss, SubsetLoss
+from labelweave.decision.sampled_f import SampledF
+from labelweave.decision.threshold_rule import FixedThreshold, ThresholdRule
+from labelweave.decision.tuned_thresholds import TunedThresholds
+from labelweave.inference import Inference
+
+#: Losses by name, each made with the inference that looks for the mode.
+_LOSSES: dict[str, Callable[[Inference | None], Decision]] = {
+    "subset": SubsetLoss,
+    "hamming": lambda _: HammingLoss(),
+}
+#: Rules for whole test sets by name, each made for a score above which a label is likelier than
+#: not.
+_THRESHOLD_RULES: dict[str, Callable[[float], ThresholdRule]] = {
+    "cmn": lambda even: ClassMassNormalization(fallback=even),
+    "sample": lambda _: SampledF(),
+    "expected_f": lambda _: ExpectedF(),
+    "expected_auc": lambda _: ExpectedAUC(),
+    "fixed": FixedThreshold,
+    "scut": lambda _: TunedThresholds(),
+}
+
+
+def resolve_decision(decision: str | Decision, inference: Inference | None = None) -> Decision:
+    """Return the decision that a name stands for; a callable is returned as it is.
+
+    Parameters
+    ----------
+    decision : str or Decision
+        "subset" (`SubsetLoss`) and "hamming" (`HammingLoss`) decide row by row. The rules for whole
+        test sets are "cmn" (`ClassMassNormalization`), "sample" (`SampledF`), "expected_f"
+        (`ExpectedF`), "expected_auc" (`ExpectedAUC`), "fixed" (`FixedThreshold` at one half) and
+        "scut" (`TunedThresholds`).
+    inference : Inference, optional
+        How "subset" looks for the mode. No other decision uses it: an object has settings of its
+        own.
+
+    Examples
+    --------
+    >>> from labelweave.inference import Greedy
+    >>> resolve_decision("subset", Greedy())
+    SubsetLoss(inference=Greedy())
+    >>> resolve_decision("fixed")
+    FixedThreshold(threshold=0.5)
+    """
+    if isinstance(decision, str) and decision in _LOSSES:
+        return _LOSSES[decision](inference)
+    if isinstance(decision, str) and decision in _THRESHOLD_RULES:
+        return _THRESHOLD_RULES[decision](0.5)
+    if isinstance(decision, (str, type)) or not callable(decision):
+        names = ", ".join(map(repr, [*_LOSSES, *_THRESHOLD_RULES]))
+        raise ValueError(
+            f"decision must be {names} or a callable such as SubsetLoss(); got {decision!r}"
+        )
+    return decision
+
+
+def resolve_score_rule(decision: str | ThresholdRule) -> ThresholdRule:
+    """Return the threshold rule that a name stands for, for scores that are not probabilities.
+
+    Parameters
+    ----------
+    decision : {"scut", "cmn", "fixed"} or ThresholdRule
+        As in `resolve_decision`, except that 0 takes the place of one half. Rules that maximise an
+        expectation are refused.
+
+    Examples
+    --------
+    >>> resolve_score_rule("fixed")
+    FixedThreshold(threshold=0.0)
+    """
+    rule = decision
+    if isinstance(decision, str) and decision in _THRESHOLD_RULES:
+        rule = _THRESHOLD_RULES[decision](0.0)
+    if isinstance(rule, ThresholdRule) and rule.needs_probabilities:
+        raise ValueError(
+            f"decision {type(rule).__name__} needs probabilities, but there are only scores: "
+            "choose 'scut', 'cmn' or 'fixed'"
+        )
+    if not isinstance(rule, ThresholdRule):
+        raise ValueError(
+            "decision must be 'scut', 'cmn', 'fixed' or a rule such as TunedThresholds(); "
+            f"got {decision!r}"
+        )
+    return rule

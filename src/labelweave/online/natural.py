@@ -1,0 +1,78 @@
+"""Gaussians in natural parameters, in which evidence adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave._common.arrays import Floats
+
+# Evidence that contradicts itself (possible with wrongly recorded labels) takes no more than this
+# share of the prior's precision away.
+_LEAST_PRECISION = 1e-3
+
+
+class Evidence(NamedTuple):
+    """What has been learned beyond a prior N(0, v): the natural parameters minus the prior's.
+
+    Parameters
+    ----------
+    precision : array
+        1/σ² − 1/v.
+    precision_mean : array
+        μ/σ².
+
+    Examples
+    --------
+    Two independent observations of a weight with prior N(0, 1):
+
+    >>> one = Evidence.of(np.array([0.5]), np.array([0.5]), prior_variance=1.0)
+    >>> Evidence.sum([one, one], Evidence(np.zeros(1), np.zeros(1))).moments(prior_variance=1.0)
+    (array([0.66666667]), array([0.33333333]))
+    """
+
+    precision: Floats
+    precision_mean: Floats
+
+    @classmethod
+    def of(
+        cls,
+        mean: NDArray[np.floating],
+        variance: NDArray[np.floating],
+        prior_variance: float,
+        scale: float | Floats = 1.0,
+    ) -> Evidence:
+        """Return the evidence in a Gaussian, for a weight whose feature is divided by `scale`."""
+        mean, variance = mean.astype(np.float64), variance.astype(np.float64)
+        return cls((1 / variance - 1 / prior_variance) * scale**2, mean / variance * scale)
+
+    @classmethod
+    def sum(cls, evidence: Sequence[Evidence], common: Evidence) -> Evidence:
+        """Return the evidence of several learners that all began with `common`, counted once."""
+        return cls(
+            added([each.precision for each in evidence], common.precision),
+            added([each.precision_mean for each in evidence], common.precision_mean),
+        )
+
+    def moments(self, prior_variance: float) -> tuple[Floats, Floats]:
+        """Return mean and variance of prior and evidence together."""
+        precision = 1 / prior_variance + self.precision
+        precision = np.maximum(precision, _LEAST_PRECISION / prior_variance)
+        return self.precision_mean / precision, 1 / precision
+
+
+def added(values: Sequence[NDArray[Any]], start: NDArray[Any]) -> Floats:
+    """Add to `start` what each of the values has beyond it; the same bits in any order of them.
+
+    Examples
+    --------
+    >>> added([np.array([3.0]), np.array([5.0])], np.array([2.0]))
+    array([6.])
+    """
+    total = np.zeros(np.shape(start))
+    for term in np.sort(np.stack(values) - start, axis=0):  # smallest first, whoever it is from
+        total += term
+    return np.asarray(start + total)
