@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -12,6 +13,7 @@ X, Y = sample()
 FIVE_X, FIVE_Y = sample(n=40, n_features=4, n_labels=5, seed=5)
 
 
+@pytest.mark.xdist_group("processes")
 def test_number_of_jobs(estimator):
     one = clone(estimator).set_params(n_jobs=1).fit(X, Y)
     for n_jobs in (2, -1):
