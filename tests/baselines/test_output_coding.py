@@ -228,7 +228,7 @@ def test_the_decision_function_is_the_cost_of_another_label():
     model = MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0).fit(X, Y)
     labels, margins = model.predict(X), model.decision_function(X)
     np.testing.assert_array_equal(margins > 0, labels)
-    metric, linear = model._programme(X)
+    metric, linear = model._decoding_cost(X)
     for row in range(3):
         flipped = np.abs(labels[row] - np.eye(labels.shape[1]))
         farther = costs_of(metric, linear[row : row + 1], flipped) - costs_of(
