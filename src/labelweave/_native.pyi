@@ -13,6 +13,20 @@ def level() -> str:
 def compiler() -> str:
     """The compiler that made this module."""
 
+class Matrix:
+    """
+    A design matrix the kernels can read: dense, or CSR with its number of columns.
+    """
+
+    @overload
+    def __init__(self, dense: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @overload
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int) -> None: ...
+
+def linear_scores(x: Matrix, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+    """Fill scores with X weights' + intercept."""
+
 def chain_log_prob(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
     """The log-probability of each row of labels."""
 
@@ -31,37 +45,40 @@ def chain_sample(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, Non
     Replace every -1 in labels by a draw keyed by (seed, rows[i], draw, label); weigh the given ones.
     """
 
+def chain_gibbs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, first_draw: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], best_gain: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], samples: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Resample all labels that are not known, best_gain.shape[1] times, from the state in labels.
+    """
+
+def chain_search(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], budget: int, epsilon: float, seconds: float, floor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], log_mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1, max_open: int = 1048576) -> None:
+    """
+    Replace every -1 in labels so that each row is its most probable vector, as far as the limits allow.
+    """
+
+def chain_beam(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.
+    """
+
+def chain_relaxed_search(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, budget: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Replace labels that agree with known by better ones, and bound all such vectors by relaxation and search.
+    """
+
 def weigh_edges(train_x: Matrix, held_x: Matrix, train_labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], held_labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], train_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], held_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], C: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_penalty: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], tolerance: float, max_iterations: int, n_threads: int, alone: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pair: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_failed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Weigh every label as the parent of every other; see native/edges/edge_weights.hpp."""
+    """
+    Weigh every label as the parent of every other; see native/edges/edge_weights.hpp.
+    """
 
 def field_anneal(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], inside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], outside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seeds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], log_weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """
     Anneal draws from the inside couplings to all of them, in place, and fill in their log-weights.
     """
 
-def chain_gibbs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, first_draw: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], best_gain: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], samples: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
-    """
-    Resample all labels that are not known, best_gain.shape[1] times, from the state in labels.
-    """
-
-class Matrix:
-    """
-    A design matrix the kernels can read: dense, or CSR with its number of columns.
-    """
-
-    @overload
-    def __init__(self, dense: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
-
-    @overload
-    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int) -> None: ...
-
 def solve_logistic(x: Matrix, extras: Matrix | None, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, weight: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, C: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], extra_penalty: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], uses: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, start_intercept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tolerance: float, max_newton: int, patience: int, n_threads: int, coef: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, objective: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], held_out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], passes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], converged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
     Solve many logistic problems over one design along paths of penalties; see native/logistic/solver.hpp.
     """
-
-def linear_scores(x: Matrix, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
-    """Fill scores with X weights' + intercept."""
 
 class OnlineSettings:
     """How an online model learns; see OnlineState."""
@@ -108,34 +125,6 @@ def fill_uniform(seed: int, rows: Annotated[NDArray[numpy.int64], dict(shape=(No
     Fill out[i, j] with the uniform number in (0, 1) that belongs to (seed, rows[i], draw, j).
     """
 
-def chain_search(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], budget: int, epsilon: float, seconds: float, floor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], log_mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1, max_open: int = 1048576) -> None:
-    """
-    Replace every -1 in labels so that each row is its most probable vector, as far as the limits allow.
-    """
-
-def chain_beam(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
-    """
-    Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.
-    """
-
-def chain_relaxed_search(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, budget: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
-    """
-    Replace labels that agree with known by better ones, and bound all such vectors by relaxation and search.
-    """
-
-def passive_aggressive(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> None:
-    """
-    Learn from the rows in their order; scores get what each row was given before it was learned.
-    """
-
-def lasvm(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: float | None, tolerance: float, max_steps: int, room: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> list[tuple[list[int], list[float], float, float, bool]]:
-    """
-    Online support vector machines, RBF if there is a gamma: (support, alpha, intercept, objective, converged) of each label.
-    """
-
-def kernel_matrix(a: Matrix, b: Matrix, gamma: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
-    """Fill out with exp(-gamma |a_i - b_j|^2)."""
-
 def parse_arff_rows(text: bytes, offset: int, line: int, source: str, names: Sequence[str], target: Sequence[int], domain: Sequence[int], domains: Sequence[tuple[Sequence[str], Sequence[float]]]) -> tuple[bool, int, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C')]]:
     """
     Parse what follows the @data line: (sparse, n_rows, data, columns, row_starts, labels).
@@ -150,6 +139,19 @@ def parse_labelled_lines(text: bytes, line: int, source: str, n_features: int, n
     """
     Parse lines of a stream of rows: (data, columns, row_starts, labels, label_starts, n_bad, complaint).
     """
+
+def passive_aggressive(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> None:
+    """
+    Learn from the rows in their order; scores get what each row was given before it was learned.
+    """
+
+def lasvm(x: Matrix, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: float | None, tolerance: float, max_steps: int, room: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, n_threads: int) -> list[tuple[list[int], list[float], float, float, bool]]:
+    """
+    Online support vector machines, RBF if there is a gamma: (support, alpha, intercept, objective, converged) of each label.
+    """
+
+def kernel_matrix(a: Matrix, b: Matrix, gamma: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+    """Fill out with exp(-gamma |a_i - b_j|^2)."""
 
 def tree_log_prob(logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], parents: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """The log-probability of each vector of each row."""
