@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
 from labelweave._common.row_keys import assign_folds
-from labelweave.baselines import ThresholdedSVM, _merged_rows
+from labelweave.baselines import ThresholdedSVM, _duplicate_rows
 from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines._out_of_fold import FBR_GRID, HeldOut
 from labelweave.decision import ExpectedF, TunedThresholds
@@ -204,7 +204,7 @@ def test_only_rows_with_equal_features_and_labels_are_merged(form):
 
 def test_rows_of_the_same_key_are_compared(monkeypatch):
     """A key is a hash: rows that share one by chance stay two rows."""
-    monkeypatch.setattr(_merged_rows, "row_keys", lambda rows: np.zeros(rows.shape[0], np.int64))
+    monkeypatch.setattr(_duplicate_rows, "row_keys", lambda rows: np.zeros(rows.shape[0], np.int64))
     rows, labels = np.array([[1.0], [2.0], [2.0]]), np.ones((3, 1), dtype=np.int8)
     for form in (np.asarray, sp.csr_array):
         assert merge_equal_rows(form(rows), labels, np.ones(3))[2].tolist() == [1.0, 2.0]
