@@ -73,7 +73,10 @@ BAD_Y = {
 }
 BAD_WEIGHTS = {
     "negative": (np.linspace(-1, 1, 30), "[Nn]egative.*sample_weight"),
-    "all zero": (np.zeros(30), "sample_weight is zero for every row: nothing is left to learn"),
+    "all zero": (
+        np.zeros(30),
+        "sample_weight is zero for every row: there is nothing to learn from",
+    ),
     "NaN": (np.full(30, np.nan), "sample_weight contains NaN"),
     "inf": (np.full(30, np.inf), "sample_weight contains infinity"),
     "too few": (np.ones(29), r"sample_weight.shape == \(29,\), expected \(30,\)"),
