@@ -160,7 +160,8 @@ def test_cross_val_predict(estimator):
 
 def test_grid_search(estimator):
     known = estimator.get_params()
-    grid = {"decision": ["subset", "hamming"]} if "decision" in known else {}
+    decisions = ["subset", "hamming"] if is_probabilistic(estimator) else ["fixed", "cmn"]
+    grid = {"decision": decisions} if "decision" in known else {}
     if known.get("estimator", 0) is None or ("C" in known and not is_probabilistic(estimator)):
         grid["C"] = [0.1, 10.0]
     if "inference" in known:
