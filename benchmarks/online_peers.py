@@ -1,4 +1,4 @@
-"""The learners BOMC is measured against: one linear classifier a label, by scikit-learn.
+"""The learners BOMC is measured against: one linear classifier per label, by scikit-learn.
 
 Each is given every labelling that suits its scores: the threshold 0 it was trained for, thresholds
 tuned on out-of-fold scores (SCutFBR.1), and matched frequencies (CMN, as BOMC has it). Their
@@ -58,7 +58,7 @@ PEERS: dict[str, Callable[[], Any]] = {
 
 
 def fit_scorer(make: Callable[[], Any], X: Any, Y: Indicators) -> Scorer:
-    """Fit a classifier a label; a label of one kind gets a constant score."""
+    """Fit one classifier per label; a label with a single class gets a constant score."""
     weights, intercepts = np.zeros((Y.shape[1], X.shape[1])), np.zeros(Y.shape[1])
     for label, y in enumerate(Y.T):
         if y.min() == y.max():
