@@ -42,7 +42,7 @@ def draw_growth() -> None:
             by_labels.loglog(LABELS, np.array(times) * 1e6, style, marker="o", label=label)
             times = [seconds(strategy, synthetic(kind, n, 24)) for n in ROWS]
             by_rows.loglog(ROWS, np.array(times) * 1e3, style, marker="o", label=label)
-    by_labels.set(xlabel="labels", ylabel="µs a row", title="32 rows")
+    by_labels.set(xlabel="labels", ylabel="µs per row", title="32 rows")
     by_rows.set(xlabel="rows", ylabel="ms", title="24 labels")
     handles, names = by_labels.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=2, fontsize=8)

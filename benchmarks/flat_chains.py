@@ -84,7 +84,7 @@ def proven(joint: ChainJoint) -> str:
     seconds = (time.process_time() - begin) / FEW_ROWS
     return (
         f"`Auto(budget=10_000_000)` on the first {FEW_ROWS} rows of cal500, penalties chosen: "
-        f"{mode.optimal.mean():.0%} proven, {seconds:.2g} s of CPU time a row.\n"
+        f"{mode.optimal.mean():.0%} proven, {seconds:.2g} s of CPU time per row.\n"
     )
 
 
@@ -95,7 +95,7 @@ def main() -> None:
     if DATA.is_dir():
         os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
     rows = [["chain", "labels", "rows"]]
-    for what in ("proven", "mean gap", "largest gap", "CPU time a row"):
+    for what in ("proven", "mean gap", "largest gap", "CPU time per row"):
         rows[0] += [f"{what}: before", "after"]
     proofs = []
     with one_blas_thread():

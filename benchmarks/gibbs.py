@@ -130,7 +130,7 @@ def growth_row(joint: ChainJoint) -> list[str]:
 
 def growth() -> str:
     kinds = ("confident", "flat", "sparse")
-    header = [cell for kind in kinds for cell in (kind, "ns a pair")]
+    header = [cell for kind in kinds for cell in (kind, "ns per pair")]
     by_label = [["L (256 rows)", *header]]
     for L in (8, 16, 32, 64, 128, 256, 512, 1024):
         cells = [growth_row(synthetic(256, L, kind)) for kind in kinds]
@@ -146,7 +146,7 @@ def main() -> None:
     if DATA.is_dir():
         os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
     header = ["chain (rows × labels)", "NumPy, Algorithm 1", "Algorithm 2, plain", "Algorithm 2"]
-    rows = [[*header, "ours", "ours, 2 threads", "a pair"]]
+    rows = [[*header, "ours", "ours, 2 threads", "per pair"]]
     with one_blas_thread():
         rows += [contest(fit(name)) for name in NUMPY_SWEEPS]
         print(markdown(rows), flush=True)

@@ -61,7 +61,7 @@ def folds_of(name: str, n_folds: int) -> list[Fold]:
 
 
 def curve(fold: Fold, gate: str) -> NDArray[np.float64]:
-    """Return exact match and CLL-loss a row of mixtures of growing size, (S, 2)."""
+    """Return exact match and CLL-loss per row of mixtures of growing size, (S, 2)."""
     X, Y, test_X, test_Y = fold
     with threadpool_limits(limits=1):
         single = TreeNetwork().fit(X, Y)
@@ -100,7 +100,7 @@ def draw(curves: dict[str, dict[str, NDArray[np.float64]]]) -> None:
                 label = f"{gate} mixing weights"
                 axes[row, column].errorbar(SIZES, mean, error, marker="o", capsize=2, label=label)
         n_folds = len(next(iter(by_gate.values())))
-        axes[0, column].set(title=f"{name}, {n_folds} folds", ylabel="CLL-loss a row")
+        axes[0, column].set(title=f"{name}, {n_folds} folds", ylabel="CLL-loss per row")
         axes[1, column].set(xlabel="trees", ylabel="exact match", xticks=SIZES)
     for ax in axes.flat:
         ax.grid(alpha=0.3)
@@ -109,7 +109,7 @@ def draw(curves: dict[str, dict[str, NDArray[np.float64]]]) -> None:
 
 
 def decoding_table(results: dict[str, list[Decoding]]) -> str:
-    rows = [["data set", "rows", "proven by `Threshold()`", "vectors listed a row", "annealed"]]
+    rows = [["data set", "rows", "proven by `Threshold()`", "vectors listed per row", "annealed"]]
     for name, parts in results.items():
         n_rows = sum(part.n_rows for part in parts)
         proven = sum(part.proven for part in parts) / n_rows

@@ -100,7 +100,7 @@ def learn(state: OnlineState, stream: Stream, threads: int) -> None:
 
 
 def scikit_learn(stream: Stream) -> list[Contestant]:
-    """Passive-aggressive, one classifier a label, one pass."""
+    """Passive-aggressive, one classifier per label, one pass."""
 
     def make() -> list[SGDClassifier]:
         options = {"loss": "hinge", "penalty": None, "learning_rate": "pa1", "eta0": 1.0}
@@ -174,7 +174,7 @@ def speed_table(contestants: list[Contestant], timings: dict[str, Timing]) -> st
         return timings[contestant.name].median / contestant.n_rows
 
     base = row_time(contestants[0])
-    rows = [["learner", "rows a second", "a row", "time relative to ours (coupled, 1 thread)"]]
+    rows = [["learner", "rows per second", "per row", "time relative to ours (coupled, 1 thread)"]]
     for c in contestants:
         each = row_time(c)
         rows.append([c.name, f"{1 / each:,.0f}", f"{1e6 * each:.1f} µs", f"**{each / base:.2f}×**"])
@@ -194,7 +194,7 @@ def growth(stream: Stream) -> str:
         each = f"{1e6 * one / len(part.Y):.1f} µs", f"{1e6 * two / len(part.Y):.1f} µs"
         return [name, f"{size:,}", _seconds(one), *each, f"**{one / two:.2f}×**"]
 
-    rows = [["growing", "size", "time", "a row", "with 2 threads", "faster by"]]
+    rows = [["growing", "size", "time", "per row", "with 2 threads", "faster by"]]
     rows += [row("rows", n, Stream(stream.X[:n], stream.Y[:n])) for n in (2500, 5000, 10000, 20000)]
     wide = np.tile(stream.Y[:5000], 10)
     rows += [

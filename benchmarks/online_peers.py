@@ -58,7 +58,7 @@ PEERS: dict[str, Callable[[], Any]] = {
 
 
 def fit_scorer(make: Callable[[], Any], X: Any, Y: Indicators) -> Scorer:
-    """Fit a classifier a label; a label of one kind gets a constant score."""
+    """Fit one classifier per label; a label with a single class gets a constant score."""
     weights, intercepts = np.zeros((Y.shape[1], X.shape[1])), np.zeros(Y.shape[1])
     for label, y in enumerate(Y.T):
         if y.min() == y.max():

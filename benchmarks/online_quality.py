@@ -143,7 +143,7 @@ def read_kept() -> list[Figure]:
 
 
 def table(figures: Iterable[Figure], measure_name: str) -> str:
-    """Mean and standard deviation over the splits, a method a row; the best of one pass in bold."""
+    """Mean and standard deviation over the splits, one method per row; best in bold."""
     values: dict[str, dict[int, list[float]]] = {}
     for figure in figures:
         sizes = values.setdefault(figure.method, {size: [] for size in SIZES})

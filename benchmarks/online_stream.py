@@ -55,7 +55,7 @@ def only_read(path: Path) -> int:
 
 
 def streaming(X: Any, Y: Any) -> str:
-    """Return the table of rows a second and peak memory, and what they are to be compared with."""
+    """Return the table of rows per second and peak memory, and reference values."""
     with tempfile.TemporaryDirectory() as folder:
         known, unknown = Path(folder, "known.txt"), Path(folder, "unknown.svm")
         write_text(X, Y, known, header=True)
@@ -72,7 +72,7 @@ def streaming(X: Any, Y: Any) -> str:
         for _ in range(ROUNDS):
             for name, run, arguments in runs:
                 seconds[name].append(timed(lambda r=run, a=arguments: r(*a))[0])
-        rows = [["`StreamLearner`", "rows a second", "time", "peak memory"]]
+        rows = [["`StreamLearner`", "rows per second", "time", "peak memory"]]
         for name, run, arguments in runs:
             median = statistics.median(seconds[name])
             used = _megabytes(peak_memory(run, *arguments))

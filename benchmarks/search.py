@@ -107,8 +107,9 @@ def against_dacaf(problem: Problem, python: Path, rounds: int) -> str:
     search = Timing([timed(lambda: BestFirst()(problem.joint))[0] for _ in range(9)])
     return (
         f"dacaf-mlc on {problem.name} (`predict_subset`, its own chain of logistic regressions, "
-        f"C = 0.1): {theirs.median / n * 1e3:.2f} ms a row; `ClassifierChain.predict`, features to "
-        f"labels: {_microseconds(predict.median / n)} (**{theirs.median / predict.median:.0f}×**); "
+        f"C = 0.1): {theirs.median / n * 1e3:.2f} ms per row; `ClassifierChain.predict`, features "
+        f"to labels: {_microseconds(predict.median / n)} "
+        f"(**{theirs.median / predict.median:.0f}×**); "
         f"its search alone: {_microseconds(search.median / n)} "
         f"(**{theirs.median / search.median:.0f}×**).\n"
     )
@@ -132,7 +133,7 @@ def growth(rounds: int) -> str:
     """Return the table of time against the number of labels."""
     rows = [["labels"]]
     for kind in ("confident", "flat"):
-        rows[0] += [f"{kind}: a row", "nodes", "certified", "mean gap"]
+        rows[0] += [f"{kind}: time per row", "nodes", "certified", "mean gap"]
     for n_labels in (8, 16, 32, 64, 128, 256, 512, 1024):
         row = [str(n_labels)]
         for kind in ("confident", "flat"):
@@ -148,7 +149,7 @@ def growth(rounds: int) -> str:
 
 def growth_in_rows(problem: Problem, rounds: int) -> str:
     """Return the table of time against the number of rows."""
-    rows = [["rows", "total", "a row"]]
+    rows = [["rows", "total", "per row"]]
     for n in (10, 100, 1000, 10_000):
         joint = repeated(problem.joint, n)
         seconds = statistics.median(timed(lambda: BestFirst()(joint))[0] for _ in range(rounds))  # noqa: B023
@@ -160,7 +161,7 @@ def choices(joints: dict[str, ChainJoint]) -> str:
     """Return the table of what every strategy finds, and how long it takes."""
     rows = [["strategy"]]
     for name in joints:
-        rows[0] += [f"{name}: mean log P", "best of all", "certified", "mean gap", "a row"]
+        rows[0] += [f"{name}: mean log P", "best of all", "certified", "mean gap", "per row"]
     runs = {
         name: {key: timed(_bound_to(strategy, joint)) for key, strategy in STRATEGIES.items()}
         for name, joint in joints.items()
@@ -212,8 +213,8 @@ def main() -> None:
 
 def tables(problems: dict[str, Problem], rounds: int, dacaf: Path | None) -> list[str]:
     """Return all tables, each with the sentence that introduces it."""
-    head = ["data set", "labels", "rows", "certified", "greedy misses", "nodes a row (most)"]
-    head += ["ours, a row", "plain Python", "ratio", "two threads"]
+    head = ["data set", "labels", "rows", "certified", "greedy misses", "nodes per row (most)"]
+    head += ["ours, per row", "plain Python", "ratio", "two threads"]
     parts = [markdown([head, *(searched(p, rounds) for p in problems.values())])]
     if dacaf is not None and "yeast" in problems:
         parts.append(against_dacaf(problems["yeast"], dacaf, rounds))
@@ -223,7 +224,7 @@ def tables(problems: dict[str, Problem], rounds: int, dacaf: Path | None) -> lis
         corel5k = problems["corel5k"]
         parts += ["`BestFirst()` on corel5k, by number of rows:", growth_in_rows(corel5k, rounds)]
         joints = {"corel5k": corel5k.joint, **joints}
-    return [*parts, "What each strategy finds, and what `Auto()` makes of it:", choices(joints)]
+    return [*parts, "What each strategy finds, and what `Auto()` returns:", choices(joints)]
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ def contest_table(contests: list[Contest]) -> str:
     ]
     return (
         markdown(rows)
-        + "\nscikit-learn's solvers, processor time a fit at the loosest tolerance that is "
+        + "\nscikit-learn's solvers, processor time per fit at the loosest tolerance that is "
         + f"accurate to {ACCURACY:.0e}: "
         + "; ".join(others)
         + "."
@@ -164,7 +164,7 @@ def growth_table(names: tuple[str, ...]) -> str:
                 [
                     problem.name,
                     f"{n} × {D}, {problem.Y.shape[1]}",
-                    f"{most} a label",
+                    f"{most} per label",
                     str(int(weights.fitted.sum()) + problem.Y.shape[1]),
                     _seconds(seconds),
                     f"{peak / 1e6:.1f} MB",
@@ -252,9 +252,9 @@ def main() -> None:
         parts = [
             f"Measured on {machine()}.",
             contest_table(contests),
-            'Growth with the labels and with the rows (`screen="auto"`; corel5k also in full):',
+            'Growth with the number of labels and of rows (`screen="auto"`; corel5k also in full):',
             growth_table(GROWING),
-            "What screening loses (gain: held-out log-likelihood over labels without parents):",
+            "Loss from screening (gain: held-out log-likelihood over labels without parents):",
             screening_table(("enron", "corel5k")),
         ]
     write_level(README, BEGIN, END, parts)

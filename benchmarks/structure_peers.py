@@ -51,7 +51,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Setting:
-    """A solver, the loosest tolerance that makes it accurate enough, and its seconds a fit."""
+    """A solver, the loosest tolerance that makes it accurate enough, and its seconds per fit."""
 
     solver: str
     tol: float

@@ -61,7 +61,7 @@ class PassiveAggressiveRows:
 
 
 class ThresholdedMachines:
-    """A machine and a threshold a label, tuned on rows held out in turn.
+    """One classifier and one threshold per label, tuned on held-out rows.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def plain_answers(joint: TreeJoint, n: int, ask: Callable[[PlainTree, int], Any]
 
 
 def raced(joint: TreeJoint, n_plain: int, question: Question, rounds: int) -> tuple[float, float]:
-    """Return the seconds a row of ours and of plain Python, measured in turn."""
+    """Return the seconds per row of ours and of plain Python, measured in turn."""
     name, ours, theirs = question
     timings = Timing(), Timing()
     ours(joint)  # the first call pays for memory that the system has to find for its answers
@@ -83,7 +83,7 @@ def kernels(rounds: int) -> str:
 
 
 def growth(rounds: int) -> str:
-    """Return the time a row by number of rows, with one thread and with two."""
+    """Return the time per row by number of rows, with one thread and with two."""
     names = [name for name, _, _ in questions(forest(1, 2))]
     rows = [["rows (L = 53)", *names, "`cardinality_by_label`, two threads"]]
     for n in (1, 10, 100, 1000, 10_000):
@@ -112,8 +112,8 @@ def mixture(n: int, L: int, K: int, scale: float) -> MixtureJoint:
 
 
 def decoding() -> str:
-    head = ["trees, labels, rows", "kind", "`Threshold()`, a row", "certified", "listed (most)"]
-    rows = [[*head, "mean gap of the others", "`Annealing()`, a row", "finds the same"]]
+    head = ["trees, labels, rows", "kind", "`Threshold()`, per row", "certified", "listed (most)"]
+    rows = [[*head, "mean gap of the others", "`Annealing()`, per row", "finds the same"]]
     for K, L, n in ((5, 6, 1000), (10, 14, 1000), (2, 53, 500), (20, 53, 500)):
         for kind, scale in (("confident", 3.0), ("flat", 1.0)):
             joint = mixture(n if kind == "confident" else n // 5, L, K, scale)
@@ -148,7 +148,7 @@ def main() -> None:
     parts = [
         f"Measured on {machine()}.",
         kernels(arguments.rounds),
-        "By number of rows, time a row:",
+        "By number of rows, time per row:",
         growth(arguments.rounds),
         "Decoding mixtures:",
         decoding(),
