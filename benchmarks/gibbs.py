@@ -26,7 +26,7 @@ from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, timed
 from benchmarks.table import README, _seconds, markdown, write_level
 from labelweave.datasets import load
-from labelweave.inference._gibbs_runs import run_linear
+from labelweave.inference.gibbs_runs import run_linear
 from labelweave.joint import ChainJoint
 from labelweave.models import ClassifierChain
 
@@ -51,7 +51,7 @@ class Chain:
     @property
     def start(self) -> Labels:
         """The greedy vectors."""
-        return self.joint._greedy_mode().labels
+        return self.joint.greedy_mode().labels
 
 
 def fit(name: str) -> Chain:
@@ -123,7 +123,7 @@ def synthetic(n: int, L: int, kind: str) -> ChainJoint:
 
 
 def growth_row(joint: ChainJoint) -> list[str]:
-    start = joint._greedy_mode().labels
+    start = joint.greedy_mode().labels
     timing = Timing([timed(lambda: sample_native(joint, start, SWEEPS, 1))[0] for _ in range(3)])
     return [_seconds(timing.best), f"{pair_nanoseconds(timing.best, joint):.2f}"]
 

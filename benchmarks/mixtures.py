@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave.datasets import load
-from labelweave.inference import Annealing, Threshold
+from labelweave.inference import Annealing, ThresholdAlgorithm
 from labelweave.models import TreeMixture, TreeNetwork
 
 mpl.use("Agg")
@@ -80,7 +80,7 @@ def decode(fold: Fold) -> Decoding:
     X, Y, test_X, _ = fold
     with threadpool_limits(limits=1):
         joint = TreeMixture(n_components=8).fit(X, Y).predict_joint(test_X)
-        proven, annealed = Threshold()(joint), Annealing()(joint)
+        proven, annealed = ThresholdAlgorithm()(joint), Annealing()(joint)
     same = (proven.labels == annealed.labels).all(axis=1)
     return Decoding(
         len(test_X), int(proven.optimal.sum()), float(proven.nodes.mean()), int(same.sum())
@@ -109,7 +109,15 @@ def draw(curves: dict[str, dict[str, NDArray[np.float64]]]) -> None:
 
 
 def decoding_table(results: dict[str, list[Decoding]]) -> str:
-    rows = [["data set", "rows", "proven by `Threshold()`", "vectors listed per row", "annealed"]]
+    rows = [
+        [
+            "data set",
+            "rows",
+            "proven by `ThresholdAlgorithm()`",
+            "vectors listed per row",
+            "annealed",
+        ]
+    ]
     for name, parts in results.items():
         n_rows = sum(part.n_rows for part in parts)
         proven = sum(part.proven for part in parts) / n_rows

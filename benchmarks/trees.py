@@ -16,7 +16,7 @@ from tests.reference.tree import PlainTree, random_forest
 
 from benchmarks.measure import Timing, machine, timed
 from benchmarks.table import README, markdown, write_level
-from labelweave.inference import Annealing, Threshold
+from labelweave.inference import Annealing, ThresholdAlgorithm
 from labelweave.joint import MixtureJoint, TreeJoint
 
 BEGIN = "<!-- written by python -m benchmarks.trees: begin -->"
@@ -112,12 +112,18 @@ def mixture(n: int, L: int, K: int, scale: float) -> MixtureJoint:
 
 
 def decoding() -> str:
-    head = ["trees, labels, rows", "kind", "`Threshold()`, per row", "certified", "listed (most)"]
+    head = [
+        "trees, labels, rows",
+        "kind",
+        "`ThresholdAlgorithm()`, per row",
+        "certified",
+        "listed (most)",
+    ]
     rows = [[*head, "mean gap of the others", "`Annealing()`, per row", "finds the same"]]
     for K, L, n in ((5, 6, 1000), (10, 14, 1000), (2, 53, 500), (20, 53, 500)):
         for kind, scale in (("confident", 3.0), ("flat", 1.0)):
             joint = mixture(n if kind == "confident" else n // 5, L, K, scale)
-            seconds, mode = timed(partial(Threshold(), joint))
+            seconds, mode = timed(partial(ThresholdAlgorithm(), joint))
             walk_seconds, walked = timed(partial(Annealing(), joint))
             open_gap = mode.gap[~mode.optimal]
             row = [f"{K}, {L}, {joint.n_rows}", kind, _time(seconds / joint.n_rows)]

@@ -43,19 +43,6 @@ SHOWN_ELSEWHERE = {
 
 # Packages whose modules all others may import, private or not: the ground floor.
 GROUND_FLOOR = {"_common", "_core"}
-# Private names that one package still imports from another. This list only gets shorter.
-PRIVATE_IMPORTS = {
-    ("inference._gibbs_runs", "joint._chain_form.ChainForm"),
-    ("inference._gibbs_runs", "joint._steps.bernoulli_log_prob"),
-    ("inference._gibbs_runs", "joint._steps.grid_log_odds"),
-    ("inference.annealing", "joint._threshold.tree_arrays"),
-    ("inference.auto", "joint._chain_form.ChainForm"),
-    ("inference.beam", "joint._chain_form.ChainForm"),
-    ("inference.best_first", "joint._chain_form.ChainForm"),
-    ("inference.epsilon_approximate", "joint._chain_form.ChainForm"),
-    ("inference.mean_field", "joint._chain_form.ChainForm"),
-    ("inference.threshold", "joint._threshold"),
-}
 
 
 def layers() -> list[str]:
@@ -118,9 +105,7 @@ def private_imports() -> set[tuple[str, str]]:
 
 
 def test_no_package_imports_what_is_private_to_another():
-    found = private_imports()
-    assert found <= PRIVATE_IMPORTS, "give it a public name, or move it to the ground floor"
-    assert found >= PRIVATE_IMPORTS, "it is gone: strike it off the list"
+    assert private_imports() == set(), "give it a public name, or move it to the ground floor"
 
 
 def test_native_code_has_one_door():

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         MeanField,
         Mode,
         MonteCarlo,
-        Threshold,
+        ThresholdAlgorithm,
     )
     from labelweave.joint import (
         ChainJoint,
@@ -102,7 +102,7 @@ __all__ = [
     "Structure",
     "SubsetLoss",
     "TableJoint",
-    "Threshold",
+    "ThresholdAlgorithm",
     "ThresholdedSVM",
     "TreeEnsemble",
     "TreeJoint",
@@ -144,7 +144,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "MeanField",
         "Mode",
         "MonteCarlo",
-        "Threshold",
+        "ThresholdAlgorithm",
     ),
     "joint": (
         "ChainJoint",

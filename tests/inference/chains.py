@@ -21,7 +21,7 @@ def random_chain(seed, n, L, scale=1.0, evidence=False):
 
 def as_general(joint):
     """Return the same distributions, seen only through their conditionals."""
-    general = GeneralChain(joint._log_odds, joint.n_rows, joint.n_labels, joint.order)
+    general = GeneralChain(joint.conditional_log_odds, joint.n_rows, joint.n_labels, joint.order)
     return general.condition({label: joint.known[:, label] for label in range(joint.n_labels)})
 
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.inference import Annealing, Exhaustive, Greedy, Threshold
+from labelweave.inference import Annealing, Exhaustive, Greedy, ThresholdAlgorithm
 from labelweave.inference.annealing import _walk_of_vectors
 from labelweave.joint import IndependentJoint, MixtureJoint
-from tests.inference.test_threshold import trees
+from tests.inference.test_threshold_algorithm import trees
 from tests.joint.cases import forms, make, seeds
 
 
@@ -40,7 +40,7 @@ def test_it_starts_at_the_best_mode_of_the_components_and_improves_on_it():
     modes = np.stack([part.mode().labels for part in joint.components], axis=1)
     best = joint._log_prob_of_draws(modes).max(axis=1)
     np.testing.assert_allclose(Annealing(steps=0)(joint).log_prob, best)
-    annealed, exact = Annealing()(joint), Threshold()(joint)
+    annealed, exact = Annealing()(joint), ThresholdAlgorithm()(joint)
     assert exact.optimal.all()
     assert (annealed.log_prob > best + 1e-9).any()
     found = annealed.log_prob >= exact.log_prob - 1e-9
@@ -54,7 +54,7 @@ def test_it_starts_at_the_best_mode_of_the_components_and_improves_on_it():
 def test_the_default_finds_more_modes_than_the_published_schedule(labels, scale):
     """Mixtures that had no part in the choice of the schedule."""
     joint = trees(31, 300, labels, 8, scale=scale)
-    exact = Threshold(budget=20_000)(joint)
+    exact = ThresholdAlgorithm(budget=20_000)(joint)
     missed, published = (
         (strategy(joint).log_prob < exact.log_prob - 1e-9)[exact.optimal].mean()
         for strategy in (Annealing(), Annealing.preset("published"))

@@ -15,7 +15,7 @@ def chain(n, L, scale=2.0, seed=0):
 
 
 def as_general(joint):
-    return GeneralChain(joint._log_odds, joint.n_rows, joint.n_labels)
+    return GeneralChain(joint.conditional_log_odds, joint.n_rows, joint.n_labels)
 
 
 def test_few_labels_are_settled_and_certified():

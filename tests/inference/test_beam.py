@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from labelweave.inference import Beam, BestFirst, Greedy
 from labelweave.joint import ChainJoint, IndependentJoint
-from labelweave.joint._steps import beam_search
+from labelweave.joint.chain.steps import beam_search
 from tests.inference.chains import as_general, assert_valid, random_chain, scales, true_maximum
 from tests.joint.cases import seeds
 
@@ -20,7 +20,7 @@ def test_valid_and_equal_to_the_plain_search(seed, n, L, scale, evidence, width)
     joint = random_chain(seed, n, L, scale, evidence)
     mode = Beam(width)(joint)
     assert_valid(mode, joint, true_maximum(joint))
-    plain = beam_search(joint._log_odds, joint.order, joint.known, 1, width)
+    plain = beam_search(joint.conditional_log_odds, joint.order, joint.known, 1, width)
     log_joint = mode.log_prob + joint._normaliser.value
     np.testing.assert_allclose(log_joint, plain.log_prob[:, 0], rtol=1e-10, atol=1e-12)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from labelweave._core import native
 from labelweave.inference import Exhaustive, Gibbs, Greedy
-from labelweave.inference._gibbs_runs import run_general, run_linear
+from labelweave.inference.gibbs_runs import run_general, run_linear
 from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint
 from tests.joint.cases import (
     chain_parameters,

@@ -110,7 +110,7 @@ class TestMeanField:
     @given(seeds, st.integers(1, 5))
     def test_the_objective_never_falls(self, seed, L):
         joint = random_chain(seed, 1, L, 1.0)
-        fit = _Fit(joint)
+        fit = _Fit(joint, joint.known)
         before = self.objective(joint, fit.q[0])
         for _ in range(4):
             fit.sweep()
@@ -120,7 +120,7 @@ class TestMeanField:
 
     def test_moments_are_those_of_the_labels(self):
         joint = random_chain(3, 5, 6, 1.0, evidence=True)
-        fit = _Fit(joint)
+        fit = _Fit(joint, joint.known)
         fit.sweep()
         np.testing.assert_allclose(fit.mean, joint.scores + fit.q @ joint.coupling.T)
         spread = fit.q * (1 - fit.q)
@@ -129,7 +129,7 @@ class TestMeanField:
     def test_exact_without_couplings(self):
         scores = np.random.default_rng(4).normal(size=(20, 7))
         joint = ChainJoint(scores, np.zeros((7, 7)))
-        fit = _Fit(joint)
+        fit = _Fit(joint, joint.known)
         fit.sweep()
         np.testing.assert_allclose(fit.q, expit(scores))
         np.testing.assert_array_equal(

@@ -7,7 +7,7 @@ pytestmark = pytest.mark.xdist_group("processes")
 # Flat rows would take hours; of the straggler's rows only the last one is flat.
 SETUP = """
 import numpy as np
-from labelweave.inference import Annealing, Auto, Beam, BestFirst, Threshold
+from labelweave.inference import Annealing, Auto, Beam, BestFirst, ThresholdAlgorithm
 from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
 rng = np.random.default_rng(0)
 L = 300
@@ -27,13 +27,13 @@ if {trees}:
         ("BestFirst(budget=10**10)", 0),
         ("BestFirst(budget=10**10)", 39),
         ("Beam(2**14)", 0),
-        ("Threshold(budget=10**9)", 0),
-        ("Threshold(budget=10**9)", 39),
+        ("ThresholdAlgorithm(budget=10**9)", 0),
+        ("ThresholdAlgorithm(budget=10**9)", 39),
         ("Annealing(steps=10**7)", 0),
         ("Auto(budget=10)", 0),
     ],
 )
 def test_a_long_search_can_be_interrupted(interruptible, strategy, sure, n_threads):
-    trees = strategy.startswith(("Threshold", "Annealing"))
+    trees = strategy.startswith(("ThresholdAlgorithm", "Annealing"))
     setup = SETUP.format(sure=sure, n_threads=n_threads, trees=trees)
     interruptible.check_interrupted(setup, f"{strategy}(joint)")

@@ -8,7 +8,7 @@ from scipy.special import expit, logsumexp
 
 from labelweave.inference import Exhaustive, Greedy
 from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
-from labelweave.joint._steps import beam_search
+from labelweave.joint.chain.steps import beam_search
 from labelweave.joint.estimate import normalised_weights
 from tests.joint.cases import chain_parameters, seeds
 from tests.reference.tree import poisson_binomial
@@ -201,7 +201,9 @@ def test_long_chains_rank_by_search_and_bound_what_they_miss():
     joint = ChainJoint(scores, coupling, order)
     exact = joint.top(256)
     for width in (1, 4, 256):
-        found = beam_search(joint._log_odds, order, joint.known, k=4, width=max(width, 4))
+        found = beam_search(
+            joint.conditional_log_odds, order, joint.known, k=4, width=max(width, 4)
+        )
         for i in range(5):
             listed = {tuple(y) for y in found.labels[i]}
             missed = [
@@ -365,7 +367,7 @@ def test_sampled_marginals_of_rare_labels_are_not_zero():
 def test_general_chains_and_mixtures_average_conditionals_too():
     rng = np.random.default_rng(13)
     joint, _ = long_chain(rng, 3)
-    general = GeneralChain(joint._log_odds, 3, 18, joint.order)
+    general = GeneralChain(joint.conditional_log_odds, 3, 18, joint.order)
     np.testing.assert_allclose(general.marginals(), joint.marginals(), rtol=1e-9)
     other, _ = long_chain(rng, 3)
     mixture = MixtureJoint([0.25, 0.75], [joint, other])

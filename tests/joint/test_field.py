@@ -8,11 +8,12 @@ import pytest
 from labelweave._core import native
 from labelweave.inference import Auto, Beam, BestFirst, Greedy
 from labelweave.joint import FieldJoint, TreeJoint
-from labelweave.joint._field_annealing import anneal, forest_of
-from labelweave.joint._field_search import branch_and_bound, split
-from labelweave.joint._field_tree import is_forest, strongest_forest
 from labelweave.joint.enumeration import label_vectors
 from labelweave.joint.estimate import log_mean
+from labelweave.joint.field.annealed_importance import anneal, forest_of
+from labelweave.joint.field.branch_and_bound import branch_and_bound
+from labelweave.joint.field.forest import is_forest, strongest_forest
+from labelweave.joint.field.relaxation import relax
 from tests.joint.cases import field_parameters
 from tests.reference import field as reference
 
@@ -47,7 +48,7 @@ def test_a_forest_is_a_tree_of_labels(seed):
     coupling = random_tree(rng, 30)
     assert is_forest(coupling)
     joint = FieldJoint(rng.normal(size=(6, 30)), coupling)
-    (_, tree) = joint._tree_parts()[0]
+    (tree,) = joint.tree_mixture().trees
     assert isinstance(tree, TreeJoint)
     Y = rng.integers(0, 2, (6, 30))
     other = rng.integers(0, 2, (6, 30))
@@ -216,7 +217,7 @@ def test_bounds_hold_and_a_wide_search_is_exhaustive(seed):
     scores, coupling = field_parameters(rng, 5, 8)
     joint = FieldJoint(scores, coupling)
     table = energies(joint)[0]
-    parts = split(scores, coupling, joint.known)
+    parts = relax(scores, coupling, joint.known)
     assert (parts.bound() >= table.max(axis=1) - 1e-9).all()
     assert (parts.loss <= 1e-12).all()
     end = branch_and_bound(parts, np.arange(8), 256, np.full(5, -np.inf))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelweave.baselines import LaSVM, PairwiseCRF, PassiveAggressive
-from labelweave.inference import Annealing, BestFirst, Threshold
+from labelweave.inference import Annealing, BestFirst, ThresholdAlgorithm
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.models import BinaryRelevance, TreeNetwork
 from labelweave.online import OnlineSettings, OnlineState
@@ -62,7 +62,7 @@ WORK = {
     "search": lambda: [chain().mode(BestFirst()).labels],
     "chain": lambda: [chain().marginals(), chain().sample(3, random_state=0)],
     "top": lambda: [mixture().top(3).labels],
-    "threshold": lambda: [mixture().mode(Threshold()).labels],
+    "threshold": lambda: [mixture().mode(ThresholdAlgorithm()).labels],
     "annealing": lambda: [mixture().mode(Annealing(steps=50, random_state=0)).labels],
     "coupled": lambda: online(coupled=True, forgetting=0.0),
     "forgetting": lambda: online(coupled=True, forgetting=0.01),

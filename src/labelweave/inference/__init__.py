@@ -11,8 +11,8 @@ from labelweave.inference.greedy import Greedy
 from labelweave.inference.mean_field import MeanField
 from labelweave.inference.monte_carlo import MonteCarlo
 from labelweave.inference.protocol import Inference
-from labelweave.inference.result import Mode, SearchedMode
-from labelweave.inference.threshold import Threshold
+from labelweave.inference.threshold_algorithm import ThresholdAlgorithm
+from labelweave.joint import Mode, SearchedMode
 
 __all__ = [
     "Annealing",
@@ -28,5 +28,5 @@ __all__ = [
     "Mode",
     "MonteCarlo",
     "SearchedMode",
-    "Threshold",
+    "ThresholdAlgorithm",
 ]

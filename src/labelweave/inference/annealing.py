@@ -12,9 +12,8 @@ from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.presets import HasPresets, Presets, published
 from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._core import native
-from labelweave.inference.result import Mode
-from labelweave.joint import JointDistribution
-from labelweave.joint._threshold import tree_arrays
+from labelweave.joint import JointDistribution, Mode
+from labelweave.joint.capabilities import tree_mixture_of
 
 # A higher log-probability by less than this may be rounding.
 TIE = 1e-9
@@ -25,10 +24,11 @@ class Annealing(HasPresets):
     """The best vector visited by a random walk of single flips that cools down.
 
     The walk starts from the greedy vector, for a mixture the best of its components' (of trees and
-    independent labels, their modes), so the answer is never worse than that. Each step proposes to
+    independent labels, their modes), so the result is never worse than that. Each step proposes to
     flip one label; a flip that lowers log P(y) by d is taken with probability exp(-d / T). The
     temperature T falls by ``cooling`` at every step and is set back every ``reanneal`` steps. The
-    upper bound is that of the greedy search; `Threshold` is exact for the same distributions.
+    upper bound is that of the greedy search; `ThresholdAlgorithm` is exact for the same
+    distributions.
 
     Vectors that compete for the mode differ by fractions of a nat, so that is where temperatures
     have to end: by default each round goes from 0.5 to 0.02. ``Annealing.preset("published")`` is
@@ -36,7 +36,7 @@ class Annealing(HasPresets):
     and the walk finds little beyond its start.
 
     Mixtures of trees and of independent labels are walked in compiled code, where a flip costs what
-    depends on it; other distributions are asked for the probabilities of whole vectors.
+    depends on it; for other distributions every flip takes the probability of a whole vector.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ class Annealing(HasPresets):
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the best vectors visited, with the upper bound of the greedy search."""
-        greedy = joint._greedy_mode()
+        greedy = joint.greedy_mode()
         seed = resolve_seed(self.random_state)
         best = self._walk(joint, greedy.labels, seed)
-        log_prob = joint._log_prob(best)
+        log_prob = joint.log_prob(best)
         # Sums in another order may rank equals in another way.
         better = log_prob > greedy.log_prob
         labels = np.where(better[:, None], best, greedy.labels)
@@ -94,20 +94,10 @@ class Annealing(HasPresets):
         return np.asarray(self.temperature * float(self.cooling) ** since, dtype=np.float64)
 
     def _walk(self, joint: JointDistribution, start: Labels, seed: int) -> Labels:
-        parts = joint._tree_parts()
-        if parts is None:
+        trees = tree_mixture_of(joint)
+        if trees is None:
             return _walk_of_vectors(joint, start, self._temperatures(), seed)
-        best = start.copy()
-        native.tree_annealing(
-            *tree_arrays(parts),
-            self._temperatures(),
-            joint.known,
-            joint.row_ids,
-            seed,
-            best,
-            joint.n_threads,
-        )
-        return best
+        return trees.anneal(joint, start, self._temperatures(), seed)
 
 
 def _walk_of_vectors(
@@ -119,7 +109,7 @@ def _walk_of_vectors(
     n_open = (~known).sum(axis=1)
     candidates = np.argsort(known, axis=1, kind="stable")  # the labels that may flip come first
     y, best = start.copy(), start.copy()
-    present = joint._log_prob(y)
+    present = joint.log_prob(y)
     highest = present.copy()
     uniforms = np.empty((joint.n_rows, 2))
     for step, temperature in enumerate(temperatures):
@@ -127,7 +117,7 @@ def _walk_of_vectors(
         pick = np.minimum((uniforms[:, 0] * n_open).astype(np.int64), np.maximum(n_open - 1, 0))
         label = candidates[rows, pick]
         y[rows, label] ^= 1
-        proposed = joint._log_prob(y)
+        proposed = joint.log_prob(y)
         with np.errstate(invalid="ignore"):  # from one impossible vector to another
             uphill = proposed - present > temperature * np.log(uniforms[:, 1])
         taken = ((proposed >= present) | uphill) & (n_open > 0)

@@ -12,16 +12,22 @@ from labelweave.inference.best_first import BestFirst
 from labelweave.inference.gibbs import Gibbs
 from labelweave.inference.greedy import Greedy
 from labelweave.inference.protocol import Inference
-from labelweave.inference.result import Mode
-from labelweave.inference.threshold import Threshold
-from labelweave.joint import ChainJoint, FieldJoint, JointDistribution, MixtureJoint
-from labelweave.joint._chain_form import ChainForm
+from labelweave.inference.threshold_algorithm import ThresholdAlgorithm
+from labelweave.joint import JointDistribution, Mode
+from labelweave.joint.capabilities import (
+    BranchesAndBounds,
+    HasClosedMode,
+    HasLinearConditionals,
+    MergesLists,
+    SearchesBestFirst,
+    TightensBounds,
+)
 from labelweave.joint.enumeration import MAX_SEARCHED
 
 # What may still improve a chain's row that the search could not settle.
 HEURISTICS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
 # Prefixes after which a row counts as flat: its bound is tightened before the search goes on.
-FIRST_LOOKS = 10_000
+FIRST_NODES = 10_000
 
 
 @dataclass(frozen=True)
@@ -29,10 +35,10 @@ class Auto:
     """Exact where that is cheap, the best of several strategies elsewhere.
 
     Chains are searched best-first; most rows of chains fitted to data are settled, and certified
-    optimal, within a few looks for each label. Rows that are not settled within the budget, as
+    optimal, within a few nodes per label. Rows that are not settled within the budget, such as
     those of flat distributions with many labels, get the best vector of all strategies that scale.
-    With linear conditionals a relaxation that knows all couplings at once then searches for a proof
-    once more; the mode's ``gap`` says how far from optimal a row may be after all. Mixtures walk
+    With linear conditionals, a second search under a relaxation of all couplings at once then looks
+    for a proof; the mode's ``gap`` says how far from optimal a row may still be. Mixtures merge
     their components' lists; rows left open are enumerated up to 20 unknown labels and annealed
     beyond. Fields with cycles are enumerated up to 16 unknown labels and searched by branch and
     bound beyond. Other forms are solved in closed form or by enumeration, and greedily beyond 20
@@ -42,9 +48,9 @@ class Auto:
     ----------
     budget : int, default=10_000
         Prefixes each exact search may look at in each row. Chains of conditionals that only Python
-        can evaluate get a tenth, for each look is a prediction of the base classifier; a mixture
+        can evaluate get a tenth, because each takes a prediction of the base classifier; a mixture
         takes at most a tenth as many vectors from each of its components' lists. Ten million,
-        at seconds a row, prove most modes of a chain fitted to a flat set of 174 labels.
+        at seconds per row, prove most modes of a chain fitted to a flat set of 174 labels.
 
     Examples
     --------
@@ -67,28 +73,32 @@ class Auto:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the mode, with its bound."""
-        if isinstance(joint, ChainForm):
-            return self._of_chain(joint)
-        if isinstance(joint, FieldJoint):
-            return joint._searched(max(1, self.budget // joint.n_labels))
-        mixture = isinstance(joint, MixtureJoint)
-        closed = not mixture and type(joint)._mode is not JointDistribution._mode
+        if isinstance(joint, SearchesBestFirst):
+            return self._best_first(joint)
+        if isinstance(joint, BranchesAndBounds):
+            return joint.branch_and_bound(max(1, self.budget // joint.n_labels))
+        if isinstance(joint, HasClosedMode):
+            return joint.closed_mode()
         # Each row on its own: what a row gets must not depend on the rows beside it.
-        few = closed | ((joint.known < 0).sum(axis=1) <= MAX_SEARCHED)
-        rest = joint[~few]
-        found = self._of_mixture(rest) if isinstance(rest, MixtureJoint) else Greedy()(rest)
-        return Greedy()(joint).replaced(few, joint[few].mode()).replaced(~few, found)
+        few = joint.n_unknown <= MAX_SEARCHED
+        if few.all():
+            return joint.mode()
+        many = self._many_labels(joint[~few])
+        return Mode.assembled([(few, joint[few].mode()), (~few, many)]) if few.any() else many
 
-    def _of_mixture(self, joint: MixtureJoint) -> Mode:
-        found = Threshold(max(1, self.budget // 10))(joint)
+    def _many_labels(self, joint: JointDistribution) -> Mode:
+        """Return the modes of rows that are neither closed nor few enough to enumerate."""
+        if not isinstance(joint, MergesLists):
+            return Greedy()(joint)
+        found = ThresholdAlgorithm(max(1, self.budget // 10))(joint)
         open_rows = ~found.optimal
         if not open_rows.any():
             return found
         return found.replaced(open_rows, found[open_rows].or_better(Annealing()(joint[open_rows])))
 
-    def _of_chain(self, joint: ChainForm) -> Mode:
-        linear = isinstance(joint, ChainJoint)
-        first = min(self.budget, FIRST_LOOKS) if linear else max(1, self.budget // 10)
+    def _best_first(self, joint: JointDistribution) -> Mode:
+        linear = isinstance(joint, HasLinearConditionals)
+        first = min(self.budget, FIRST_NODES) if linear else max(1, self.budget // 10)
         found = BestFirst(first)(joint)
         open_rows = ~found.optimal
         if not open_rows.any():
@@ -96,7 +106,8 @@ class Auto:
         best, rest = found[open_rows], joint[open_rows]
         for strategy in HEURISTICS:
             best = best.or_better(strategy(rest))
-        best = rest._tightened(best, self.budget)
+        if isinstance(rest, TightensBounds):
+            best = rest.tighten(best, self.budget)
         left = ~best.optimal
         if linear and first < self.budget:
             best = best.replaced(left, best[left].or_better(BestFirst(self.budget)(rest[left])))

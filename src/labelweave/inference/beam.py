@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labelweave._common.checks import check_whole_number
-from labelweave.inference.result import Mode
-from labelweave.joint import FieldJoint, JointDistribution
-from labelweave.joint._chain_form import ChainForm
+from labelweave.joint import JointDistribution, Mode
+from labelweave.joint.capabilities import BranchesAndBounds, SearchesBeam
 
 
 @dataclass(frozen=True)
@@ -19,12 +18,12 @@ class Beam:
     proportion to the width and, unlike that of `BestFirst`, does not depend on how hard a row is.
 
     In a field of pairwise couplings those partial vectors survive that have the highest bounds.
-    Forms with a closed answer return it.
+    All other forms return their own mode.
 
     Parameters
     ----------
     width : int, default=16
-        Prefixes that survive each label; each takes 8 bytes a label in every thread.
+        Prefixes that survive each label; each takes 8 bytes per label in every thread.
 
     Examples
     --------
@@ -42,8 +41,8 @@ class Beam:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the best survivors, with the bound that follows from what was dropped."""
-        if isinstance(joint, FieldJoint):
-            return joint._searched(int(self.width))
-        if not isinstance(joint, ChainForm):
-            return joint.mode()
-        return joint._beam_mode(int(self.width))
+        if isinstance(joint, SearchesBeam):
+            return joint.beam(int(self.width))
+        if isinstance(joint, BranchesAndBounds):
+            return joint.branch_and_bound(int(self.width))
+        return joint.mode()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave.joint import FieldJoint, JointDistribution, SearchedMode
-from labelweave.joint._chain_form import ChainForm
+from labelweave.joint import JointDistribution, SearchedMode
+from labelweave.joint.capabilities import BranchesAndBounds, SearchesBestFirst
 from labelweave.joint.mode import SearchLimits
+
+# Partial vectors of all labels together that branch and bound may keep in each row.
+WIDEST_FRONTIER = 2**20
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class BestFirst:
     still open, and ``gap`` how much better the mode could be at most.
 
     A field of pairwise couplings is searched by branch and bound, label by label, within the same
-    budget; it knows no other limit. Forms with a closed answer return it.
+    budget; it knows no other limit. All other forms return their own mode.
 
     Parameters
     ----------
@@ -62,12 +63,14 @@ class BestFirst:
 
     def __call__(self, joint: JointDistribution, /) -> SearchedMode:
         """Return the best vectors found, their bounds, and the nodes it took."""
-        if isinstance(joint, FieldJoint):
-            return joint._searched(max(1, min(int(self.budget), 2**20) // joint.n_labels))
-        if not isinstance(joint, ChainForm):
-            mode = joint.mode()
-            nodes = np.zeros(joint.n_rows, dtype=np.int64)
-            return SearchedMode(mode.labels, mode.log_prob, mode.upper_bound, nodes)
+        if isinstance(joint, SearchesBestFirst):
+            return joint.best_first(self._limits())
+        if isinstance(joint, BranchesAndBounds):
+            return joint.branch_and_bound(
+                max(1, min(int(self.budget), WIDEST_FRONTIER) // joint.n_labels)
+            )
+        return SearchedMode.of(joint.mode())
+
+    def _limits(self) -> SearchLimits:
         seconds = float("inf") if self.seconds is None else float(self.seconds)
-        budget = min(int(self.budget), 2**63)
-        return joint._best_first(SearchLimits(budget, float(self.epsilon), seconds))
+        return SearchLimits(min(int(self.budget), 2**63), float(self.epsilon), seconds)

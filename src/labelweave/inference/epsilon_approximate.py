@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 from labelweave._common.checks import check_number
-from labelweave.inference.result import Mode
-from labelweave.joint import JointDistribution
-from labelweave.joint._chain_form import ChainForm
+from labelweave.joint import JointDistribution, Mode
+from labelweave.joint.capabilities import SearchesBestFirst
 from labelweave.joint.mode import SearchLimits
 
 
@@ -19,15 +18,15 @@ class EpsilonApproximate:
     The ε-approximate inference of Dembczyński, Waegeman and Hüllermeier (2012): only prefixes of
     probability epsilon or more are followed. There are at most 1/ε of them at each label, so the
     work is bounded whatever the row. With linear conditionals the upper bound of `BestFirst` leaves
-    out most of them. Where nothing survives the answer is the greedy vector, or a better one that
+    out most of them. Where nothing survives the result is the greedy vector, or a better one that
     turned up on the way, and ε itself bounds the mode.
 
-    Forms with a closed answer return it.
+    All other forms return their own mode.
 
     Parameters
     ----------
     epsilon : float, default=0.01
-        In (0, 1]; from 0.5 on the answer is the greedy vector wherever that is not the mode.
+        In (0, 1]; from 0.5 on the result is the greedy vector wherever that is not the mode.
 
     Examples
     --------
@@ -47,9 +46,9 @@ class EpsilonApproximate:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the modes of rows where one reaches epsilon, greedy vectors elsewhere."""
-        if not isinstance(joint, ChainForm):
+        if not isinstance(joint, SearchesBestFirst):
             return joint.mode()
         # "At least" includes a mode of exactly that probability, hence the last bits off.
         floor = math.log(self.epsilon) - 1e-12
-        found = joint._best_first(SearchLimits(budget=2**63, floor=floor))
+        found = joint.best_first(SearchLimits(budget=2**63, floor=floor))
         return Mode(found.labels, found.log_prob, found.upper_bound)

@@ -1,11 +1,10 @@
-"""Exact inference whatever it takes: by a search without a budget, or by enumeration."""
+"""Exact inference at any cost: by a search without a budget, or by enumeration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labelweave.inference.result import Mode
-from labelweave.joint import JointDistribution
+from labelweave.joint import JointDistribution, Mode
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,4 @@ class Exhaustive:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the modes; ValueError if a row has more unknown labels than ``max_labels``."""
-        if self.prune:
-            return joint._exhaustive_mode(self.max_labels)
-        return joint._enumerated_mode(self.max_labels)
+        return joint.exhaustive_mode(self.max_labels, prune=self.prune)

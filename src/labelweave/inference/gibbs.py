@@ -11,10 +11,9 @@ import numpy as np
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.seeds import RandomState, derive_seed, resolve_seed
-from labelweave.inference._batch_means import estimate_from_chain
-from labelweave.inference._gibbs_runs import Run, run
-from labelweave.inference.result import Mode
-from labelweave.joint import Estimate, JointDistribution
+from labelweave.inference.batch_means import estimate_from_chain
+from labelweave.inference.gibbs_runs import Run, run
+from labelweave.joint import Estimate, JointDistribution, Mode
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.estimate import QUANTITIES, Quantity
 
@@ -27,7 +26,7 @@ SCANS = ("systematic", "random")
 class Gibbs:
     """Walk through likely label vectors by resampling one label at a time; keep the best.
 
-    A sweep draws every label anew from its distribution given all other labels. The answer is the
+    A sweep draws every label anew from its distribution given all other labels. The result is the
     most probable vector visited, and never less probable than the greedy one. Chains with linear
     conditionals run in compiled code; any other distribution works too, only slower, and visits
     the same states for the same random numbers. Labels known by conditioning are never changed.
@@ -43,7 +42,7 @@ class Gibbs:
     start : {"greedy", "random"}, default="greedy"
         Where a walk begins: at the greedy vector, or at a draw along the chain.
     keep : {"best", "last"}, default="best"
-        The answer: the most probable vector visited, or the state of the last sweep, which is a
+        The result: the most probable vector visited, or the state of the last sweep, which is a
         draw and not a mode.
     scan : {"systematic", "random"}, default="systematic"
         Which labels a sweep resamples: each once, along the chain, or as many drawn at random, the
@@ -88,13 +87,13 @@ class Gibbs:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the best vectors visited, with the upper bound of the greedy search."""
-        greedy = joint._greedy_mode()
+        greedy = joint.greedy_mode()
         labels, log_prob = greedy.labels.copy(), greedy.log_prob.copy()
         for _, walk in self._walks(joint, greedy, kept=0):
             if self.keep == "last":
-                labels, log_prob = walk.last, joint._log_prob(walk.last)
+                labels, log_prob = walk.last, joint.log_prob(walk.last)
                 continue
-            found = joint._log_prob(walk.best)
+            found = joint.log_prob(walk.best)
             better = found > log_prob
             labels[better], log_prob[better] = walk.best[better], found[better]
         return Mode(labels, log_prob, np.maximum(greedy.upper_bound, log_prob))
@@ -116,10 +115,10 @@ class Gibbs:
         >>> np.exp(Gibbs(sweeps=3).trace(joint)).mean(axis=0).round(3)
         array([0.275, 0.447, 0.447, 0.447])
         """
-        greedy = joint._greedy_mode()
+        greedy = joint.greedy_mode()
         parts = [greedy.log_prob[:, None]]
         for start, walk in self._walks(joint, greedy, kept=0):
-            parts.append(joint._log_prob(start)[:, None] + walk.best_gain)
+            parts.append(joint.log_prob(start)[:, None] + walk.best_gain)
         return np.asarray(np.maximum.accumulate(np.concatenate(parts, axis=1), axis=1))
 
     def sample(self, joint: JointDistribution, /) -> Labels:
@@ -136,7 +135,7 @@ class Gibbs:
         >>> Gibbs(sweeps=500, burn_in=10, restarts=2).sample(joint).shape
         (1, 1000, 2)
         """
-        walks = [walk for _, walk in self._walks(joint, joint._greedy_mode(), kept=self.sweeps)]
+        walks = [walk for _, walk in self._walks(joint, joint.greedy_mode(), kept=self.sweeps)]
         return np.concatenate([walk.samples for walk in walks], axis=1)
 
     def estimate(self, joint: JointDistribution, quantity: Quantity) -> Estimate:
@@ -192,4 +191,4 @@ class Gibbs:
         if self.start == "greedy":
             return greedy.labels
         # A stream of its own, so that no number decides a start and a sweep.
-        return joint._sample(1, derive_seed(seed, 2 + restart))[:, 0]
+        return joint.sample(1, derive_seed(seed, 2 + restart))[:, 0]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labelweave.inference.result import Mode
-from labelweave.joint import JointDistribution
+from labelweave.joint import JointDistribution, Mode
 
 
 @dataclass(frozen=True)
@@ -13,8 +12,8 @@ class Greedy:
     """Label by label, the likelier value given the values chosen before.
 
     Chains go along their order; trees and independent labels give their mode, which costs no more;
-    a mixture takes the best of its components' greedy vectors. The answer is not always the mode,
-    but the bound says how far from it the answer can be.
+    a mixture takes the best of its components' greedy vectors. The result is not always the mode,
+    but the bound says how far from it the result can be.
 
     Examples
     --------
@@ -32,4 +31,4 @@ class Greedy:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the greedy vectors, their log-probabilities and an upper bound."""
-        return joint._greedy_mode()
+        return joint.greedy_mode()

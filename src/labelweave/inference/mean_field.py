@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from labelweave._common.arrays import Floats, Indices
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_whole_number
 from labelweave.inference.greedy import Greedy
-from labelweave.inference.result import Mode
-from labelweave.joint import ChainJoint, JointDistribution
-from labelweave.joint._chain_form import ChainForm
+from labelweave.joint import JointDistribution, Mode
+from labelweave.joint.capabilities import (
+    HasConditionals,
+    HasLinearConditionals,
+    missing_capability,
+)
 from labelweave.joint.enumeration import row_blocks
 
 
@@ -26,9 +29,9 @@ class MeanField:
     of z only. So the objective is a lower bound and never falls.
 
     Fast and smooth, but blind to correlation: where the mode is one of several distant vectors the
-    rounded answer can lie between them. The upper bound is that of greedy inference.
+    rounded vector can lie between them. The upper bound is that of greedy inference.
 
-    Forms with a closed answer return it.
+    Forms that are not chains return their own mode.
 
     Parameters
     ----------
@@ -51,16 +54,18 @@ class MeanField:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the rounded vectors; ValueError for chains whose conditionals are not linear."""
-        if not isinstance(joint, ChainForm):
+        if not isinstance(joint, HasConditionals):
             return joint.mode()
-        if not isinstance(joint, ChainJoint):
-            raise ValueError(
-                "MeanField needs linear conditionals, which give it expected log-odds; use "
-                "inference=Beam() or MonteCarlo() for other base classifiers"
+        if not isinstance(joint, HasLinearConditionals):
+            raise missing_capability(
+                joint,
+                self,
+                "linear conditionals (which give it expected log-odds)",
+                "Beam() or MonteCarlo()",
             )
         labels = joint.known.copy()
         for block in row_blocks(joint.n_rows, 4 * joint.n_labels):
-            fit = _Fit(joint[block])
+            fit = _Fit(joint[block], joint.known[block])
             for _ in range(self.iterations):
                 fit.sweep()
             labels[block] = fit.q > 0.5
@@ -71,12 +76,12 @@ class MeanField:
 class _Fit:
     """The state of the approximation: q, and mean and variance of every score under it."""
 
-    def __init__(self, joint: ChainJoint) -> None:
-        self.coupling = joint.coupling
-        self.order: Indices = joint.order
-        self.known = joint.known
+    def __init__(self, chain: HasLinearConditionals, known: Labels) -> None:
+        self.coupling = chain.coupling
+        self.order: Indices = chain.order
+        self.known = known
         self.q: Floats = np.where(self.known >= 0, self.known, 0.0).astype(np.float64)
-        self.mean = joint.scores.copy()
+        self.mean = chain.scores.copy()
         self.variance = np.zeros_like(self.mean)
         for label in self.order:  # forward, as if the labels before were the only ones that count
             self._set(int(label), self.mean[:, label], np.zeros(len(self.mean)))

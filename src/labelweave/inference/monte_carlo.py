@@ -8,8 +8,7 @@ import numpy as np
 
 from labelweave._common.checks import check_whole_number
 from labelweave.inference.greedy import Greedy
-from labelweave.inference.result import Mode
-from labelweave.joint import JointDistribution
+from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.enumeration import row_blocks
 
 
@@ -50,8 +49,8 @@ class MonteCarlo:
         labels, log_prob = greedy.labels.copy(), greedy.log_prob.copy()
         for block in row_blocks(joint.n_rows, 2 * self.samples * joint.n_labels):
             part = joint[block]
-            draws = part._weighted_sample(int(self.samples), int(self.seed) % 2**64)[0]
-            scores = part._log_prob_of_draws(draws)
+            draws = part.weighted_sample(self.samples, self.seed)[0]
+            scores = part.log_prob_of_draws(draws)
             best = scores.argmax(axis=1)[:, None]
             drawn = np.take_along_axis(scores, best, axis=1)[:, 0]
             better = drawn > log_prob[block]

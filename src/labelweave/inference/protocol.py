@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from labelweave.inference.result import Mode
-from labelweave.joint import JointDistribution
+from labelweave.joint import JointDistribution, Mode
 
 
 class Inference(Protocol):

@@ -1,14 +1,13 @@
 """Joint distributions over label vectors: one interface, several forms."""
 
 from labelweave.joint.base import JointDistribution
-from labelweave.joint.chain import ChainJoint
+from labelweave.joint.chain import ChainJoint, GeneralChain
 from labelweave.joint.estimate import Estimate
-from labelweave.joint.general_chain import GeneralChain
+from labelweave.joint.field import FieldJoint
 from labelweave.joint.independent import IndependentJoint
 from labelweave.joint.listed import ListedJoint
 from labelweave.joint.mixture import MixtureJoint
 from labelweave.joint.mode import Mode, Ranked, SearchedMode
-from labelweave.joint.pairwise_field import FieldJoint
 from labelweave.joint.table import TableJoint
 from labelweave.joint.tree import TreeJoint
 

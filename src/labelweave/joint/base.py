@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-import copy
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice, check_labels, check_whole_number
 from labelweave._common.seeds import RandomState, resolve_seed
-from labelweave._core import native
-from labelweave.joint import _answers
-from labelweave.joint import _checks as checks
-from labelweave.joint._checks import Evidence
-from labelweave.joint.enumeration import (
-    MAX_ENUMERATED,
-    MAX_SEARCHED,
-    Enumeration,
-    patterns,
-    row_blocks,
-)
-from labelweave.joint.estimate import (
-    QUANTITIES,
-    Estimate,
-    Quantity,
-    expectation_from_draws,
-    normalised_weights,
-)
-from labelweave.joint.mode import Mode, Ranked, certified
-
-if TYPE_CHECKING:
-    from labelweave.joint.tree import TreeJoint
+from labelweave.joint import quantities, search
+from labelweave.joint.capabilities import HasClosedMode
+from labelweave.joint.enumeration import MAX_SEARCHED, row_blocks
+from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
+from labelweave.joint.evidence import Evidence, resolve_evidence
+from labelweave.joint.form import JointForm
+from labelweave.joint.mode import Mode, Ranked
 
 
-class JointDistribution(ABC):
+class JointDistribution(JointForm):
     """A batch of distributions over label vectors y in {0, 1}^L, one for each row.
 
-    Every question is asked of the whole batch and answered for each row on its own.
+    Every query is put to the whole batch and concerns each row on its own.
 
     **Exact or estimated.** `marginals`, `pairwise`, `cardinality`, `cardinality_by_label` and
     `entropy` are exact wherever the form allows: by a closed formula, or by enumeration while at
@@ -60,85 +42,34 @@ class JointDistribution(ABC):
         What random numbers are keyed by.
     n_threads : int, default 1
         Threads the compiled kernels may use; 0 or less means all cores. No result depends on it.
+
+    Notes
+    -----
+    What a new form has to provide is written down in `labelweave.joint.form`, what it may provide
+    so that strategies can do more with it in `labelweave.joint.capabilities`.
     """
-
-    def __init__(
-        self,
-        n_rows: int,
-        n_labels: int,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        self.n_rows = n_rows
-        self.n_labels = n_labels
-        self.label_names = checks.check_label_names(label_names, n_labels)
-        self.row_ids = checks.check_row_ids(row_ids, n_rows)
-        self.n_threads = int(n_threads)
-
-    # ------------------------------------------------------------------ the batch
-
-    def __len__(self) -> int:
-        return self.n_rows
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_rows={self.n_rows}, n_labels={self.n_labels})"
-
-    def __getitem__(self, rows: int | slice | npt.ArrayLike) -> Self:
-        """Return the chosen rows (index, slice, index array or mask), with their row ids."""
-        index = np.arange(self.n_rows, dtype=np.int64)[rows]  # type: ignore[index]
-        return self._take(np.atleast_1d(index))
-
-    def _take(self, index: Indices) -> Self:
-        """Rows ``index``; every form adds the arrays of its own."""
-        part = copy.copy(self)
-        part.n_rows = len(index)
-        part.row_ids = self.row_ids[index]
-        return part
-
-    def _renumbered(self, row_ids: Indices) -> Self:
-        """Return the same distributions with other row ids."""
-        joint = copy.copy(self)
-        joint.row_ids = row_ids
-        return joint
-
-    @property
-    def known(self) -> Labels:
-        """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
-        return np.full((self.n_rows, self.n_labels), -1, dtype=np.int8)
-
-    # ------------------------------------------------------------------ what a form must provide
-
-    @abstractmethod
-    def _log_prob(self, Y: Labels) -> Floats:
-        """Log-probability of the checked (n, L) label vectors."""
-
-    @abstractmethod
-    def _sample(self, k: int, seed: int) -> Labels:
-        """(n, k, L) draws."""
-
-    @abstractmethod
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        """Log-probability that the labels take the values in ``known`` (-1: any)."""
-
-    @abstractmethod
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
-        """Return the posterior given ``known``, whose log-probability is ``log_prob``.
-
-        Rows whose evidence is impossible may become anything valid: the caller refuses or ignores
-        them.
-        """
-
-    @abstractmethod
-    def _log_table(self, free: Indices) -> Floats:
-        """(n, 2^f) log-probabilities of the values of ``free``; all other labels are known."""
 
     # ------------------------------------------------------------------ probabilities
 
     def log_prob(self, Y: npt.ArrayLike) -> Floats:
         """Log-probability of one label vector for each row, (n,)."""
         return self._log_prob(check_labels(Y, self.n_rows, self.n_labels))
+
+    def log_prob_of_draws(self, draws: npt.ArrayLike) -> Floats:
+        """Log-probabilities (n, k) of k label vectors for each row, (n, k, L) as from `sample`."""
+        vectors = np.asarray(draws)
+        if (
+            vectors.ndim != 3
+            or vectors.shape[0] != self.n_rows
+            or vectors.shape[2] != self.n_labels
+        ):
+            raise ValueError(
+                f"draws must have shape ({self.n_rows}, k, {self.n_labels}), k label vectors for "
+                f"each row; its shape is {vectors.shape}"
+            )
+        n, k, n_labels = vectors.shape
+        checked = check_labels(vectors.reshape(n * k, n_labels), n * k, n_labels, "draws")
+        return self._log_prob_of_draws(checked.reshape(n, k, n_labels))
 
     def marginals(self) -> Floats:
         """P(y_j = 1), (n, L).
@@ -188,23 +119,7 @@ class JointDistribution(ABC):
         check_choice(quantity, "quantity", QUANTITIES)
         if samples is not None:
             samples = check_whole_number(samples, "samples", 2)
-        return _answers.estimate(self, quantity, samples, resolve_seed(random_state))
-
-    def _is_exact(self, quantity: Quantity) -> Mask:
-        """Rows for which `_exact` may be asked."""
-        return np.asarray((self.known < 0).sum(axis=1) <= MAX_ENUMERATED)
-
-    def _exact(self, quantity: Quantity) -> Floats:
-        """Return the exact quantity of every row, by enumeration unless a form knows better."""
-        return _answers.by_enumeration(self, quantity)
-
-    def _enumerate(self) -> Iterator[tuple[Indices, Enumeration]]:
-        """Tables of all rows: blocks of rows that share the set of unknown labels."""
-        for rows, unknown in patterns(self.known):
-            free = np.flatnonzero(unknown)
-            for block in row_blocks(len(rows), 2 ** len(free) * (1 + self.n_labels // 8)):
-                part = self[rows[block]]
-                yield rows[block], Enumeration(part._log_table(free), free, part.known)
+        return quantities.estimate(self, quantity, samples, resolve_seed(random_state))
 
     # ------------------------------------------------------------------ draws
 
@@ -224,49 +139,14 @@ class JointDistribution(ABC):
             out[block] = self[block]._sample(k, seed)
         return out
 
-    def _weighted_sample(self, k: int, seed: int) -> tuple[Labels, Floats]:
-        """Draws and their (n, k) log-weights, for forms that cannot draw from themselves."""
-        return self._sample(k, seed), np.zeros((self.n_rows, k))
+    def weighted_sample(self, k: int, random_state: RandomState = None) -> tuple[Labels, Floats]:
+        """``k`` label vectors for each row and their log-weights, (n, k, L) int8 and (n, k).
 
-    def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
-        """Estimate P(y_j = 1) from k draws a row; return it with its standard error, (n, L) each.
-
-        Rao-Blackwellised: what is averaged is not the drawn label but its probability given other
-        labels of the draw. That has the same mean and less variance, and no label's probability is
-        0 because no draw happened to have it.
+        Where a form can draw from itself the weights are equal, and the draws are those of
+        `sample`; elsewhere (chains conditioned on late labels, fields with many labels) they are
+        importance weights of cheaper draws.
         """
-        labels, log_weight = self._weighted_sample(k, seed)
-        probability = self._conditionals(labels)
-        value, error = expectation_from_draws(probability, normalised_weights(log_weight))
-        return np.where(self.known >= 0, self.known, value), error
-
-    def _conditionals(self, labels: Labels) -> Floats:
-        """Probabilities of the labels of (n, k, L) draws, each given some of the draw's others.
-
-        Of a form whose conditionals are not known, the draws themselves: given all of its labels.
-        """
-        return labels.astype(np.float64)
-
-    def _uniform(self, seed: int, k: int, label: int) -> Floats:
-        """Return the (n, k) uniform numbers that belong to one label."""
-        return self._uniforms(seed, k, label + 1)[:, :, label]
-
-    def _uniforms(self, seed: int, k: int, n_labels: int) -> Floats:
-        """Return the (n, k, n_labels) uniform numbers of the rows of this batch."""
-        out = np.empty((k, self.n_rows, n_labels))
-        for draw in range(k):
-            native.fill_uniform(seed, self.row_ids, draw, out[draw], self.n_threads)
-        return out.transpose(1, 0, 2)
-
-    def _log_prob_of_draws(self, labels: Labels) -> Floats:
-        """Log-probabilities (n, k) of (n, k, L) label vectors."""
-        n, k, n_labels = labels.shape
-        repeated = self[np.repeat(np.arange(n), k)]
-        return repeated._log_prob(labels.reshape(n * k, n_labels)).reshape(n, k)
-
-    def _normaliser_error(self) -> Floats:
-        """Return standard error of `log_prob` itself; only conditioned chains may have one."""
-        return np.zeros(self.n_rows)
+        return self._weighted_sample(check_whole_number(k, "k", 0), resolve_seed(random_state))
 
     # ------------------------------------------------------------------ search
 
@@ -287,42 +167,30 @@ class JointDistribution(ABC):
         return self._mode() if inference is None else inference(self)
 
     def _mode(self) -> Mode:
-        return self._exhaustive_mode(MAX_SEARCHED)
+        if isinstance(self, HasClosedMode):
+            return self.closed_mode()
+        return self.exhaustive_mode(MAX_SEARCHED)
 
-    def _exhaustive_mode(self, max_labels: int) -> Mode:
-        """Return the mode of at most ``max_labels`` unknown labels, by whatever proves it."""
-        return self._enumerated_mode(max_labels)
+    def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:
+        """Return the mode, proven by looking at every label vector that could be it.
 
-    def _enumerated_mode(self, max_labels: int) -> Mode:
-        """Return the mode by looking at all vectors of at most ``max_labels`` unknown labels."""
-        self._require_few_labels(max_labels)
-        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
-        log_prob = np.empty(self.n_rows)
-        for rows, enumeration in self._enumerate():
-            labels[rows], log_prob[rows] = enumeration.best()
-        return Mode(labels, log_prob, log_prob.copy())
+        Parameters
+        ----------
+        max_labels : int
+            Most unknown labels a row may have.
+        prune : bool, default True
+            Whether to leave out vectors that an upper bound rules out, in forms that have one.
 
-    def _require_few_labels(self, max_labels: int) -> None:
-        unknown = int((self.known < 0).sum(axis=1).max(initial=0))
-        if unknown > max_labels:
-            raise ValueError(
-                f"exact search for the mode would look at 2^{unknown} label vectors and is limited "
-                f"to {max_labels} unknown labels: use inference=Greedy() or Auto(), or a larger "
-                "limit with inference=Exhaustive(max_labels=...)"
-            )
+        Raises
+        ------
+        ValueError
+            If a row has more unknown labels.
+        """
+        return search.enumerated_mode(self, max_labels)
 
-    def _greedy_mode(self) -> Mode:
-        """Label by label, the likelier value given the labels already chosen."""
-        chosen = self.known.copy()
-        for label in range(self.n_labels):
-            open_rows = chosen[:, label] < 0
-            score = []
-            for value in (0, 1):
-                chosen[open_rows, label] = value
-                score.append(self._evidence_log_prob(chosen).value)
-            chosen[open_rows, label] = (score[1] > score[0])[open_rows]
-        exact = np.ones(self.n_rows, dtype=np.bool_)
-        return certified(chosen, self._log_prob(chosen), np.zeros(self.n_rows), exact)
+    def greedy_mode(self) -> Mode:
+        """Return, label by label, the likelier value given the values chosen before."""
+        return search.greedy_by_evidence(self)
 
     def greedy_path(self) -> JointDistribution:
         """Return what a plain classifier chain takes P(y) to be.
@@ -340,16 +208,7 @@ class JointDistribution(ABC):
         Exact by a closed formula or, while at most 16 labels are unknown, by enumeration; beyond
         that the best vectors a search finds, with a bound on those it may have missed.
         """
-        k = min(check_whole_number(k, "k"), 2**self.n_labels)
-        return _answers.ranked(self, k)
-
-    def _tree_parts(self) -> list[tuple[Floats, TreeJoint]] | None:
-        """Return the (n,) log-weights and trees this is a mixture of; None if it is not one."""
-        return None
-
-    def _top_by_search(self, k: int) -> Ranked:
-        """Return good vectors and a bound, for rows with too many unknown labels for a table."""
-        raise NotImplementedError(f"{type(self).__name__} has no search")
+        return search.top(self, min(check_whole_number(k, "k"), 2**self.n_labels))
 
     # ------------------------------------------------------------------ Bayes' rule
 
@@ -387,4 +246,4 @@ class JointDistribution(ABC):
         return self._condition(known, log_prob)
 
     def _resolve(self, evidence: Evidence) -> Labels:
-        return checks.resolve_evidence(evidence, self.n_rows, self.n_labels, self.label_names)
+        return resolve_evidence(evidence, self.n_rows, self.n_labels, self.label_names)

@@ -1,15 +1,19 @@
-"""Exact answers by writing out the probability of every possible label vector."""
+"""Exact quantities by writing out the probability of every possible label vector."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.estimate import Quantity
 from labelweave.joint.mode import Ranked
+
+if TYPE_CHECKING:
+    from labelweave.joint.form import JointForm
 
 # Up to this many unknown labels a form that has no closed formula is enumerated, beyond it is
 # sampled: 2^16 vectors are about half a megabyte and a few milliseconds a row.
@@ -71,14 +75,14 @@ class Enumeration:
 
     def quantity(self, name: Quantity) -> Floats:
         """Return the named quantity of every row."""
-        answers = {
+        by_name = {
             "marginals": self.marginals,
             "pairwise": self.pairwise,
             "cardinality": self.cardinality,
             "cardinality_by_label": self.cardinality_by_label,
             "entropy": self.entropy,
         }
-        return answers[name]()
+        return by_name[name]()
 
     def vectors(self, columns: Indices) -> Labels:
         """Label vectors of the (n, ...) column indices, as (n, ..., L)."""
@@ -175,3 +179,12 @@ class Enumeration:
             target = np.minimum(u * row[-1], np.nextafter(row[-1], 0.0))
             columns[i] = np.searchsorted(row, target, side="right")
         return self.vectors(columns)
+
+
+def tables(joint: JointForm) -> Iterator[tuple[Indices, Enumeration]]:
+    """Yield the tables of all rows, in blocks of rows that share the set of unknown labels."""
+    for rows, unknown in patterns(joint.known):
+        free = np.flatnonzero(unknown)
+        for block in row_blocks(len(rows), 2 ** len(free) * (1 + joint.n_labels // 8)):
+            part = joint[rows[block]]
+            yield rows[block], Enumeration(part._log_table(free), free, part.known)

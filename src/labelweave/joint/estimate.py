@@ -54,7 +54,7 @@ class Estimate:
     @staticmethod
     def of_exact(value: Floats) -> Estimate:
         """Return an estimate without error."""
-        # Not zeros_like, which writes every zero: large answers would take twice the memory.
+        # Not zeros_like, which writes every zero: large estimates would take twice the memory.
         return Estimate(value, np.zeros(value.shape), np.ones(len(value), dtype=np.bool_))
 
 

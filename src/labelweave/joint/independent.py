@@ -12,13 +12,14 @@ from scipy.special import expit
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_matrix
 from labelweave.joint.base import JointDistribution
+from labelweave.joint.bernoulli import bernoulli_entropy, bernoulli_log_prob
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
-from labelweave.joint.tree import TreeJoint, binary_entropy
+from labelweave.joint.tree import TreeJoint, TreeMixture
 
 
 class IndependentJoint(JointDistribution):
-    """P(y) = Π_j P(y_j): every question has a closed answer.
+    """P(y) = Π_j P(y_j): every query has a closed form.
 
     Parameters
     ----------
@@ -62,19 +63,15 @@ class IndependentJoint(JointDistribution):
         """Labels that are certain: those with infinite log-odds."""
         return np.where(np.isinf(self.scores), self.scores > 0, -1).astype(np.int8)
 
-    def _label_log_prob(self, labels: Labels) -> Floats:
-        """Log-probability P(y_j) of every label, for (n, L) labels."""
-        return np.asarray(-np.logaddexp(0.0, np.where(labels == 1, -self.scores, self.scores)))
-
     def _log_prob(self, Y: Labels) -> Floats:
-        return np.asarray(self._label_log_prob(Y).sum(axis=1))
+        return np.asarray(bernoulli_log_prob(Y, self.scores).sum(axis=1))
 
     def _sample(self, k: int, seed: int) -> Labels:
         uniforms = self._uniforms(seed, k, self.n_labels)
         return (uniforms < expit(self.scores)[:, None, :]).astype(np.int8)
 
     def _evidence_log_prob(self, known: Labels) -> Estimate:
-        given = np.where(known >= 0, self._label_log_prob(known), 0.0)
+        given = np.where(known >= 0, bernoulli_log_prob(known, self.scores), 0.0)
         return Estimate.of_exact(np.asarray(given.sum(axis=1)))
 
     def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
@@ -105,7 +102,7 @@ class IndependentJoint(JointDistribution):
             out[:, diagonal, diagonal] = marginals
             return out
         if quantity == "entropy":
-            return np.asarray(binary_entropy(self.scores).sum(axis=1))
+            return np.asarray(bernoulli_entropy(self.scores).sum(axis=1))
         return self._as_tree()._exact(quantity)
 
     def _as_tree(self) -> TreeJoint:
@@ -118,17 +115,20 @@ class IndependentJoint(JointDistribution):
             n_threads=self.n_threads,
         )
 
-    def _mode(self) -> Mode:
+    def closed_mode(self) -> Mode:
+        """Return the labels that are likelier than not."""
         labels = (self.scores > 0).astype(np.int8)
         log_prob = self._log_prob(labels)
         return Mode(labels, log_prob, log_prob.copy())
 
-    def _greedy_mode(self) -> Mode:
-        return self._mode()
+    def greedy_mode(self) -> Mode:
+        """Return the mode: it costs no more than a greedy vector."""
+        return self.closed_mode()
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
         return self._as_tree().top(k)
 
-    def _tree_parts(self) -> list[tuple[Floats, TreeJoint]]:
-        return [(np.zeros(self.n_rows), self._as_tree())]
+    def tree_mixture(self) -> TreeMixture:
+        """Return the mixture of one tree without edges."""
+        return self._as_tree().tree_mixture()

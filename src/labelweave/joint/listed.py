@@ -12,17 +12,15 @@ from scipy.special import logsumexp
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_labels, check_matrix, check_whole_number
 from labelweave.joint.base import JointDistribution
+from labelweave.joint.checks import SUM_TOLERANCE
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
-
-# How far the probabilities of a row may be from summing to one.
-SUM_TOLERANCE = 1e-6
 
 
 class ListedJoint(JointDistribution):
     """Probabilities of some label vectors, the same ones in every row.
 
-    Every answer is exact and takes one look at the list, however many labels there are. In a
+    Every query is exact and takes one pass over the list, however many labels there are. In a
     `MixtureJoint` with another form, vectors that are not listed become possible.
 
     Parameters
@@ -166,7 +164,8 @@ class ListedJoint(JointDistribution):
         total = np.einsum("nv,vl->nl", weights, self.vectors[places].astype(np.float64))
         return np.asarray(np.minimum(total, 1.0))
 
-    def _mode(self) -> Mode:
+    def closed_mode(self) -> Mode:
+        """Return the most probable vector of the list."""
         place = self.log_weights.argmax(axis=1)
         log_prob = np.take_along_axis(self.log_weights, place[:, None], axis=1)[:, 0]
         return Mode(self.vectors[place], log_prob, log_prob.copy())

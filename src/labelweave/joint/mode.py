@@ -1,7 +1,8 @@
-"""Answers of a search over label vectors: the best one found, or the best few."""
+"""Results of a search over label vectors: the best one found, or the best few."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,11 +53,11 @@ class Mode:
         return self.upper_bound <= self.log_prob
 
     def __getitem__(self, rows: Indices | Mask) -> Mode:
-        """Return the answers of some rows."""
+        """Return the modes of some rows."""
         return Mode(self.labels[rows], self.log_prob[rows], self.upper_bound[rows])
 
     def replaced(self, rows: Mask, part: Mode) -> Mode:
-        """Return these answers with those of some rows replaced by ``part``."""
+        """Return these modes with those of some rows replaced by ``part``."""
         labels, log_prob = self.labels.copy(), self.log_prob.copy()
         upper_bound = self.upper_bound.copy()
         labels[rows], log_prob[rows], upper_bound[rows] = (
@@ -66,8 +67,25 @@ class Mode:
         )
         return Mode(labels, log_prob, upper_bound)
 
+    @staticmethod
+    def assembled(parts: Sequence[tuple[Mask, Mode]]) -> Mode:
+        """Return the modes of all rows from parts that cover each row once.
+
+        Parameters
+        ----------
+        parts : sequence of (mask, Mode)
+            The rows of the batch a part stands for, and their modes in order.
+        """
+        n_rows = len(parts[0][0])
+        labels = np.empty((n_rows, parts[0][1].labels.shape[1]), dtype=np.int8)
+        log_prob, upper_bound = np.empty(n_rows), np.empty(n_rows)
+        for rows, part in parts:
+            labels[rows], log_prob[rows] = part.labels, part.log_prob
+            upper_bound[rows] = part.upper_bound
+        return Mode(labels, log_prob, upper_bound)
+
     def or_better(self, other: Mode) -> Mode:
-        """Return row by row the more probable vector of two answers, and the lower bound."""
+        """Return row by row the more probable vector of two, and the lower of their bounds."""
         better = other.log_prob > self.log_prob
         log_prob = np.where(better, other.log_prob, self.log_prob)
         bound = np.maximum(np.minimum(self.upper_bound, other.upper_bound), log_prob)
@@ -98,10 +116,28 @@ class SearchedMode(Mode):
 
     nodes: Indices
 
+    @staticmethod
+    def of(mode: Mode) -> SearchedMode:
+        """Return a mode that took no search of its own: its nodes are zero."""
+        nodes = np.zeros(len(mode.labels), dtype=np.int64)
+        return SearchedMode(mode.labels, mode.log_prob, mode.upper_bound, nodes)
+
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """When a search for the mode may stop before it has a proof."""
+    """When a search for the mode may stop before it has a proof.
+
+    Attributes
+    ----------
+    budget : int
+        Most prefixes to look at in each row.
+    epsilon : float
+        Stop a row when its vector is proven to be within this many nats of the mode.
+    seconds : float
+        Stop all rows after this time.
+    floor : float
+        Leave out prefixes whose log-probability is not above this.
+    """
 
     budget: int
     epsilon: float = 0.0

@@ -12,12 +12,10 @@ from scipy.special import logsumexp
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_matrix, check_whole_number
 from labelweave.joint.base import JointDistribution
+from labelweave.joint.checks import SUM_TOLERANCE
 from labelweave.joint.enumeration import Enumeration, label_vectors
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
-
-# How far the probabilities of a row may be from summing to one.
-SUM_TOLERANCE = 1e-6
 
 
 class TableJoint(JointDistribution):
@@ -128,7 +126,8 @@ class TableJoint(JointDistribution):
     def _exact(self, quantity: Quantity) -> Floats:
         return self._whole().quantity(quantity)
 
-    def _mode(self) -> Mode:
+    def closed_mode(self) -> Mode:
+        """Return the highest entry of the table."""
         labels, log_prob = self._whole().best()
         return Mode(labels, log_prob, log_prob.copy())
 

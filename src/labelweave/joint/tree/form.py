@@ -7,18 +7,20 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_whole_number
 from labelweave._core import native
 from labelweave.joint.base import JointDistribution
+from labelweave.joint.bernoulli import bernoulli_entropy
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
+from labelweave.joint.tree.parents import check_parents, parents_first
+from labelweave.joint.tree.tree_mixture import TreeMixture
 
 
 class TreeJoint(JointDistribution):
-    """P(y) = Π_i P(y_i | y_parent(i)): every question has an exact answer.
+    """P(y) = Π_i P(y_i | y_parent(i)): every query has an exact result.
 
     Evidence leaves a tree a tree: the posterior has the same parents and other log-odds. Time a row
     grows in proportion to L, for pairs of labels and the number of labels to L², for
@@ -73,7 +75,7 @@ class TreeJoint(JointDistribution):
             *values.shape[:2], label_names=label_names, row_ids=row_ids, n_threads=n_threads
         )
         self.parents = check_parents(parents, self.n_labels)
-        self._order = _parents_first(self.parents)
+        self.order = parents_first(self.parents)
         roots = self.parents < 0
         values[:, roots, 1] = values[:, roots, 0]
         self.logits: Floats = values
@@ -91,7 +93,7 @@ class TreeJoint(JointDistribution):
         if not infinite.any():
             return known
         sure = np.where(infinite, self.logits > 0, -1).astype(np.int8)
-        for label in self._order:
+        for label in self.order:
             given_0, given_1 = sure[:, label, 0], sure[:, label, 1]
             parent = known[:, self.parents[label]] if self.parents[label] >= 0 else -1
             either = np.where(given_0 == given_1, given_0, -1)
@@ -99,7 +101,7 @@ class TreeJoint(JointDistribution):
         return known
 
     def _kernel(self, kernel: Callable[..., None], *arguments: object) -> None:
-        kernel(self.logits, self.parents, self._order, *arguments, self.n_threads)
+        kernel(self.logits, self.parents, self.order, *arguments, self.n_threads)
 
     # ------------------------------------------------------------------ probabilities
 
@@ -140,7 +142,7 @@ class TreeJoint(JointDistribution):
         """Σ_i E[H(y_i | parent)], by the chain rule."""
         marginals = self._exact("marginals")
         parent = np.where(self.parents >= 0, marginals[:, self.parents], 0.0)
-        conditional = binary_entropy(self.logits)
+        conditional = bernoulli_entropy(self.logits)
         mean = (1 - parent) * conditional[:, :, 0] + parent * conditional[:, :, 1]
         return np.asarray(mean.sum(axis=1))
 
@@ -151,16 +153,16 @@ class TreeJoint(JointDistribution):
         self._kernel(native.tree_sample, self.row_ids, seed, labels)
         return labels
 
-    def _mode(self) -> Mode:
+    def closed_mode(self) -> Mode:
         """Return the mode by max-sum."""
         labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
         log_prob = np.empty(self.n_rows)
         self._kernel(native.tree_mode, labels, log_prob)
         return Mode(labels, log_prob, log_prob.copy())
 
-    def _greedy_mode(self) -> Mode:
+    def greedy_mode(self) -> Mode:
         """Return the mode: it costs no more than a greedy vector."""
-        return self._mode()
+        return self.closed_mode()
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
@@ -170,8 +172,9 @@ class TreeJoint(JointDistribution):
         self._kernel(native.tree_top, labels, log_prob)
         return Ranked(labels, log_prob, log_prob[:, -1].copy())
 
-    def _tree_parts(self) -> list[tuple[Floats, TreeJoint]]:
-        return [(np.zeros(self.n_rows), self)]
+    def tree_mixture(self) -> TreeMixture:
+        """Return the mixture of this tree alone."""
+        return TreeMixture(np.zeros((self.n_rows, 1)), (self,))
 
     # ------------------------------------------------------------------ Bayes' rule
 
@@ -188,40 +191,3 @@ class TreeJoint(JointDistribution):
         posterior = self[:]
         posterior.logits = self._posterior(known)[0]
         return posterior
-
-
-def binary_entropy(log_odds: Floats) -> Floats:
-    """Entropy of 0/1 variables; the smaller of p and 1 − p is e^-|z| / (1 + e^-|z|)."""
-    size = np.abs(log_odds)
-    finite = np.where(np.isinf(size), 0.0, size)
-    return np.asarray(np.logaddexp(0.0, -size) + finite * expit(-size))
-
-
-def check_parents(parents: npt.ArrayLike, n_labels: int) -> Indices:
-    """``parents`` as int64, one for each label, without a cycle."""
-    values = np.asarray(parents)
-    if values.shape != (n_labels,) or values.dtype.kind not in "iu":
-        raise ValueError(
-            f"parents must be {n_labels} whole numbers, the parent of each label or -1 for a root; "
-            f"got {parents!r}"
-        )
-    if ((values < -1) | (values >= n_labels)).any():
-        raise ValueError(
-            f"parents must be between 0 and {n_labels - 1}, or -1 for a root; got {values}"
-        )
-    result = np.ascontiguousarray(values, dtype=np.int64)
-    cyclic = np.setdiff1d(np.arange(n_labels), _parents_first(result))
-    if len(cyclic):
-        raise ValueError(
-            f"parents must not form a cycle: label {cyclic[0]} is among its own ancestors or below "
-            "a label that is; give one label of each cycle the parent -1"
-        )
-    return result
-
-
-def _parents_first(parents: Indices) -> Indices:
-    """Return the labels that hang from a root, level by level."""
-    levels = [np.flatnonzero(parents < 0)]
-    while len(levels[-1]):
-        levels.append(np.flatnonzero(np.isin(parents, levels[-1])))
-    return np.concatenate(levels)

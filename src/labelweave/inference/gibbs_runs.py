@@ -15,9 +15,10 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._core import native
-from labelweave.joint import ChainJoint, JointDistribution
-from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._steps import bernoulli_log_prob, grid_log_odds
+from labelweave.joint import JointDistribution
+from labelweave.joint.bernoulli import bernoulli_log_prob
+from labelweave.joint.capabilities import HasConditionals, HasLinearConditionals
+from labelweave.joint.chain.steps import grid_log_odds
 
 # As in native/chain/gibbs.hpp: a higher log-probability by less than this may be rounding.
 TIE = 1e-9
@@ -59,15 +60,17 @@ def run(
     random_scan: bool = False,
 ) -> Run:
     """Run the sampler in the fastest way the distribution allows."""
-    if isinstance(joint, ChainJoint) and not random_scan:
+    if isinstance(joint, HasLinearConditionals) and not random_scan:
         return run_linear(joint, start, seed, first_draw, sweeps, kept)
     return run_general(joint, start, seed, first_draw, sweeps, kept, random_scan=random_scan)
 
 
 def run_linear(
-    joint: ChainJoint, start: Labels, seed: int, first_draw: int, sweeps: int, kept: int
+    joint: JointDistribution, start: Labels, seed: int, first_draw: int, sweeps: int, kept: int
 ) -> Run:
     """Algorithm 2: the scores are kept, and changed when a label flips."""
+    if not isinstance(joint, HasLinearConditionals):
+        raise TypeError(f"a compiled run needs linear conditionals; got {joint!r}")
     n, n_labels = start.shape
     last, best = start.copy(), start.copy()
     best_gain = np.zeros((n, sweeps))
@@ -135,21 +138,21 @@ def _conditional_log_odds(
     joint: JointDistribution,
 ) -> tuple[Indices, Callable[[int, Labels], Floats]]:
     """Return the order of the labels, and the log-odds of one of them given all others."""
-    if isinstance(joint, ChainForm):
+    if isinstance(joint, HasConditionals):
         order = joint.order
         return order, lambda position, y: _from_conditionals(joint, order, position, y)
     order = np.arange(joint.n_labels, dtype=np.int64)
-    return order, lambda position, y: _difference(_both(y, position), joint._log_prob_of_draws)
+    return order, lambda position, y: _difference(_both(y, position), joint.log_prob_of_draws)
 
 
-def _from_conditionals(joint: ChainForm, order: Indices, position: int, y: Labels) -> Floats:
+def _from_conditionals(joint: HasConditionals, order: Indices, position: int, y: Labels) -> Floats:
     """Factors before ``position`` are the same for both values and cancel."""
 
     def later_log_prob(both: Labels) -> Floats:
         total = np.zeros(both.shape[:2])
         for later in range(position, len(order)):
             label = int(order[later])
-            z = grid_log_odds(joint._log_odds, label, both, order[:later])
+            z = grid_log_odds(joint.conditional_log_odds, label, both, order[:later])
             total += np.maximum(bernoulli_log_prob(both[:, :, label], z), IMPOSSIBLE)
         return total
 

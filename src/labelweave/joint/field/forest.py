@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import (
 )
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave.joint.tree.parents import children_first
 
 
 def is_forest(coupling: Floats) -> bool:
@@ -50,7 +51,7 @@ def tree_logits(scores: Floats, coupling: Floats, parents: Indices, known: Label
     free = known < 0
     log_odds = scores.copy()
     logits = np.empty((*scores.shape, 2))
-    for label in _children_first(parents):
+    for label in children_first(parents):
         parent = parents[label]
         own = log_odds[:, label]
         v = np.zeros(len(scores))
@@ -60,13 +61,3 @@ def tree_logits(scores: Floats, coupling: Floats, parents: Indices, known: Label
         logits[:, label, 0], logits[:, label, 1] = own, own + v
     certain = np.where(known == 1, np.inf, -np.inf)
     return np.where(free[:, :, None], logits, certain[:, :, None])
-
-
-def _children_first(parents: Indices) -> Indices:
-    """Return the labels, each after all of its children."""
-    level = np.zeros(len(parents), dtype=np.int64)
-    above = parents.copy()
-    while (above >= 0).any():
-        level[above >= 0] += 1
-        above = np.where(above >= 0, parents[above], -1)
-    return np.argsort(-level, kind="stable")

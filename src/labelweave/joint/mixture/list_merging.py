@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._core import native
+from labelweave.joint.capabilities import tree_mixture_of
 from labelweave.joint.enumeration import row_blocks
-from labelweave.joint.mode import Ranked, SearchedMode
-from labelweave.joint.tree import TreeJoint
+from labelweave.joint.mode import Ranked
 
 if TYPE_CHECKING:
-    from labelweave.joint.mixture import MixtureJoint
+    from labelweave.joint.mixture.evidence import ConditionedMixture
 
 # The first lists of components that are not trees, and how much longer each next one is.
 FIRST_LENGTH, GROWTH = 16, 4
@@ -27,50 +26,18 @@ FIRST_LENGTH, GROWTH = 16, 4
 ROUNDING = 1e-12
 
 
-def mode(joint: MixtureJoint, depth: int) -> SearchedMode:
-    """Return the best vector of each row after at most ``depth`` vectors of each component."""
-    ranked, listed = top(joint, 1, depth)
-    labels = ranked.labels[:, 0]
-    log_prob = joint._log_prob(labels)
-    bound = np.where(ranked.exact, log_prob, np.maximum(ranked.upper_bound, log_prob))
-    return SearchedMode(labels, log_prob, bound, listed)
+def merge(joint: ConditionedMixture, k: int, depth: int) -> tuple[Ranked, Indices]:
+    """Return the best ``k`` vectors of each row, and how many were taken from all lists.
+
+    At most ``depth`` vectors are taken from the list of each component.
+    """
+    trees = tree_mixture_of(joint)
+    if trees is not None:
+        return trees.top(k, depth, joint.n_threads)
+    return _merge_growing_lists(joint, k, depth)
 
 
-def top(joint: MixtureJoint, k: int, depth: int) -> tuple[Ranked, Indices]:
-    """Return the best ``k`` vectors of each row, and how many were taken from the lists."""
-    parts = joint._tree_parts()
-    if parts is not None:
-        return _top_of_trees(parts, k, depth, joint.n_threads)
-    return _top_of_lists(joint, k, depth)
-
-
-def tree_arrays(
-    parts: list[tuple[Floats, TreeJoint]],
-) -> tuple[list[Floats], list[Indices], list[Indices], Floats]:
-    """Return a mixture of trees as the kernels take it."""
-    trees = [tree for _, tree in parts]
-    return (
-        [tree.logits for tree in trees],
-        [tree.parents for tree in trees],
-        [tree._order for tree in trees],
-        np.ascontiguousarray(np.stack([log_weight for log_weight, _ in parts], axis=1)),
-    )
-
-
-def _top_of_trees(
-    parts: list[tuple[Floats, TreeJoint]], k: int, depth: int, n_threads: int
-) -> tuple[Ranked, Indices]:
-    n, n_labels = parts[0][1].n_rows, parts[0][1].n_labels
-    labels = np.empty((n, k, n_labels), dtype=np.int8)
-    log_prob, bound = np.empty((n, k)), np.empty(n)
-    listed = np.empty(n, dtype=np.int64)
-    native.tree_threshold(
-        *tree_arrays(parts), min(depth, 2**32 - 2), labels, log_prob, bound, listed, n_threads
-    )
-    return Ranked(labels, log_prob, bound), listed
-
-
-def _top_of_lists(joint: MixtureJoint, k: int, depth: int) -> tuple[Ranked, Indices]:
+def _merge_growing_lists(joint: ConditionedMixture, k: int, depth: int) -> tuple[Ranked, Indices]:
     labels = np.empty((joint.n_rows, k, joint.n_labels), dtype=np.int8)
     log_prob, bound = np.empty((joint.n_rows, k)), np.empty(joint.n_rows)
     listed = np.zeros(joint.n_rows, dtype=np.int64)
@@ -89,7 +56,7 @@ def _top_of_lists(joint: MixtureJoint, k: int, depth: int) -> tuple[Ranked, Indi
     return Ranked(labels, log_prob, bound), listed
 
 
-def _merged(joint: MixtureJoint, k: int, length: int) -> Ranked:
+def _merged(joint: ConditionedMixture, k: int, length: int) -> Ranked:
     """Return the best of the components' lists under the mixture, and the bound on all others."""
     lists = [component.top(length) for component in joint.components]
     labels = np.concatenate([ranked.labels for ranked in lists], axis=1)
@@ -108,10 +75,10 @@ def _merged(joint: MixtureJoint, k: int, length: int) -> Ranked:
     return Ranked(labels, log_prob, np.where(settled, last, np.maximum(unseen, last)))
 
 
-def _rest(joint: MixtureJoint, log_prob: Floats) -> Floats:
+def _rest(joint: ConditionedMixture, log_prob: Floats) -> Floats:
     """Return what probability is left for vectors not seen, where it is known exactly."""
     rest = np.maximum(1 - np.exp(log_prob).sum(axis=1), 0.0) + ROUNDING
-    return np.where(joint._normaliser_error() == 0, np.log(rest), np.inf)
+    return np.where(joint.log_prob_error() == 0, np.log(rest), np.inf)
 
 
 def _repeated(labels: Labels) -> Mask:

@@ -1,18 +1,17 @@
-"""What the forms of a joint distribution ask of their arguments."""
+"""Checks of the arguments from which joint distributions are made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_label, check_label_values, check_matrix
+from labelweave._common.arrays import Floats, Indices
+from labelweave._common.checks import check_matrix
 
-Evidence: TypeAlias = Mapping[int | str, npt.ArrayLike]
-
+# How far the probabilities or weights of a row may be from summing to one.
+SUM_TOLERANCE = 1e-6
 # A hundred million of these can be added up before a double overflows.
 _MOST_LOG_ODDS = 1e300
 
@@ -64,24 +63,3 @@ def check_order(order: npt.ArrayLike | None, n_labels: int) -> Indices:
             f"order must name each of the labels 0 to {n_labels - 1} once; got {np.asarray(order)}"
         )
     return result
-
-
-def resolve_evidence(
-    evidence: Evidence, n_rows: int, n_labels: int, label_names: tuple[str, ...] | None
-) -> Labels:
-    """Evidence as an int8 matrix of 0, 1 and -1 (unknown), one row per instance."""
-    known = np.full((n_rows, n_labels), -1, dtype=np.int8)
-    seen: set[int] = set()
-    for key, value in evidence.items():
-        label = check_label(key, "evidence", n_labels, label_names)
-        if label in seen:
-            raise ValueError(f"evidence names label {label} twice, by index and by name")
-        seen.add(label)
-        values = np.asarray(value)
-        if values.shape not in ((), (n_rows,)):
-            raise ValueError(
-                f"evidence[{key!r}] must be one value or an array of {n_rows} values, one per row; "
-                f"its shape is {values.shape}"
-            )
-        known[:, label] = check_label_values(values, (-1, 0, 1), f"evidence[{key!r}]")
-    return known

@@ -1,7 +1,7 @@
 """Best-first search over prefixes in Python, for conditionals that only Python can evaluate.
 
 No later label can raise the probability of a prefix: that is all the bound there is without
-knowing the conditionals. All rows advance together, so that the conditionals are asked about many
+knowing the conditionals. All rows advance together, so that the conditionals are evaluated for many
 prefixes at once.
 """
 
@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave.joint._steps import LogOdds, bernoulli_log_prob
+from labelweave.joint.bernoulli import bernoulli_log_prob
+from labelweave.joint.chain.steps import LogOdds
 from labelweave.joint.mode import SearchedMode, SearchLimits
 
-# Prefixes of one row that are extended together: asking costs much more than wasted answers.
+# Prefixes of one row that are extended together: a call costs much more than a prefix in vain.
 BATCH = 16
 # Sums in another order differ by this much, relatively.
 ROUNDING = 1e-12

@@ -10,16 +10,17 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._core import native
-from labelweave.joint import _checks as checks
-from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._coupling import coupling_sums
+from labelweave.joint import checks
+from labelweave.joint.chain.search import SearchedChain
+from labelweave.joint.coupling import coupling_sums
 from labelweave.joint.mode import Mode, SearchedMode, SearchLimits
+from labelweave.joint.search import require_few_labels
 
 # Steps that fit the relaxation to a row: 500 would close about a tenth of the gaps that remain.
 RELAXATION_STEPS = 200
 
 
-class ChainJoint(ChainForm):
+class ChainJoint(SearchedChain):
     """P(y) = Π_j P(y_j | earlier labels) with log-odds z_j = scores_j + Σ_k coupling_jk y_k.
 
     Logistic regression, naive Bayes and maximum entropy conditionals all have this form; a tree is
@@ -41,7 +42,7 @@ class ChainJoint(ChainForm):
     -----
     At most 16 unknown labels are enumerated and exact. `mode` searches with an upper bound, which
     always ends for up to 20 unknown labels and for most longer chains fitted to data. Rows left
-    open, as those of flat chains are, get a tighter bound from a relaxation of all couplings at
+    open, such as those of flat chains, get a tighter bound from a relaxation of all couplings at
     once, if at most 380 labels are unknown, and ``gap`` says what remains. Conditioning
     is exact while at most 16 unknown labels influence the evidence; beyond that `log_prob` of a
     conditioned chain carries the error that `evidence_log_prob` states.
@@ -103,7 +104,8 @@ class ChainJoint(ChainForm):
         part.scores = self.scores[index]
         return part
 
-    def _log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
+    def conditional_log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
+        """Return the log-odds of ``label`` in ``rows`` given the labels set in ``prefix``."""
         return np.asarray(self.scores[rows, label] + prefix @ self.coupling[label])
 
     def _prefix_log_odds(self, labels: Labels) -> Floats:
@@ -163,18 +165,22 @@ class ChainJoint(ChainForm):
         )
         return SearchedMode(labels, log_joint, bound, nodes)
 
-    def _exhaustive_mode(self, max_labels: int) -> Mode:
-        self._require_few_labels(max_labels)
-        return self._best_first(SearchLimits(budget=2**63))
+    def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:
+        """Return the mode by a best-first search without a budget, or by enumeration."""
+        if not prune:
+            return super().exhaustive_mode(max_labels)
+        require_few_labels(self, max_labels)
+        return self.best_first(SearchLimits(budget=2**63))
 
-    def _beam(self, width: int) -> tuple[Labels, Floats]:
+    def _beam_search(self, width: int) -> tuple[Labels, Floats]:
         labels, bound = self._known.copy(), np.empty(self.n_rows)
         native.chain_beam(
             self.scores, self.coupling, self.order, width, labels, bound, self.n_threads
         )
         return labels, bound
 
-    def _tightened(self, found: Mode, budget: int) -> Mode:
+    def tighten(self, found: Mode, budget: int) -> Mode:
+        """Search once more under the bound of a relaxation of all couplings at once."""
         labels, normaliser = found.labels.copy(), self._normaliser.value
         log_joint, bound = np.empty(self.n_rows), np.empty(self.n_rows)
         native.chain_relaxed_search(

@@ -8,15 +8,11 @@ from typing import TypeAlias
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave.joint.bernoulli import bernoulli_log_prob
 from labelweave.joint.mode import Ranked
 
 # (label, rows, prefix) -> log-odds of the label in these rows after these earlier labels.
 LogOdds: TypeAlias = Callable[[int, Indices, Labels], Floats]
-
-
-def bernoulli_log_prob(labels: Labels, log_odds: Floats) -> Floats:
-    """Log-probability of 0/1 ``labels`` whose log-odds are given."""
-    return np.asarray(-np.logaddexp(0.0, np.where(labels == 1, -log_odds, log_odds)))
 
 
 def grid_log_odds(log_odds: LogOdds, label: int, labels: Labels, before: Indices) -> Floats:

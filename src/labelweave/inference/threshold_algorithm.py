@@ -1,19 +1,17 @@
-"""Exact inference for mixtures: walk the components' lists until a bound is met."""
+"""Exact inference for mixtures: merge the components' lists until a bound is met."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from labelweave._common.checks import check_whole_number
-from labelweave.inference.result import SearchedMode
-from labelweave.joint import JointDistribution, MixtureJoint, _threshold
+from labelweave.joint import JointDistribution, SearchedMode
+from labelweave.joint.capabilities import MergesLists
 
 
 @dataclass(frozen=True)
-class Threshold:
+class ThresholdAlgorithm:
     """The mode of a mixture by walking its components' lists, proven unless the budget ends first.
 
     Every component lists its vectors by decreasing probability, and each vector met is scored under
@@ -22,11 +20,11 @@ class Threshold:
     ``upper_bound`` is what the bound came down to.
 
     Trees and independent labels, also in mixtures of mixtures, are walked vector by vector in
-    compiled code, always the list that holds the bound up; ``nodes`` counts the vectors. Components
-    of other forms are asked for longer and longer lists; chains with more than 16 unknown labels
+    compiled code, always from the list that keeps the bound high; ``nodes`` counts the vectors.
+    Components of other forms give longer and longer lists; chains with more than 16 unknown labels
     list what a beam search finds, with its bound.
 
-    Distributions that are no mixtures return their own exact answer.
+    Distributions that are not mixtures return their own mode.
 
     Parameters
     ----------
@@ -42,7 +40,7 @@ class Threshold:
     >>> joint = MixtureJoint(
     ...     [0.5, 0.5], [IndependentJoint([[0.4, 4.0, 4.0]]), IndependentJoint([[-4.0, 4.0, -0.4]])]
     ... )
-    >>> mode = Threshold()(joint)
+    >>> mode = ThresholdAlgorithm()(joint)
     >>> mode.labels, mode.optimal
     (array([[0, 1, 1]], dtype=int8), array([ True]))
     >>> [component.mode().labels.tolist() for component in joint.components]
@@ -57,8 +55,6 @@ class Threshold:
 
     def __call__(self, joint: JointDistribution, /) -> SearchedMode:
         """Return the best vectors found, their bounds, and the vectors it took."""
-        if isinstance(joint, MixtureJoint):
-            return _threshold.mode(joint, int(self.budget))
-        mode = joint.mode()
-        nodes = np.zeros(joint.n_rows, dtype=np.int64)
-        return SearchedMode(mode.labels, mode.log_prob, mode.upper_bound, nodes)
+        if isinstance(joint, MergesLists):
+            return joint.merge_lists(int(self.budget))
+        return SearchedMode.of(joint.mode())

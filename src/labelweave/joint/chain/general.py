@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_whole_number
-from labelweave.joint._chain_form import ChainForm
-from labelweave.joint._prefix_search import PrefixSearch
-from labelweave.joint._steps import LogOdds, beam, expand, grid_log_odds, walk
+from labelweave.joint.chain.prefix_search import PrefixSearch
+from labelweave.joint.chain.search import SearchedChain
+from labelweave.joint.chain.steps import LogOdds, beam, expand, grid_log_odds, walk
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.mode import SearchedMode, SearchLimits
 
 
-class GeneralChain(ChainForm):
+class GeneralChain(SearchedChain):
     """P(y) = Π_j P(y_j | earlier labels) for conditionals of any kind.
 
     Parameters
@@ -75,7 +75,8 @@ class GeneralChain(ChainForm):
         part._position = self._position[index]
         return part
 
-    def _log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
+    def conditional_log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
+        """Return the log-odds of ``label`` in ``rows`` given the labels set in ``prefix``."""
         if len(rows) == 0:
             return np.zeros(0)
         z = np.asarray(self.log_odds(label, self._position[rows], prefix), dtype=np.float64)
@@ -90,14 +91,18 @@ class GeneralChain(ChainForm):
         log_odds = np.empty(labels.shape)
         for position, label in enumerate(self.order):
             before = self.order[:position]
-            log_odds[:, :, label] = grid_log_odds(self._log_odds, int(label), labels, before)
+            log_odds[:, :, label] = grid_log_odds(
+                self.conditional_log_odds, int(label), labels, before
+            )
         return log_odds
 
     def _log_joint(self, labels: Labels) -> Floats:
         def never(label: int, log_odds: Floats) -> Labels:
             return np.zeros(log_odds.shape, dtype=np.int8)
 
-        return walk(self._log_odds, self.order, labels[:, None, :].copy(), never)[0][:, 0]
+        return walk(self.conditional_log_odds, self.order, labels[:, None, :].copy(), never)[0][
+            :, 0
+        ]
 
     def _complete(self, labels: Labels, seed: int) -> Floats:
         uniforms = self._uniforms(seed, labels.shape[1], self.n_labels)
@@ -107,13 +112,13 @@ class GeneralChain(ChainForm):
             u = uniforms[:, :, label]
             return (np.log(u) - np.log1p(-u) < log_odds).astype(np.int8)
 
-        return walk(self._log_odds, self.order, labels, draw)[0]
+        return walk(self.conditional_log_odds, self.order, labels, draw)[0]
 
     def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
         def likelier(label: int, log_odds: Floats) -> Labels:
             return (log_odds > 0).astype(np.int8)
 
-        given, chosen = walk(self._log_odds, self.order, labels[:, None, :], likelier)
+        given, chosen = walk(self.conditional_log_odds, self.order, labels[:, None, :], likelier)
         # No vector that agrees with the evidence is more probable than the evidence.
         bound = np.where(self._normaliser.exact, self._normaliser.value, 0.0)
         return given[:, 0] + chosen[:, 0], bound
@@ -124,7 +129,12 @@ class GeneralChain(ChainForm):
         column = np.zeros(1, dtype=np.int64)
         for position, label in enumerate(order):
             labels, log_prob = expand(
-                self._log_odds, int(label), order[:position], known[:, label], labels, log_prob
+                self.conditional_log_odds,
+                int(label),
+                order[:position],
+                known[:, label],
+                labels,
+                log_prob,
             )
             if label in free:
                 column = np.concatenate([column, column | (1 << np.searchsorted(free, label))])
@@ -139,7 +149,7 @@ class GeneralChain(ChainForm):
 
     def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:
         # All rows together while few prefixes can wait, then the hard ones in blocks: so the
-        # conditionals are asked about many prefixes at once and memory stays bounded.
+        # conditionals are evaluated for many prefixes at once and memory stays bounded.
         first = replace(limits, budget=min(limits.budget, self._proof_budget))
         found = self._search_together(first, floor, log_mass)
         spent = np.flatnonzero(found.nodes >= first.budget)
@@ -157,15 +167,17 @@ class GeneralChain(ChainForm):
     ) -> SearchedMode:
         labels = self._known.copy()
         log_joint, _ = self._follow(labels)
-        search = PrefixSearch(self._log_odds, self.order, self._known, limits, floor)
+        search = PrefixSearch(self.conditional_log_odds, self.order, self._known, limits, floor)
         return search.run(labels, log_joint, log_mass)
 
-    def _beam(self, width: int) -> tuple[Labels, Floats]:
+    def _beam_search(self, width: int) -> tuple[Labels, Floats]:
         labels = np.empty_like(self._known)
         dropped = np.empty(self.n_rows)
         for block in row_blocks(self.n_rows, 4 * width * self.n_labels):
             part = self[block]
-            labels[block], dropped[block] = beam(part._log_odds, part.order, part._known, width)
+            labels[block], dropped[block] = beam(
+                part.conditional_log_odds, part.order, part._known, width
+            )
         return labels, dropped
 
     def _ancestors(self, labels: Indices) -> Indices:

@@ -35,7 +35,7 @@ def estimate_from_chain(
     spread = np.einsum("s,s...->...", weight, (np.stack(means) - value) ** 2) / (count - 1)
     error = np.sqrt(spread)
     if quantity == "entropy":
-        error = np.hypot(error, joint._normaliser_error())
+        error = np.hypot(error, joint.log_prob_error())
     else:
         error = np.maximum(error, 1 / k)
     return Estimate(value, error, np.zeros(n, dtype=np.bool_))
@@ -44,5 +44,5 @@ def estimate_from_chain(
 def _mean(joint: JointDistribution, samples: Labels, quantity: Quantity) -> Floats:
     weight = np.full(samples.shape[:2], 1 / samples.shape[1])
     if quantity == "entropy":
-        return mean_from_draws(-joint._log_prob_of_draws(samples), weight)[0]
+        return mean_from_draws(-joint.log_prob_of_draws(samples), weight)[0]
     return probability_from_draws(quantity, samples, weight)[0]

@@ -1,4 +1,4 @@
-"""Energies, normaliser, draws and evidence of labels that are coupled in pairs."""
+"""Energies, normaliser, probabilities and draws of labels that are coupled in pairs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.seeds import derive_seed
-from labelweave.joint import _answers
-from labelweave.joint import _checks as checks
-from labelweave.joint._coupling import coupling_sums
-from labelweave.joint._field_annealing import anneal, forest_of
-from labelweave.joint._field_tree import is_forest
+from labelweave.joint import checks, quantities
 from labelweave.joint.base import JointDistribution
+from labelweave.joint.coupling import coupling_sums
 from labelweave.joint.enumeration import (
     MAX_ENUMERATED,
     MAX_SEARCHED,
@@ -26,7 +23,9 @@ from labelweave.joint.enumeration import (
     row_blocks,
 )
 from labelweave.joint.estimate import Estimate, Quantity, log_mean, normalised_weights, resample
-from labelweave.joint.tree import TreeJoint
+from labelweave.joint.field.annealed_importance import anneal, forest_of
+from labelweave.joint.field.forest import is_forest
+from labelweave.joint.tree import TreeJoint, TreeMixture
 
 # How the rows of a pattern of known labels are dealt with.
 Kind: TypeAlias = Literal["forest", "table", "draws"]
@@ -35,7 +34,11 @@ POOL_SIZE = 1024
 
 
 class FieldForm(JointDistribution):
-    """A field with evidence: all that can be said of it without a search for its mode."""
+    """The energy s·y + ½ yᵀVy of the unknown labels, normalised over the vectors that agree.
+
+    Rows whose unknown labels form a forest become trees, those with few unknown labels are
+    enumerated, all others estimated from weighted draws.
+    """
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class FieldForm(JointDistribution):
         """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
         return self._known
 
-    # ------------------------------------------------------------------ which way
+    # ------------------------------------------------------------------ kinds of rows
 
     def _parts(self, max_labels: int = MAX_ENUMERATED) -> Iterator[tuple[Kind, Indices]]:
         """Yield rows that share their unknown labels, and how they are dealt with."""
@@ -88,11 +91,12 @@ class FieldForm(JointDistribution):
             n_threads=self.n_threads,
         )
 
-    def _tree_parts(self) -> list[tuple[Floats, TreeJoint]] | None:
+    def tree_mixture(self) -> TreeMixture | None:
+        """Return the field as one tree, or None if its couplings have a cycle."""
         if self.n_rows == 0 or not is_forest(self.coupling):
             return None
         whole = forest_of(self.scores, self.coupling, self._known, row_ids=self.row_ids)
-        return [(np.zeros(self.n_rows), whole)]
+        return whole.tree_mixture()
 
     # ------------------------------------------------------------------ energy and normaliser
 
@@ -179,7 +183,8 @@ class FieldForm(JointDistribution):
         table -= log_sums(table)
         return table
 
-    def _normaliser_error(self) -> Floats:
+    def log_prob_error(self) -> Floats:
+        """Return the standard error of the normaliser, (n,)."""
         return self.log_normaliser().standard_error
 
     def _is_exact(self, quantity: Quantity) -> Mask:
@@ -189,16 +194,16 @@ class FieldForm(JointDistribution):
         return exact
 
     def _exact(self, quantity: Quantity) -> Floats:
-        answers = [
+        parts = [
             (rows, self[rows]._forest()._exact(quantity))
             if kind == "forest"
-            else (rows, _answers.by_enumeration(self[rows], quantity))
+            else (rows, quantities.by_enumeration(self[rows], quantity))
             for kind, rows in self._parts()
         ]
-        if not answers:  # no rows: only the shape is asked for
-            return _answers.by_enumeration(self, quantity)
-        out = np.empty((self.n_rows, *answers[0][1].shape[1:]))
-        for rows, values in answers:
+        if not parts:  # no rows: only the shape matters
+            return quantities.by_enumeration(self, quantity)
+        out = np.empty((self.n_rows, *parts[0][1].shape[1:]))
+        for rows, values in parts:
             out[rows] = values
         return out
 
@@ -238,37 +243,6 @@ class FieldForm(JointDistribution):
         active = np.where(self._known[:, None, :] < 0, labels, 0)
         sums = coupling_sums(active, self.coupling, self.n_threads)
         return np.asarray(expit(self.scores[:, None, :] + sums))
-
-    # ------------------------------------------------------------------ Bayes' rule
-
-    def _clamped(self, known: Labels) -> Self:
-        """Return the field of the other labels once ``known`` are known, its normaliser open."""
-        posterior = self[:]
-        fresh = (known >= 0) & (self._known < 0)
-        scores = self.scores.copy()
-        for label in range(self.n_labels):
-            positive = fresh[:, label] & (known[:, label] == 1)
-            scores += positive[:, None] * self.coupling[label]
-        posterior.scores = scores
-        posterior._known = np.where(self._known >= 0, self._known, known)
-        posterior._normaliser = None
-        return posterior
-
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        posterior = self._clamped(known).log_normaliser()
-        prior = self.log_normaliser()
-        given = self._energy(np.maximum(known, 0)[:, None, :])[:, 0]
-        contradiction = ((self._known >= 0) & (known >= 0) & (known != self._known)).any(axis=1)
-        nothing_new = ((known < 0) | (self._known >= 0)).all(axis=1)
-        value = np.where(nothing_new, 0.0, given + posterior.value - prior.value)
-        value = np.where(contradiction, -np.inf, np.minimum(value, 0.0))
-        error = np.hypot(posterior.standard_error, prior.standard_error)
-        return Estimate(
-            value, np.where(nothing_new, 0.0, error), nothing_new | (posterior.exact & prior.exact)
-        )
-
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
-        return self._clamped(known)
 
 
 def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.seeds import derive_seed
 from labelweave._core import native
-from labelweave.joint._field_tree import edges_of, strongest_forest, tree_logits
+from labelweave.joint.field.forest import edges_of, strongest_forest, tree_logits
 from labelweave.joint.tree import TreeJoint
 
 # Steps in which the couplings outside the forest are turned on.

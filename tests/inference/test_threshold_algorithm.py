@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelweave._core import native
-from labelweave.inference import Auto, Exhaustive, Greedy, SearchedMode, Threshold
+from labelweave.inference import Auto, Exhaustive, Greedy, SearchedMode, ThresholdAlgorithm
 from labelweave.joint import (
     ChainJoint,
     GeneralChain,
@@ -56,7 +56,7 @@ def assert_same_modes(mode, exact):
 def test_it_is_the_mode_of_mixtures_of_trees(seed, n, L, K, infinite):
     joint = trees(seed, n, L, K, infinite=infinite)
     exact = Exhaustive()(joint)
-    mode = Threshold(budget=2**L)(joint)
+    mode = ThresholdAlgorithm(budget=2**L)(joint)
     assert isinstance(mode, SearchedMode)
     assert_same_modes(mode, exact)
     assert_same_modes(joint.mode(), exact)
@@ -69,7 +69,7 @@ def test_it_is_the_mode_of_mixtures_of_trees(seed, n, L, K, infinite):
 @given(seeds, st.integers(1, 3), st.integers(1, 5))
 def test_it_is_the_mode_of_mixtures_of_any_forms(seed, n, L):
     joint, rows = make_with_oracle("mixture", seed, n, L)
-    mode = Threshold()(joint)
+    mode = ThresholdAlgorithm()(joint)
     np.testing.assert_allclose(np.exp(mode.log_prob), [max(t.values()) for t in rows], rtol=1e-9)
     assert mode.optimal.all()
 
@@ -79,7 +79,7 @@ def test_it_is_the_mode_of_mixtures_of_any_forms(seed, n, L):
 def test_small_budgets_leave_an_honest_gap(seed, L, K, budget, compiled):
     joint = trees(seed, 3, L, K, scale=0.7)
     exact = Exhaustive()(joint)
-    mode = Threshold(budget)(joint if compiled else as_lists(joint))
+    mode = ThresholdAlgorithm(budget)(joint if compiled else as_lists(joint))
     assert (mode.log_prob <= exact.log_prob + 1e-12).all()
     assert (mode.upper_bound >= exact.log_prob - 1e-12).all()
     np.testing.assert_allclose(
@@ -92,7 +92,7 @@ def test_budgets_matter_and_more_never_hurts():
     """Some rows must stay open at first, or the gap was never put to the test."""
     joint = trees(0, 60, 12, 4, scale=1.0, shared=1.0)
     exact = Exhaustive()(joint)
-    modes = [Threshold(budget)(joint) for budget in (1, 4, 16, 4096)]
+    modes = [ThresholdAlgorithm(budget)(joint) for budget in (1, 4, 16, 4096)]
     settled = [mode.optimal.mean() for mode in modes]
     assert settled[0] < settled[1] < settled[2] < settled[3] == 1
     for less, more in itertools.pairwise(modes):
@@ -105,7 +105,7 @@ def test_budgets_matter_and_more_never_hurts():
 
 def test_lists_and_compiled_walks_agree():
     joint = trees(3, 20, 24, 3, scale=4.0)
-    compiled, listed = Threshold()(joint), Threshold()(as_lists(joint))
+    compiled, listed = ThresholdAlgorithm()(joint), ThresholdAlgorithm()(as_lists(joint))
     assert compiled.optimal.all()
     assert listed.optimal.all()
     np.testing.assert_array_equal(compiled.labels, listed.labels)
@@ -130,9 +130,9 @@ def test_top_of_mixtures_of_trees(seed, L, K, k, nested):
 
 
 def test_top_of_flat_rows_is_enumerated_where_lists_prove_nothing(monkeypatch):
-    monkeypatch.setattr("labelweave.joint.mixture.LIST_DEPTH", 5)
+    monkeypatch.setattr("labelweave.joint.mixture.search.LIST_DEPTH", 5)
     joint = trees(1, 3, 12, 3, scale=0.02)
-    assert not joint._top_by_search(5).exact.any()
+    assert not joint.list_vectors(5).exact.any()
     top = joint.top(5)
     assert top.exact.all()
     np.testing.assert_allclose(
@@ -156,7 +156,7 @@ def test_long_chains_in_a_mixture():
     parts = [ChainJoint(*chain_parameters(rng, 8, 18, scale=1.5)) for _ in range(2)]
     joint = MixtureJoint([0.3, 0.7], parts)
     exact = Exhaustive()(joint)
-    mode = Threshold(budget=4096)(joint)
+    mode = ThresholdAlgorithm(budget=4096)(joint)
     assert (mode.upper_bound >= exact.log_prob - 1e-9).all()
     assert mode.optimal.any()
     np.testing.assert_allclose(mode.log_prob[mode.optimal], exact.log_prob[mode.optimal])
@@ -164,7 +164,7 @@ def test_long_chains_in_a_mixture():
 
 def test_conditioned_mixtures():
     joint = trees(8, 10, 7, 3).condition({2: 1, 5: np.arange(10) % 2})
-    mode = Threshold()(joint)
+    mode = ThresholdAlgorithm()(joint)
     assert_same_modes(mode, Exhaustive()(joint))
     assert (mode.labels[:, 2] == 1).all()
 
@@ -172,28 +172,30 @@ def test_conditioned_mixtures():
 def test_a_component_without_weight_is_not_walked():
     joint = trees(1, 5, 10, 2)
     alone = MixtureJoint([0.0, 1.0], joint.components)
-    np.testing.assert_array_equal(Threshold()(alone).labels, joint.components[1].mode().labels)
-    assert (Threshold()(alone).nodes == 1).all()
+    np.testing.assert_array_equal(
+        ThresholdAlgorithm()(alone).labels, joint.components[1].mode().labels
+    )
+    assert (ThresholdAlgorithm()(alone).nodes == 1).all()
 
 
 @settings(max_examples=40)
 @given(forms, seeds, st.integers(0, 3), st.integers(1, 5))
 def test_every_form_has_an_answer(form, seed, n, L):
     joint, _ = make(form, seed, n, L)
-    mode = Threshold()(joint)
+    mode = ThresholdAlgorithm()(joint)
     np.testing.assert_allclose(mode.log_prob, joint.mode().log_prob, atol=1e-9)
     assert mode.nodes.shape == (n,)
 
 
 def test_rows_and_threads_do_not_meet():
     joint = trees(2, 37, 16, 4, scale=1.0)
-    whole = Threshold(20)(joint)
+    whole = ThresholdAlgorithm(20)(joint)
     assert 0 < whole.optimal.mean() < 1
     joint.n_threads = 3
-    threaded = Threshold(20)(joint)
+    threaded = ThresholdAlgorithm(20)(joint)
     for name in ("labels", "log_prob", "upper_bound", "nodes"):
         np.testing.assert_array_equal(getattr(threaded, name), getattr(whole, name))
-        part = Threshold(20)(joint[11:25])
+        part = ThresholdAlgorithm(20)(joint[11:25])
         np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[11:25])
 
 
@@ -208,7 +210,7 @@ def test_the_default_of_a_mixture_of_many_labels():
     assert (flat.mode().gap > 0).all()
     found = Auto(budget=100)(flat)
     assert not found.optimal.any()
-    assert (found.log_prob >= Threshold(10)(flat).log_prob - 1e-12).all()
+    assert (found.log_prob >= ThresholdAlgorithm(10)(flat).log_prob - 1e-12).all()
     assert (found.upper_bound <= Greedy()(flat).upper_bound).all()
 
 
@@ -222,7 +224,7 @@ def test_few_flat_labels_are_enumerated_where_lists_prove_nothing():
 @pytest.mark.parametrize("budget", [0, 1.5, True, "many"])
 def test_bad_budget(budget):
     with pytest.raises(ValueError, match="budget"):
-        Threshold(budget)
+        ThresholdAlgorithm(budget)
 
 
 def test_kernels_refuse_trees_that_do_not_match():
@@ -235,7 +237,7 @@ def test_kernels_refuse_trees_that_do_not_match():
             native.tree_threshold(
                 [np.ascontiguousarray(part) for part in logits],
                 [one.parents, other.parents],
-                [one._order, other._order],
+                [one.order, other.order],
                 log_weights,
                 5,
                 *out,

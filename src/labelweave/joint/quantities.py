@@ -1,18 +1,18 @@
-"""How questions are answered for a form that has no formula of its own.
+"""Marginals, pairs, cardinality and entropy of a form: exact where it can, else estimated.
 
-Rows with few unknown labels are enumerated, all others sampled or searched. Both happen in blocks
-of rows, so memory stays bounded, and row by row, so an answer does not depend on the batch.
+A form without a formula of its own is enumerated in rows with few unknown labels and sampled in all
+others. Both happen in blocks of rows, so memory stays bounded, and row by row, so the value of a
+row does not depend on the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelweave._common.arrays import Floats, Indices, Mask
-from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks
+from labelweave._common.arrays import Floats
+from labelweave.joint.enumeration import row_blocks, tables
 from labelweave.joint.estimate import (
     DEFAULT_SAMPLES,
     Estimate,
@@ -21,18 +21,15 @@ from labelweave.joint.estimate import (
     normalised_weights,
     probability_from_draws,
 )
-from labelweave.joint.mode import Ranked
 
 if TYPE_CHECKING:
-    from labelweave.joint.base import JointDistribution
+    from labelweave.joint.form import JointForm
 
 # Quantities of which every draw fills a matrix.
 PAIRED = ("pairwise", "cardinality_by_label")
 
 
-def estimate(
-    joint: JointDistribution, quantity: Quantity, samples: int | None, seed: int
-) -> Estimate:
+def estimate(joint: JointForm, quantity: Quantity, samples: int | None, seed: int) -> Estimate:
     """Return a quantity: exact where the form can, unless a number of draws is asked for."""
     if samples is not None:
         return from_draws(joint, quantity, samples, seed)
@@ -49,7 +46,7 @@ def estimate(
     return Estimate(value, error, exact)
 
 
-def _computed(joint: JointDistribution, quantity: Quantity) -> Floats:
+def _computed(joint: JointForm, quantity: Quantity) -> Floats:
     """Return the exact quantity; a label that is known has no rounding error in its marginal."""
     value = joint._exact(quantity)
     if quantity != "marginals":
@@ -58,7 +55,7 @@ def _computed(joint: JointDistribution, quantity: Quantity) -> Floats:
     return np.where(known >= 0, known, value)
 
 
-def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
+def by_enumeration(joint: JointForm, quantity: Quantity) -> Floats:
     """Return the exact quantity of every row from its table."""
     n_labels = joint.n_labels
     shapes: dict[Quantity, tuple[int, ...]] = {
@@ -69,18 +66,18 @@ def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
         "entropy": (),
     }
     out = np.empty((joint.n_rows, *shapes[quantity]))
-    for rows, enumeration in joint._enumerate():
+    for rows, enumeration in tables(joint):
         out[rows] = enumeration.quantity(quantity)
     return out
 
 
-def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed: int) -> Estimate:
+def from_draws(joint: JointForm, quantity: Quantity, samples: int, seed: int) -> Estimate:
     """Return the quantity estimated from ``samples`` draws a row."""
     values, errors = [], []
     # A conditional probability takes eight times the room of the label it stands for.
     cells = samples * joint.n_labels * (9 if quantity == "marginals" else 1)
     cells += joint.n_labels**2 if quantity in PAIRED else 0
-    # A batch without rows still needs the shape of the answer: one empty block.
+    # A batch without rows still needs the shape of the result: one empty block.
     for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
         value, error = _from_draws(joint[block], quantity, samples, seed)
         values.append(value)
@@ -90,7 +87,7 @@ def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed:
 
 
 def _from_draws(
-    joint: JointDistribution, quantity: Quantity, samples: int, seed: int
+    joint: JointForm, quantity: Quantity, samples: int, seed: int
 ) -> tuple[Floats, Floats]:
     if quantity == "marginals":
         return joint._marginals_from_draws(samples, seed)
@@ -98,27 +95,5 @@ def _from_draws(
     weight = normalised_weights(log_weight)
     if quantity == "entropy":
         value, error = mean_from_draws(-joint._log_prob_of_draws(labels), weight)
-        return value, np.hypot(error, joint._normaliser_error())
+        return value, np.hypot(error, joint.log_prob_error())
     return probability_from_draws(quantity, labels, weight)
-
-
-def ranked(joint: JointDistribution, k: int) -> Ranked:
-    """Return the k best vectors: from tables where they are small enough, else by search."""
-    labels = np.empty((joint.n_rows, k, joint.n_labels), dtype=np.int8)
-    log_prob = np.empty((joint.n_rows, k))
-    upper_bound = np.empty(joint.n_rows)
-    few = (joint.known < 0).sum(axis=1) <= MAX_ENUMERATED
-    for rows, part in _ranked_parts(joint, few, k):
-        labels[rows] = part.labels
-        log_prob[rows] = part.log_prob
-        upper_bound[rows] = part.upper_bound
-    return Ranked(labels, log_prob, upper_bound)
-
-
-def _ranked_parts(joint: JointDistribution, few: Mask, k: int) -> Iterator[tuple[Indices, Ranked]]:
-    enumerable, long = np.flatnonzero(few), np.flatnonzero(~few)
-    for rows, enumeration in joint[enumerable]._enumerate():
-        yield enumerable[rows], enumeration.top(k)
-    # A search holds some multiple of the vectors it returns, and at least some hundred a row.
-    for block in row_blocks(len(long), 4 * (k + 64) * joint.n_labels):
-        yield long[block], joint[long[block]]._top_by_search(k)

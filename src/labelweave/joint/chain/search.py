@@ -1,0 +1,99 @@
+"""Searches for the mode of a chain: greedy, best-first, beam, and how `mode` combines them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelweave.joint.capabilities import TightensBounds
+from labelweave.joint.chain.evidence import ConditionedChain
+from labelweave.joint.chain.steps import beam_search, grid_log_odds
+from labelweave.joint.enumeration import MAX_SEARCHED
+from labelweave.joint.independent import IndependentJoint
+from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits, certified
+
+# Prefixes a search for the top k keeps, when k is not larger; and one where no proof is found.
+BEAM_WIDTH = 64
+# Nats: the gap after a tenth of the steps up to which the rest of them may still bring a proof.
+NARROW_GAP = 3.0
+
+
+class SearchedChain(ConditionedChain):
+    """A chain whose most probable vectors can be looked for.
+
+    Its capabilities are `SearchesBestFirst`, `SearchesBeam` and `ListsVectors`. Searches work with
+    log-joints; what they return is divided by the probability of the evidence.
+    """
+
+    # Steps of search after which `mode` gives a proof up, or up to 20 labels looks at all vectors.
+    _proof_budget: int
+
+    def best_first(self, limits: SearchLimits) -> SearchedMode:
+        """Return the best vectors a search within these limits finds."""
+        normaliser = self._normaliser
+        # An estimated normaliser bounds nothing; but no evidence has more than all the mass.
+        log_mass = np.where(normaliser.exact, normaliser.value, 0.0)
+        found = self._search(limits, limits.floor + normaliser.value, log_mass)
+        return SearchedMode(
+            found.labels,
+            found.log_prob - normaliser.value,
+            found.upper_bound - normaliser.value,
+            found.nodes,
+        )
+
+    def _mode(self) -> Mode:
+        """Return the mode, proven unless that takes too long, and a bound where it is not."""
+        few = self.n_unknown <= MAX_SEARCHED
+        found: Mode = self.best_first(SearchLimits(max(1, self._proof_budget // 10)))
+        # A wide gap does not close within ten times the steps; a narrow one may.
+        near = ~found.optimal & ~few & (found.gap <= NARROW_GAP)
+        found = found.replaced(near, self[near].best_first(SearchLimits(self._proof_budget)))
+        left = ~found.optimal & ~few
+        found = found.replaced(left, found[left].or_better(self[left].beam(BEAM_WIDTH)))
+        left = ~found.optimal & ~few
+        rest = self[left]
+        if isinstance(rest, TightensBounds):
+            found = found.replaced(left, rest.tighten(found[left], self._proof_budget))
+        settled = ~found.optimal & few
+        return found.replaced(settled, self[settled].exhaustive_mode(MAX_SEARCHED))
+
+    def beam(self, width: int) -> Mode:
+        """Return the best vector of a beam of ``width`` prefixes, and what bounds all others."""
+        labels, bound = self._beam_search(width)
+        normaliser = self._normaliser
+        log_prob = self._log_joint(labels) - normaliser.value
+        return certified(labels, log_prob, bound - normaliser.value, normaliser.exact)
+
+    def greedy_mode(self) -> Mode:
+        """Return the vector a plain classifier chain predicts, with an upper bound."""
+        labels = self._known.copy()
+        log_joint, bound = self._follow(labels)
+        normaliser = self._normaliser
+        return certified(
+            labels, log_joint - normaliser.value, bound - normaliser.value, normaliser.exact
+        )
+
+    def greedy_path(self) -> IndependentJoint:
+        """Return independent labels, each given the greedy values of the labels before it."""
+        chosen = self.greedy_mode().labels[:, None, :]
+        scores = np.empty((self.n_rows, self.n_labels))
+        for position, label in enumerate(self.order):
+            z = grid_log_odds(self.conditional_log_odds, int(label), chosen, self.order[:position])
+            scores[:, label] = z[:, 0]
+        # A label that is known is certain, whatever its conditional says.
+        scores = np.where(self._known >= 0, np.where(self._known == 1, np.inf, -np.inf), scores)
+        return IndependentJoint(
+            scores,
+            label_names=self.label_names,
+            row_ids=self.row_ids,
+            n_threads=self.n_threads,
+        )
+
+    def list_vectors(self, k: int) -> Ranked:
+        """Return the ``k`` best vectors of a beam search, and what bounds all others."""
+        found = beam_search(
+            self.conditional_log_odds, self.order, self._known, k, max(k, BEAM_WIDTH)
+        )
+        normaliser = self._normaliser.value
+        return Ranked(
+            found.labels, found.log_prob - normaliser[:, None], found.upper_bound - normaliser
+        )

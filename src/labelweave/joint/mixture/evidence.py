@@ -1,0 +1,42 @@
+"""Mixtures with evidence: components are weighed by how well they predicted it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import logsumexp
+
+from labelweave._common.arrays import Floats, Labels
+from labelweave.joint.base import JointDistribution
+from labelweave.joint.estimate import Estimate
+from labelweave.joint.mixture.form import MixtureForm
+
+
+class ConditionedMixture(MixtureForm):
+    """A mixture that can be conditioned."""
+
+    def _evidence_log_prob(self, known: Labels) -> Estimate:
+        parts = [component._evidence_log_prob(known) for component in self.components]
+        value = self._mixed([part.value for part in parts])
+        responsibility = np.exp(self._log_responsibilities([part.value for part in parts]))
+        error = np.stack([part.standard_error for part in parts], axis=1)
+        exact = np.asarray(np.stack([part.exact for part in parts]).all(axis=0))
+        return Estimate(value, np.sqrt(((responsibility * error) ** 2).sum(axis=1)), exact)
+
+    def _log_responsibilities(self, log_probs: Sequence[Floats]) -> Floats:
+        """Posterior log-weights (n, K) after evidence of these log-probabilities."""
+        log_joint = self._log_weights() + np.stack(log_probs, axis=1)
+        total = logsumexp(log_joint, axis=1, keepdims=True)
+        return np.where(np.isfinite(total), log_joint - np.where(np.isfinite(total), total, 0.0), 0)
+
+    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
+        parts = [component._evidence_log_prob(known) for component in self.components]
+        posterior = self[:]
+        weights = np.exp(self._log_responsibilities([part.value for part in parts]))
+        posterior.weights = weights / weights.sum(axis=1, keepdims=True)
+        posterior.components = tuple(
+            component._condition(known, part)
+            for component, part in zip(self.components, parts, strict=True)
+        )
+        return posterior

@@ -1,0 +1,146 @@
+"""Weights, probabilities, quantities and draws of mixtures of joint distributions of any form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.seeds import derive_seed
+from labelweave.joint.base import JointDistribution
+from labelweave.joint.checks import SUM_TOLERANCE
+from labelweave.joint.estimate import Quantity
+
+
+class MixtureForm(JointDistribution):
+    """P(y) = Σ_k weight_k P_k(y), in terms of the components."""
+
+    def __init__(
+        self,
+        weights: npt.ArrayLike,
+        components: Sequence[JointDistribution],
+        *,
+        label_names: Sequence[str] | None = None,
+        row_ids: npt.ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        if len(components) == 0:
+            raise ValueError("components must hold at least one joint distribution")
+        first = components[0]
+        for component in components:
+            if (component.n_rows, component.n_labels) != (first.n_rows, first.n_labels):
+                raise ValueError("components must have the same numbers of rows and labels")
+        super().__init__(
+            first.n_rows,
+            first.n_labels,
+            label_names=first.label_names if label_names is None else label_names,
+            row_ids=first.row_ids if row_ids is None else row_ids,
+            n_threads=n_threads,
+        )
+        self.weights = _check_weights(weights, self.n_rows, len(components))
+        self.components = tuple(component._renumbered(self.row_ids) for component in components)
+
+    def _take(self, index: Indices) -> Self:
+        part = super()._take(index)
+        part.weights = self.weights[index]
+        part.components = tuple(component[index] for component in self.components)
+        return part
+
+    def _renumbered(self, row_ids: Indices) -> Self:
+        joint = super()._renumbered(row_ids)
+        joint.components = tuple(component._renumbered(row_ids) for component in self.components)
+        return joint
+
+    @property
+    def known(self) -> Labels:
+        """Labels that every component is certain about in the same way."""
+        known = self.components[0].known
+        for component in self.components[1:]:
+            known = np.where(component.known == known, known, -1)
+        return known
+
+    def _log_weights(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights)
+
+    def _mixed(self, log_probs: Sequence[Floats]) -> Floats:
+        """Return log Σ_k weight_k exp(log_probs[k]), each (n, ...)."""
+        stacked = np.stack(log_probs)
+        shape = (len(self.components), self.n_rows) + (1,) * (stacked.ndim - 2)
+        stacked += self._log_weights().T.reshape(shape)
+        top = stacked.max(axis=0)
+        total = np.zeros_like(top)
+        # One after the other: NumPy's own sums round differently for different numbers of rows.
+        for part in stacked:
+            total += np.exp(part - np.where(np.isneginf(top), 0.0, top))
+        with np.errstate(divide="ignore"):
+            return np.asarray(top + np.log(total))
+
+    def _log_prob(self, Y: Labels) -> Floats:
+        return self._mixed([component._log_prob(Y) for component in self.components])
+
+    def _log_prob_of_draws(self, labels: Labels) -> Floats:
+        return self._mixed([component._log_prob_of_draws(labels) for component in self.components])
+
+    def _log_table(self, free: Indices) -> Floats:
+        return self._mixed([component._log_table(free) for component in self.components])
+
+    def _sample(self, k: int, seed: int) -> Labels:
+        cumulative = np.cumsum(self.weights, axis=1)
+        uniform = self._uniform(seed, k, 0) * cumulative[:, -1:]
+        choice = (uniform[:, :, None] >= cumulative[:, None, :-1]).sum(axis=2)
+        labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
+        for i, component in enumerate(self.components):
+            # Streams of their own keep the draws independent of the choice of the component.
+            drawn = component._sample(k, derive_seed(seed, i))
+            labels[choice == i] = drawn[choice == i]
+        return labels
+
+    def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
+        """Average what each component says from draws of its own."""
+        parts = [
+            component._marginals_from_draws(k, derive_seed(seed, i))
+            for i, component in enumerate(self.components)
+        ]
+        share = self.weights.T[:, :, None]
+        value = (share * np.stack([value for value, _ in parts])).sum(axis=0)
+        error = np.sqrt(((share * np.stack([error for _, error in parts])) ** 2).sum(axis=0))
+        return np.where(self.known >= 0, self.known, np.minimum(value, 1.0)), error
+
+    def log_prob_error(self) -> Floats:
+        """Return the largest standard error of the components, (n,)."""
+        errors = np.stack([component.log_prob_error() for component in self.components], axis=1)
+        return np.asarray(errors.max(axis=1))
+
+    def _is_exact(self, quantity: Quantity) -> Mask:
+        if quantity == "entropy":
+            return super()._is_exact(quantity)
+        exact = [component._is_exact(quantity) for component in self.components]
+        return np.asarray(np.stack(exact).all(axis=0))
+
+    def _exact(self, quantity: Quantity) -> Floats:
+        if quantity == "entropy":
+            return super()._exact(quantity)
+        parts = np.stack([component._exact(quantity) for component in self.components], axis=1)
+        # Weights that sum to one up to rounding must not make probabilities above one, nor certain
+        # labels uncertain.
+        mixed = np.asarray(np.minimum(np.einsum("nk,nk...->n...", self.weights, parts), 1.0))
+        if quantity == "marginals":
+            return np.where(self.known >= 0, self.known, mixed)
+        return mixed
+
+
+def _check_weights(weights: npt.ArrayLike, n_rows: int, n_components: int) -> Floats:
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape not in ((n_components,), (n_rows, n_components)):
+        raise ValueError(
+            f"weights must have shape ({n_components},) or ({n_rows}, {n_components}), one per "
+            f"component; got {values.shape}"
+        )
+    total = values.sum(axis=-1, keepdims=True)
+    if not (values >= 0).all() or not (np.abs(total - 1) <= SUM_TOLERANCE).all():
+        raise ValueError("weights must be non-negative and sum to one: divide them by their sum")
+    return np.array(np.broadcast_to(values / total, (n_rows, n_components)))
