@@ -83,8 +83,10 @@ class Auto:
         few = joint.n_unknown <= MAX_SEARCHED
         if few.all():
             return joint.mode()
-        many = self._many_labels(joint[~few])
-        return Mode.assembled([(few, joint[few].mode()), (~few, many)]) if few.any() else many
+        parts = [(~few, self._many_labels(joint[~few]))]
+        if few.any():
+            parts.append((few, joint[few].mode()))
+        return Mode.assembled(parts)
 
     def _many_labels(self, joint: JointDistribution) -> Mode:
         """Return the modes of rows that are neither closed nor few enough to enumerate."""

@@ -1,4 +1,4 @@
-"""Rows side by side: what a batch of distributions is before one asks what they are."""
+"""Batches: rows over the same labels, their ids, names and random numbers."""
 
 from __future__ import annotations
 

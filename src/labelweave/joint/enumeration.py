@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from labelweave.joint.form import JointForm
 
 # Up to this many unknown labels a form that has no closed formula is enumerated, beyond it is
-# sampled: 2^16 vectors are about half a megabyte and a few milliseconds a row.
+# sampled: 2^16 vectors are about half a megabyte and a few milliseconds per row.
 MAX_ENUMERATED = 16
 # Exact search for the mode prunes and needs no table, so it goes a little further.
 MAX_SEARCHED = 20
@@ -41,7 +41,7 @@ def patterns(known: Labels) -> Iterator[tuple[Indices, Mask]]:
 def log_sums(table: Floats) -> Floats:
     """Return the logarithm of the sum of exp of each row of a finite table, (n, 1).
 
-    SciPy's takes three times as long, for it looks after infinities and signs.
+    SciPy's takes three times as long, because it handles infinities and signs.
     """
     highest = table.max(axis=1, keepdims=True)
     terms = table - highest

@@ -93,7 +93,7 @@ class JointForm(Batch, ABC):
         return self._sample(k, seed), np.zeros((self.n_rows, k))
 
     def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
-        """Estimate P(y_j = 1) from k draws a row; return it with its standard error, (n, L) each.
+        """Estimate P(y_j = 1) from k draws per row; return it with its standard error, (n, L) each.
 
         Rao-Blackwellised: what is averaged is not the drawn label but its probability given other
         labels of the draw. That has the same mean and less variance, and no label's probability is

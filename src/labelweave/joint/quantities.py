@@ -30,7 +30,7 @@ PAIRED = ("pairwise", "cardinality_by_label")
 
 
 def estimate(joint: JointForm, quantity: Quantity, samples: int | None, seed: int) -> Estimate:
-    """Return a quantity: exact where the form can, unless a number of draws is asked for."""
+    """Return a quantity: exact where the form can, unless a number of draws is given."""
     if samples is not None:
         return from_draws(joint, quantity, samples, seed)
     exact = joint._is_exact(quantity)
@@ -72,7 +72,7 @@ def by_enumeration(joint: JointForm, quantity: Quantity) -> Floats:
 
 
 def from_draws(joint: JointForm, quantity: Quantity, samples: int, seed: int) -> Estimate:
-    """Return the quantity estimated from ``samples`` draws a row."""
+    """Return the quantity estimated from ``samples`` draws per row."""
     values, errors = [], []
     # A conditional probability takes eight times the room of the label it stands for.
     cells = samples * joint.n_labels * (9 if quantity == "marginals" else 1)

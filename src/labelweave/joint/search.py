@@ -68,7 +68,7 @@ def _top_of_parts(joint: JointDistribution, k: int) -> Iterator[tuple[Indices, R
     enumerable, long = np.flatnonzero(few), np.flatnonzero(~few)
     for rows, enumeration in tables(joint[enumerable]):
         yield enumerable[rows], enumeration.top(k)
-    # A search holds some multiple of the vectors it returns, and at least some hundred a row.
+    # A search holds some multiple of the vectors it returns, and at least some hundred per row.
     for block in row_blocks(len(long), 4 * (k + 64) * joint.n_labels):
         part = joint[long[block]]
         if not isinstance(part, ListsVectors):

@@ -24,7 +24,7 @@ class SearchedChain(ConditionedChain):
     log-joints; what they return is divided by the probability of the evidence.
     """
 
-    # Steps of search after which `mode` gives a proof up, or up to 20 labels looks at all vectors.
+    # Nodes after which `mode` gives up a proof, or with up to 20 labels goes through all vectors.
     _proof_budget: int
 
     def best_first(self, limits: SearchLimits) -> SearchedMode:

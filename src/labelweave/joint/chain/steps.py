@@ -16,7 +16,7 @@ LogOdds: TypeAlias = Callable[[int, Indices, Labels], Floats]
 
 
 def grid_log_odds(log_odds: LogOdds, label: int, labels: Labels, before: Indices) -> Floats:
-    """Log-odds (n, k) of ``label`` for k vectors a row, which see only the labels ``before``."""
+    """Log-odds (n, k) of ``label`` for k vectors per row, which see only the labels ``before``."""
     n, k, n_labels = labels.shape
     prefix = np.zeros((n * k, n_labels), dtype=np.int8)
     prefix[:, before] = labels.reshape(n * k, n_labels)[:, before]

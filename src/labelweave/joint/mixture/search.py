@@ -13,7 +13,7 @@ from labelweave.joint.mixture.evidence import ConditionedMixture
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, certified
 from labelweave.joint.tree import TreeJoint, TreeMixture
 
-# Vectors of each component's list after which `mode` and `top` give the proof up.
+# Vectors of each component's list after which `mode` and `top` give up the proof.
 LIST_DEPTH = 1000
 
 

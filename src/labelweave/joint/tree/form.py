@@ -22,8 +22,8 @@ from labelweave.joint.tree.tree_mixture import TreeMixture
 class TreeJoint(JointDistribution):
     """P(y) = Π_i P(y_i | y_parent(i)): every query has an exact result.
 
-    Evidence leaves a tree a tree: the posterior has the same parents and other log-odds. Time a row
-    grows in proportion to L, for pairs of labels and the number of labels to L², for
+    Evidence leaves a tree a tree: the posterior has the same parents and other log-odds. Time
+    per row grows in proportion to L, for pairs of labels and the number of labels to L², for
     `cardinality_by_label` to at most L³/6.
 
     Parameters
