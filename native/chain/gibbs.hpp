@@ -1,4 +1,4 @@
-// Gibbs sampling of chains with linear conditionals (P2CG, Algorithm 2; MATH section 2).
+// Gibbs sampling of chains with linear conditionals (P2CG, Algorithm 2; math.md, 2.1).
 //
 // A sweep resamples the labels one after the other along the chain. The log-odds of label j given all
 // others is  z_j + sum over k > j of [ y_k V_kj + log (1 + E_k) - log (1 + E_k F_kj) ]  with the odds

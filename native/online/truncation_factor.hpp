@@ -1,5 +1,5 @@
 // The factor [d > margin] of a label in one row, d = +-(f - b), and its messages in expectation propagation, eight
-// labels at a time (MATH section 4, after TrueSkill): moments of the tilted distribution are matched, and the posterior
+// labels at a time (math.md, 4, after TrueSkill): moments of the tilted distribution are matched, and the posterior
 // of the bias divided by its cavity is the message to it.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The most probable label vectors of a mixture of forests, with a bound on all others: a threshold algorithm in the
-// sense of Fagin over the lists of the components (MATH section 3).
+// sense of Fagin over the lists of the components (math.md, 3.5).
 #pragma once
 
 #include <cstddef>
