@@ -1,4 +1,4 @@
-// The most probable label vector of a chain with linear conditionals, with a certificate (docs/design/math.md, 2.2):
+// The most probable label vector of a chain with linear conditionals, with a certificate (math.md, 2.2):
 // best-first search over prefixes with the admissible interval bound.
 //
 // The search dives: it takes the open prefix with the best bound, follows its likelier continuation to the

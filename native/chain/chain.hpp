@@ -1,5 +1,5 @@
 // Chains with linear conditionals: log P(y) = sum_j log P(y_j | z_j), where the log-odds of label j is
-// z_j = scores_j + sum of coupling_jk over the earlier labels k that are positive (math.md, 2: y_j z_j - softplus(z_j)).
+// z_j = scores_j + sum of coupling_jk over the earlier labels k that are positive (math.md 2: y_j z_j - softplus(z_j)).
 //
 // All kernels walk the labels in chain order and keep the scores of the labels still ahead, so that a
 // positive label costs one vector addition and a negative one nothing.

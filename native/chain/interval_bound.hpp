@@ -1,4 +1,4 @@
-// The admissible bound of best-first and beam search (docs/design/math.md, 2.2): given a prefix, score z_k lies in an interval,
+// The admissible bound of best-first and beam search (math.md, 2.2): given a prefix, score z_k lies in an interval,
 // so that label k contributes at most log sigmoid of its better end.
 #pragma once
 
