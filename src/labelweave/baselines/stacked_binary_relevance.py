@@ -40,7 +40,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         chooses it by cross-validated log-likelihood of the first layer.
     label_penalty : float or "cv", default="cv"
         Penalty of the first layer's predictions relative to the features'.
-    decision : {"subset", "hamming"} or callable, default="subset"
+    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are

@@ -1,4 +1,4 @@
-"""Many penalised logistic regressions that share X, solved at once (docs/design/math.md, section 1).
+"""Many penalised logistic regressions that share X, solved at once (math.md, section 1).
 
 `problem` states the problems, `solver` solves them with the native engine, `penalty_selection`
 chooses penalties by cross-validation, `conditionals` fits the linear conditionals of chains and

@@ -65,7 +65,7 @@ class TreeMixture(StructuredMixture):
         Number of folds by which edges are weighed; as in `TreeNetwork`.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
-    decision : {"subset", "hamming"} or callable, default="subset"
+    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
         The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
         each label by its marginal probability.
     n_jobs : int, optional
