@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -68,10 +69,16 @@ print("leaving")
 """
 
 
-@pytest.mark.parametrize("piece", ["logistic", "lasvm", "search", "coupled"])
+# Each starts an interpreter: in the fast suite threads of a solve, and those of one state.
+FAST = {("logistic", 0.05), ("coupled", 0.05)}
+
+
 @pytest.mark.parametrize(
-    "seconds",
-    [pytest.param(0.0, marks=pytest.mark.slow), 0.05, pytest.param(0.2, marks=pytest.mark.slow)],
+    ("piece", "seconds"),
+    [
+        pytest.param(*each, marks=() if each in FAST else pytest.mark.slow)
+        for each in product(["logistic", "lasvm", "search", "coupled"], [0.0, 0.05, 0.2])
+    ],
 )
 def test_the_interpreter_may_exit_while_a_daemon_thread_fits(piece, seconds):
     done = run(["-c", EXIT.format(piece=piece, seconds=seconds)])
