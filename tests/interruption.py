@@ -62,7 +62,12 @@ class Interruptible:
             raise
 
     def _next(self, seconds: float) -> str | None:
-        return self._programs.recv() if self._programs.poll(seconds) else None
+        # In many short waits: while both processes are suspended, only one of them passes.
+        for _ in range(round(seconds / 0.1)):
+            if self._programs.poll(0.1):
+                answer: str = self._programs.recv()
+                return answer
+        return None
 
     def leave(self) -> int | None:
         """End the process and return its exit code, None if it does not end."""
