@@ -135,8 +135,7 @@ void bind_settings(nb::module_& m) {
 
 void bind_online(nb::module_& m) {
     bind_settings(m);
-    nb::class_<online::ThreadTuner>(m, "OnlinePace", "What was found out about whether threads are worth it.")
-        .def(nb::init<>());
+    nb::class_<online::ThreadTuner>(m, "ThreadTuner", "Whether threads were found to be worth it.").def(nb::init<>());
     nb::class_<BoundModel>(m, "OnlineModel", "The arrays of an online model, for the kernels to work on.")
         .def(nb::init<const Several<Out<float, 3>>&, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts,
                       std::int64_t, In<double, 1>, const online::Settings&>(),
@@ -146,7 +145,7 @@ void bind_online(nb::module_& m) {
         .def_prop_ro(
             "n_rows", [](const BoundModel& bound) { return bound.model.n_rows; }, "Rows learned from so far.")
         .def("update", &update, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("labels"),
-             nb::arg("trials"), nb::arg("z").noconvert(), nb::arg("pace"), nb::arg("n_threads") = 1,
+             nb::arg("trials"), nb::arg("z").noconvert(), nb::arg("tuner"), nb::arg("n_threads") = 1,
              "Learn from rows in turn; labels are 0, 1 or -1 (unknown). Rows named in `trials` are predicted before "
              "they "
              "are learned from: `z` is how many standard deviations scores exceed the bias.")
