@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
@@ -67,6 +68,25 @@ def own_docstring(thing: object) -> str:
 def test_imports_point_downwards(capsys):
     status = lint_imports(config_filename=str(CONFIGURATION), no_cache=True, no_logo=True)
     assert status == 0, capsys.readouterr().out
+
+
+# The folders of native/, from below; those of one line include none of each other.
+NATIVE_LAYERS = [
+    {"simd", "threads", "readers"},
+    {"random", "linalg", "design"},
+    {"chain", "tree", "field", "logistic", "edges", "online", "svm"},
+    {"bind"},
+]
+
+
+def test_includes_of_native_code_point_downwards():
+    level = {folder: k for k, layer in enumerate(NATIVE_LAYERS) for folder in layer}
+    sources = sorted((PROJECT / "native").glob("*/*.?pp"))
+    assert {path.parent.name for path in sources} == {*level, "cpu"}
+    for path in sources:
+        folder = path.parent.name
+        for included in re.findall(r'#include "([^"/]+)/', path.read_text("utf-8")):
+            assert included == folder or level[included] < level[folder], path
 
 
 def test_every_module_has_its_place_among_the_layers():

@@ -25,10 +25,10 @@ void bind_logistic(nb::module_& m) {
         [](const Matrix& x, std::optional<const Matrix*> extras, In<std::int8_t, 2> labels, In<std::int32_t, 1> target,
            std::optional<In<double, 2>> weights, std::optional<In<std::int32_t, 1>> weight,
            std::optional<In<double, 1>> total, In<double, 2> C, In<double, 2> extra_penalty,
-           std::optional<In<std::uint8_t, 2>> uses, std::optional<In<double, 2>> start, In<double, 1> start_intercept,
-           double tolerance, int max_newton, int patience, int n_threads, std::optional<Out<double, 2>> coef,
-           Out<double, 2> objective, Out<double, 2> held_out, Out<std::int32_t, 1> passes,
-           Out<std::uint8_t, 1> converged) {
+           std::optional<In<std::uint8_t, 2>> extra_mask, std::optional<In<double, 2>> start,
+           In<double, 1> start_intercept, double tolerance, int max_newton, int patience, int n_threads,
+           std::optional<Out<double, 2>> coef, Out<double, 2> objective, Out<double, 2> held_out,
+           Out<std::int32_t, 1> passes, Out<std::uint8_t, 1> converged) {
             logistic::Problems p;
             const std::size_t n = labels.shape(1), k = target.shape(0), stages = C.shape(1);
             p.design = design_of(x, n);
@@ -64,9 +64,10 @@ void bind_logistic(nb::module_& m) {
             p.C = C.data();
             p.extra_penalty = extra_penalty.data();
             const std::size_t width = p.design.width();
-            if (uses) {
-                require(uses->shape(0) == k && uses->shape(1) == p.design.n_extras, "uses must be problems x extras");
-                p.extra_mask = uses->data();
+            if (extra_mask) {
+                require(extra_mask->shape(0) == k && extra_mask->shape(1) == p.design.n_extras,
+                        "extra_mask must be problems x extras");
+                p.extra_mask = extra_mask->data();
             }
             if (start) {
                 require(start->shape(0) == k && start->shape(1) == width, "start must be problems x columns");
@@ -86,7 +87,7 @@ void bind_logistic(nb::module_& m) {
         },
         nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
         nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"), nb::arg("extra_penalty"),
-        nb::arg("uses").none(), nb::arg("start").none(), nb::arg("start_intercept"), nb::arg("tolerance"),
+        nb::arg("extra_mask").none(), nb::arg("start").none(), nb::arg("start_intercept"), nb::arg("tolerance"),
         nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none().noconvert(),
         nb::arg("objective").noconvert(), nb::arg("held_out").noconvert(), nb::arg("passes").noconvert(),
         nb::arg("converged").noconvert(),

@@ -77,16 +77,16 @@ online::Rows checked_rows(const online::Model& model, In<std::int64_t, 1> indptr
 }
 
 void update(BoundModel& bound, In<std::int64_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> values,
-            In<std::int8_t, 2> labels, In<std::int64_t, 1> trials, Out<double, 2> z, online::ThreadTuner& tuner,
+            In<std::int8_t, 2> labels, In<std::int64_t, 1> predicted, Out<double, 2> z, online::ThreadTuner& tuner,
             int n_threads) {
     const online::Rows rows = checked_rows(bound.model, indptr, indices, values);
     require(labels.shape(0) == rows.n_rows && labels.shape(1) == bound.model.n_labels, "labels must be rows x labels");
-    require(z.shape(0) == trials.shape(0) && z.shape(1) == bound.model.n_labels, "z must be trials x labels");
-    for (std::size_t k = 0; k + 1 < trials.shape(0); ++k)
-        require(trials.data()[k] < trials.data()[k + 1], "trials must increase");
+    require(z.shape(0) == predicted.shape(0) && z.shape(1) == bound.model.n_labels, "z must be predicted x labels");
+    for (std::size_t k = 0; k + 1 < predicted.shape(0); ++k)
+        require(predicted.data()[k] < predicted.data()[k + 1], "predicted must increase");
     interruptibly([&](threads::Interrupt& interrupt) {
-        online::update(bound.model, bound.settings, rows, labels.data(), {trials.shape(0), trials.data(), z.data()},
-                       n_threads, tuner, interrupt);
+        online::update(bound.model, bound.settings, rows, labels.data(),
+                       {predicted.shape(0), predicted.data(), z.data()}, n_threads, tuner, interrupt);
     });
 }
 
@@ -135,8 +135,7 @@ void bind_settings(nb::module_& m) {
 
 void bind_online(nb::module_& m) {
     bind_settings(m);
-    nb::class_<online::ThreadTuner>(m, "OnlinePace", "What was found out about whether threads are worth it.")
-        .def(nb::init<>());
+    nb::class_<online::ThreadTuner>(m, "ThreadTuner", "Whether threads were found to be worth it.").def(nb::init<>());
     nb::class_<BoundModel>(m, "OnlineModel", "The arrays of an online model, for the kernels to work on.")
         .def(nb::init<const Several<Out<float, 3>>&, Counts, Out<double, 1>, Out<double, 1>, Counts, Counts,
                       std::int64_t, In<double, 1>, const online::Settings&>(),
@@ -146,8 +145,8 @@ void bind_online(nb::module_& m) {
         .def_prop_ro(
             "n_rows", [](const BoundModel& bound) { return bound.model.n_rows; }, "Rows learned from so far.")
         .def("update", &update, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("labels"),
-             nb::arg("trials"), nb::arg("z").noconvert(), nb::arg("pace"), nb::arg("n_threads") = 1,
-             "Learn from rows in turn; labels are 0, 1 or -1 (unknown). Rows named in `trials` are predicted before "
+             nb::arg("predicted"), nb::arg("z").noconvert(), nb::arg("tuner"), nb::arg("n_threads") = 1,
+             "Learn from rows in turn; labels are 0, 1 or -1 (unknown). Rows named in `predicted` are predicted before "
              "they "
              "are learned from: `z` is how many standard deviations scores exceed the bias.")
         .def("moments", &moments, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("mean").noconvert(),

@@ -108,12 +108,12 @@ LABELWEAVE_KERNEL void send_messages(const Settings& settings, const NaturalGaus
             const TruncationFactor factor = load_factor(work, settings, i);
             // The cavity: the bias without this label's site. The other sites can only have added to the prior's
             // precision.
-            Lanes cavity = bias.precision - work.precision[i];
-            cavity = select(cavity < prior.precision, broadcast(prior.precision), cavity);
-            const Lanes variance = 1.0 / cavity;
-            const Lanes mean = (bias.weighted_mean - work.weighted_mean[i]) * variance;
-            const MomentUpdate matched = match_moments(factor, mean, variance, settings.flip_probability);
-            const Message message = message_to_bias(factor, matched, mean, variance);
+            Lanes cavity_precision = bias.precision - work.precision[i];
+            cavity_precision = select(cavity_precision < prior.precision, broadcast(prior.precision), cavity_precision);
+            const Lanes cavity_variance = 1.0 / cavity_precision;
+            const Lanes cavity_mean = (bias.weighted_mean - work.weighted_mean[i]) * cavity_variance;
+            const MomentUpdate matched = match_moments(factor, cavity_mean, cavity_variance, settings.flip_probability);
+            const Message message = message_to_bias(factor, matched, cavity_mean, cavity_variance);
             work.precision[i] = message.precision;
             work.weighted_mean[i] = message.weighted_mean;
             precision += message.precision;

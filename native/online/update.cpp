@@ -66,7 +66,7 @@ struct alignas(64) LabelShare {
     const Model& model;
     const Settings& settings;
     const PreparedRows& rows;
-    const Trials& trials;
+    const PrequentialRows& predicted;
     MessageExchange& exchange;
     std::size_t member, first, last;
     std::size_t flag;            // among all messages, the one that says whether to stop after the row
@@ -81,8 +81,9 @@ struct alignas(64) LabelShare {
     // `before`: rows ahead of this chunk in the same call.
     void learn(const std::int8_t* labels, std::size_t before, Steady::time_point until) noexcept {
         finish = until;
-        const std::int64_t* trials_end = trials.rows + trials.n;
-        const std::int64_t* trial = std::lower_bound(trials.rows, trials_end, static_cast<std::int64_t>(before));
+        const std::int64_t* predicted_end = predicted.rows + predicted.n;
+        const std::int64_t* next_predicted =
+            std::lower_bound(predicted.rows, predicted_end, static_cast<std::int64_t>(before));
         const auto prior = static_cast<float>(settings.prior_variance);
         const std::size_t begin = first * kBlock, end = std::min(last * kBlock, model.n_labels);
         load_labels(model, settings, begin, end, work);
@@ -91,9 +92,9 @@ struct alignas(64) LabelShare {
         for (std::size_t row = 0; row < rows.size() && !stop; done = ++row) {
             load_factors(model, settings, labels + row * model.n_labels, first, last, work);
             gather_moments(model, rows, row, prior, first, last, work.mean.data(), work.variance.data());
-            if (trial != trials_end && static_cast<std::size_t>(*trial) == before + row)
+            if (next_predicted != predicted_end && static_cast<std::size_t>(*next_predicted) == before + row)
                 predict(settings, mean, variance, begin, end, work,
-                        trials.z + static_cast<std::size_t>(trial++ - trials.rows) * model.n_labels);
+                        predicted.z + static_cast<std::size_t>(next_predicted++ - predicted.rows) * model.n_labels);
             if (settings.coupled)
                 propagate(mean, variance);
             else
@@ -175,13 +176,13 @@ std::vector<std::size_t> share_panels(const Model& model, std::size_t n_members)
 // Those who share the labels of a chunk of rows.
 class LabelShares {
   public:
-    LabelShares(const Model& model, const Settings& settings, const PreparedRows& rows, const Trials& trials,
-                std::size_t n_members)
+    LabelShares(const Model& model, const Settings& settings, const PreparedRows& rows,
+                const PrequentialRows& predicted, std::size_t n_members)
         : edges_(share_panels(model, n_members)), exchange_(counts()) {
         shares_.reserve(edges_.size() - 1);
         for (std::size_t m = 0; m + 1 < edges_.size(); ++m)
             shares_.push_back(
-                LabelShare{model, settings, rows, trials, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
+                LabelShare{model, settings, rows, predicted, exchange_, m, edges_[m], edges_[m + 1], edges_[1]});
     }
     LabelShares(const LabelShares&) = delete;
 
@@ -213,8 +214,8 @@ Steady::time_point finish_of(const Settings& settings, const ThreadTuner& tuner,
 
 }  // namespace
 
-void update(Model& model, const Settings& settings, const Rows& rows, const std::int8_t* labels, const Trials& trials,
-            int n_threads, ThreadTuner& tuner, threads::Interrupt& interrupt) {
+void update(Model& model, const Settings& settings, const Rows& rows, const std::int8_t* labels,
+            const PrequentialRows& predicted, int n_threads, ThreadTuner& tuner, threads::Interrupt& interrupt) {
     const std::size_t most = std::min<std::size_t>(threads::resolve_threads(n_threads), model.panels.size());
     PreparedRows prepared;
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
@@ -223,15 +224,15 @@ void update(Model& model, const Settings& settings, const Rows& rows, const std:
         // All memory is taken before the model changes, so that a lack of it leaves the rows before.
         prepared.start.reserve(end - begin + 1);
         prepared.scale.reserve(end - begin);
-        LabelShares shares(model, settings, prepared, trials, n_used);
+        LabelShares shares(model, settings, prepared, predicted, n_used);
         prepare(model, settings, rows, begin, end, Clock::learning, prepared);
         const auto start = Steady::now();
         const auto finish = finish_of(settings, tuner, n_used, prepared.feature.size() + prepared.size());
         const std::int8_t* chunk_labels = labels + begin * model.n_labels;
         std::optional<std::size_t> learned = shares.learn(chunk_labels, begin, finish);
         if (!learned)
-            learned =
-                LabelShares(model, settings, prepared, trials, 1).learn(chunk_labels, begin, Steady::time_point::max());
+            learned = LabelShares(model, settings, prepared, predicted, 1)
+                          .learn(chunk_labels, begin, Steady::time_point::max());
         const std::size_t done = *learned;
         tuner.record(Steady::now() - start, prepared.start[done] + done);
         end = begin + done;

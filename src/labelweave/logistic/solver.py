@@ -196,7 +196,9 @@ def _solve_proper(
         total=problems.total_weight,
         C=np.ascontiguousarray(problems.C[order]),
         extra_penalty=np.broadcast_to(problems.extra_penalty, problems.C.shape)[order],
-        uses=None if problems.extra_mask is None else problems.extra_mask[order].astype(np.uint8),
+        extra_mask=None
+        if problems.extra_mask is None
+        else problems.extra_mask[order].astype(np.uint8),
         start=start,
         start_intercept=np.ascontiguousarray(intercept[order]),
         n_threads=n_threads,

@@ -40,7 +40,7 @@ class Posterior:
         self._panels = WeightPanels(float(self.settings.prior_variance))
         self._known_skew = self.settings.known_skew()
         self._row_scale, self._calibration = RowScale(), Calibration()
-        self._pace = native.OnlinePace()
+        self._thread_tuner = native.ThreadTuner()
         # Up to which row each feature has forgotten.
         self._current = np.zeros(0, dtype=np.int64)
         self.grow(n_features, n_labels)

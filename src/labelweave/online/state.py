@@ -140,7 +140,7 @@ class OnlineState(Posterior):
         bound = self._bound()
         threads = n_threads if len(labels) >= _WORTH_THREADS else 1
         try:
-            bound.update(*rows, labels, predicted, z, self._pace, threads)
+            bound.update(*rows, labels, predicted, z, self._thread_tuner, threads)
         finally:
             self.n_rows = bound.n_rows
 
