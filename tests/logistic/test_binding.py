@@ -35,7 +35,7 @@ def call(**changes):
         "total": np.ones(N),
         "C": np.ones((P, S)),
         "extra_penalty": np.ones((P, S)),
-        "uses": np.ones((P, E), np.uint8),
+        "extra_mask": np.ones((P, E), np.uint8),
         "start": np.zeros((P, D + 1 + E)),
         "start_intercept": np.zeros(P),
         "tolerance": 1e-9,
@@ -66,7 +66,7 @@ def test_well_formed_calls_fill_every_output(make):
         assert np.isfinite(outputs[name]).all()
     assert outputs["converged"].all()
     assert outputs["passes"].all()
-    nothing = dict.fromkeys(("extras", "weights", "weight", "total", "uses", "start"))
+    nothing = dict.fromkeys(("extras", "weights", "weight", "total", "extra_mask", "start"))
     assert np.isfinite(call(x=x, **nothing, coef=None)["objective"]).all()
 
 
@@ -78,7 +78,7 @@ SHAPES = {
     "total": [(N - 1,), (N + 1,), (1, N), (0,)],
     "C": [(P - 1, S), (P + 1, S), (P, S + 1), (P, 0), (P,), (S, P)],
     "extra_penalty": [(P, 1), (1, S), (P + 1, S), (P,)],
-    "uses": [(P, E - 1), (P, E + 1), (P - 1, E), (P,)],
+    "extra_mask": [(P, E - 1), (P, E + 1), (P - 1, E), (P,)],
     "start": [(P, D), (P, D + E), (P - 1, D + 1 + E), (P, D + 2 + E)],
     "start_intercept": [(P - 1,), (P + 1,), (P, 1)],
     "coef": [(P, D + E), (P - 1, D + 1 + E), (P, D + 2 + E), (P,)],
@@ -189,7 +189,7 @@ def test_no_problems_and_no_rows():
     none = {name: np.zeros((0, S)) for name in ("C", "extra_penalty", "objective", "held_out")}
     none |= {name: np.zeros(0, np.int32) for name in ("target", "weight", "passes")}
     none |= {name: np.zeros((0, D + 1 + E)) for name in ("start", "coef")}
-    none |= {"uses": np.zeros((0, E), np.uint8), "start_intercept": np.zeros(0)}
+    none |= {"extra_mask": np.zeros((0, E), np.uint8), "start_intercept": np.zeros(0)}
     call(**none, converged=np.zeros(0, np.uint8))
     for x in (native.Matrix(np.zeros((0, D))), sparse_matrix(n_rows=0)):
         call(
