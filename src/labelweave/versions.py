@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 
 from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from labelweave import __version__
 from labelweave._core import native
 
-__all__ = ["cpu_name", "environment", "library_versions", "show_versions"]
+__all__ = ["code_version", "cpu_name", "environment", "library_versions", "show_versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
+# Packages that show results and cannot change them.
+_SHOWING = ("cli", "report", "reproduce")
 
 
 def library_versions() -> dict[str, str]:
@@ -26,6 +31,24 @@ def library_versions() -> dict[str, str]:
     """
     own = {"python": platform.python_version(), "labelweave": __version__}
     return own | {name: version(name) for name in _LIBRARIES}
+
+
+@cache
+def code_version() -> str:
+    """Return the version of the library, its SIMD level, and a digest of the code that computes.
+
+    Examples
+    --------
+    >>> code_version().startswith(__version__)
+    True
+    """
+    digest = hashlib.sha256(Path(native.__file__).read_bytes())
+    folder = Path(__file__).parent
+    for file in sorted(folder.rglob("*.py")):
+        name = file.relative_to(folder)
+        if name.parts[0] not in _SHOWING:
+            digest.update(name.as_posix().encode() + file.read_bytes())
+    return f"{__version__}+{native.level()}.{digest.hexdigest()[:12]}"
 
 
 def environment() -> dict[str, str]:

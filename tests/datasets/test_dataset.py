@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -87,3 +87,23 @@ def test_bad_fields_are_named(fields, message):
     good = {"X": np.zeros((3, 2)), "Y": np.zeros((3, 2))}
     with pytest.raises(ValueError, match=message):
         Dataset(**(good | fields))
+
+
+class TestMostCommonLabels:
+    @given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+    @settings(deadline=None)
+    def test_no_label_left_out_is_more_common(self, seed, count):
+        Y = np.random.default_rng(seed).integers(0, 2, size=(7, 5))
+        data = Dataset(np.eye(7), Y, label_names=list("abcde"))
+        kept = data.with_most_common_labels(count)
+        columns = ["abcde".index(name) for name in kept.label_names]
+        assert columns == sorted(columns)
+        np.testing.assert_array_equal(kept.Y, Y[:, columns])
+        left = np.setdiff1d(np.arange(5), columns)
+        assert Y[:, left].sum(axis=0).max(initial=0) <= kept.Y.sum(axis=0).min()
+        assert kept.n_rows == 7
+
+    @pytest.mark.parametrize("count", [0, 3, 1.5])
+    def test_impossible_counts(self, count):
+        with pytest.raises(ValueError, match="count"):
+            Dataset([[1.0]], [[1, 0]]).with_most_common_labels(count)

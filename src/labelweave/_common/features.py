@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from labelweave._common.arrays import Floats
+from labelweave._common.arrays import Floats, Positions
 from labelweave._core import native
+
+# Share of empty columns above which leaving them out pays.
+_WORTH_COMPACTING = 0.1
 
 
 def as_features(X: Any) -> Any:
@@ -35,6 +39,27 @@ def canonical_csr(X: Any) -> Any:
         X = X.copy()  # the caller's matrix stays as it is
         X.sum_duplicates()
     return X
+
+
+def without_empty_columns(X: Any) -> tuple[Any, Positions]:
+    """Drop the empty columns of a sparse X, if there are many; return the rest and their positions.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> X, used = without_empty_columns(csr_array([[0.0, 1.0, 0.0], [0.0, 2.0, 0.0]]))
+    >>> X.shape, used
+    ((2, 1), array([1]))
+    """
+    n_features = X.shape[1]
+    if isinstance(X, np.ndarray):
+        return X, np.arange(n_features)
+    occupied = np.bincount(X.indices, minlength=n_features) > 0
+    used = np.flatnonzero(occupied)
+    if len(used) > (1 - _WORTH_COMPACTING) * n_features:
+        return X, np.arange(n_features)
+    rank = np.cumsum(occupied, dtype=np.int32) - 1
+    return sparse.csr_array((X.data, rank[X.indices], X.indptr), (X.shape[0], len(used))), used
 
 
 def native_matrix(X: Any) -> native.Matrix:

@@ -57,7 +57,8 @@ LabelsOption = Annotated[
     typer.Option(
         "--labels",
         help="Label columns of a file: 'last:6', 'first:6', or their names 'a,b,c'; enclose names "
-        "that contain commas in double quotes.",
+        "that contain commas in double quotes. 'top:10': the ten most common labels of a data set "
+        "whose labels are known.",
     ),
 ]
 IgnoreOption = Annotated[

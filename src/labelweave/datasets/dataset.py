@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indicators, Indices
+from labelweave._common.checks import check_whole_number
 from labelweave._common.features import canonical_csr
 from labelweave.datasets.column_parsing import feature_column
 from labelweave.datasets.label_columns import split_names
@@ -172,6 +173,26 @@ class Dataset:
         X = X.iloc[:, kept] if self.is_mixed else X[:, kept]
         left = tuple(self.feature_names[column] for column in kept)
         return Dataset(X, self.Y, left, self.label_names, self.name, self.train_rows)
+
+    def with_most_common_labels(self, count: int) -> Dataset:
+        """Return a data set with the most common labels only, in their given order.
+
+        All rows are kept, also those without any of these labels. Of labels that are equally
+        common, the first ones are kept.
+
+        Examples
+        --------
+        >>> data = Dataset([[1.0], [2.0]], [[0, 1, 1], [0, 0, 1]], label_names=["a", "b", "c"])
+        >>> data.with_most_common_labels(2).label_names
+        ('b', 'c')
+        """
+        check_whole_number(count, "count", 1)
+        if count > self.n_labels:
+            raise ValueError(f"count is {count}, but {self.name!r} has {self.n_labels} labels")
+        ranked = np.argsort(-self.Y.sum(axis=0), kind="stable")
+        kept = np.sort(ranked[:count])
+        names = tuple(self.label_names[label] for label in kept)
+        return replace(self, Y=self.Y[:, kept], label_names=names)
 
     def published_split(self) -> tuple[Dataset, Dataset]:
         """Return the published training set and test set.

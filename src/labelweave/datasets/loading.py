@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,9 @@ _FORMATS = {
 }
 
 
+_TOP = re.compile(r"top:(\d{1,9})")
+
+
 def load(
     source: FilePath,
     labels: LabelSpec | None = None,
@@ -67,7 +71,8 @@ def load(
         The label columns of a file: ``"first:6"``, ``"last:14"``, or their names as ``"a,b,c"``
         (a name that contains a comma is enclosed in double quotes) or as a list. Required for CSV
         and Parquet files, optional for ARFF files (see `read_arff`); the other formats mark their
-        labels themselves.
+        labels themselves. ``"top:10"`` keeps the ten most common labels of a named data set or of
+        a file that marks its labels.
     ignore : str or sequence of str
         Columns to drop, such as an identifier: their names as ``"a,b"`` or as a list.
     nominal : str or sequence of str
@@ -91,6 +96,17 @@ def load(
     >>> load("emotions").n_labels
     6
     """
+    top = _TOP.fullmatch(labels.strip()) if isinstance(labels, str) else None
+    if top:
+        data = load(
+            *(source, None),
+            ignore=ignore,
+            nominal=nominal,
+            header=header,
+            zero_based=zero_based,
+            limits=limits,
+        )
+        return data.with_most_common_labels(int(top[1]))
     ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
     if not is_in_catalogue(os.fspath(source)):
         known_format = _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
@@ -105,7 +121,10 @@ def load(
             )
     entry = find_entry(os.fspath(source))
     if labels is not None:
-        raise ValueError(f"labels applies to files only: the labels of {entry.name!r} are known")
+        raise ValueError(
+            f"labels applies to files only: the labels of {entry.name!r} are known "
+            "('top:10' keeps the ten most common ones)"
+        )
     return _load_named(entry).without(ignored)
 
 

@@ -40,7 +40,9 @@ from labelweave.evaluation.ranking_metrics import (
 )
 from labelweave.evaluation.significance import (
     TTest,
+    Verdict,
     corrected_t_test,
+    judge,
     paired_t_test,
     verdicts,
     win_tie_loss,
@@ -58,6 +60,7 @@ __all__ = [
     "Method",
     "Metric",
     "TTest",
+    "Verdict",
     "auc_macro",
     "auc_micro",
     "average_precision_macro",
@@ -76,6 +79,7 @@ __all__ = [
     "f1_micro",
     "hamming_loss",
     "jaccard",
+    "judge",
     "predict_joint",
     "predict_labels",
     "make_method",

@@ -27,6 +27,7 @@ __all__ = [
     "WinTieLoss",
     "Verdict",
     "corrected_t_test",
+    "judge",
     "paired_t_test",
     "win_tie_loss",
     "verdicts",
@@ -163,11 +164,18 @@ def verdicts(
         else:
             n_train, n_test = comparison.mean_sizes()
             outcome = corrected_t_test(reference, scores, n_train=n_train, n_test=n_test)
-        result[name] = _judge(outcome, METRICS[metric].higher_is_better, alpha)
+        result[name] = judge(outcome, METRICS[metric].higher_is_better, alpha)
     return result
 
 
-def _judge(outcome: TTest, higher_is_better: bool, alpha: float) -> Verdict | None:
+def judge(outcome: TTest, higher_is_better: bool, alpha: float = 0.05) -> Verdict | None:
+    """Return whether the first of two methods is "better" or "worse", or "tie"; None without a test.
+
+    Examples
+    --------
+    >>> judge(paired_t_test([0.5, 0.6, 0.55], [0.2, 0.25, 0.3]), higher_is_better=True)
+    'better'
+    """
     if np.isnan(outcome.p_value):
         return None
     if outcome.p_value >= alpha:

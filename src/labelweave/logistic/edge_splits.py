@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels, Mask
-from labelweave._common.features import as_features, native_matrix
+from labelweave._common.features import as_features, canonical_csr, native_matrix, without_empty_columns
 from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
@@ -155,7 +155,17 @@ def as_splits(
         kept = chosen & (total > 0)
         return Rows(features[kept], np.ascontiguousarray(labels[kept].T), total[kept])
 
-    return [Split(rows(~held), rows(held), C, label_penalty) for held in outside]
+    return [
+        Split(*_with_common_features(rows(~held), rows(held)), C, label_penalty) for held in outside
+    ]
+
+
+def _with_common_features(inside: Rows, outside: Rows) -> tuple[Rows, Rows]:
+    """Leave out the features that no training row has: their coefficients are zero."""
+    X, used = without_empty_columns(inside.X)
+    if X is inside.X:
+        return inside, outside
+    return replace(inside, X=X), replace(outside, X=canonical_csr(outside.X[:, used]))
 
 
 def _per_label(value: ArrayLike, n_labels: int, name: str, *, positive: bool) -> Floats:

@@ -10,12 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from labelweave._common.arrays import Floats, Mask, Positions
-from labelweave._common.features import as_features, native_matrix
+from labelweave._common.features import as_features, native_matrix, without_empty_columns
 from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
-
-# Share of empty columns above which leaving them out pays.
-_WORTH_COMPACTING = 0.1
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,7 @@ def _solve_proper(
     n_threads: int,
 ) -> None:
     keep_coef = len(solutions.coef) > 0
-    features, used = _without_empty_columns(problems.X)
+    features, used = without_empty_columns(problems.X)
     n_features, n_extras = len(used), problems.n_extras
     shape = (len(order), problems.C.shape[1])
     coef = np.empty((len(order), n_features + 1 + n_extras)) if keep_coef else None
@@ -218,16 +215,3 @@ def _solve_proper(
             solutions.coef[problem, used] = row[:n_features]
         solutions.intercept[order] = coef[:, n_features]
         solutions.extra_coef[order] = coef[:, n_features + 1 :]
-
-
-def _without_empty_columns(X: Any) -> tuple[Any, Positions]:
-    """Drop the empty columns of X, if there are many; return the rest and their positions."""
-    n_features = X.shape[1]
-    if isinstance(X, np.ndarray):
-        return X, np.arange(n_features)
-    occupied = np.bincount(X.indices, minlength=n_features) > 0
-    used = np.flatnonzero(occupied)
-    if len(used) > (1 - _WORTH_COMPACTING) * n_features:
-        return X, np.arange(n_features)
-    rank = np.cumsum(occupied, dtype=np.int32) - 1
-    return sp.csr_array((X.data, rank[X.indices], X.indptr), (X.shape[0], len(used))), used

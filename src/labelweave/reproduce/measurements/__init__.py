@@ -1,0 +1,22 @@
+"""What can be measured: functions from a task to named values, each run in a worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from labelweave.reproduce.measurements.chains import convergence, enumeration
+from labelweave.reproduce.measurements.folds import fold
+from labelweave.reproduce.measurements.mixtures import map_agreement, tree_counts
+from labelweave.reproduce.task import Task
+
+__all__ = ["MEASUREMENTS"]
+
+#: Every measurement by its name in a plan.
+MEASUREMENTS: dict[str, Callable[[Task], dict[str, Any]]] = {
+    "fold": fold,
+    "convergence": convergence,
+    "enumeration": enumeration,
+    "tree_counts": tree_counts,
+    "map_agreement": map_agreement,
+}

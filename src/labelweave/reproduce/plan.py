@@ -1,0 +1,138 @@
+"""A paper as a declarative plan: experiments, what to show of them, and claims to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from labelweave.report import Section
+from labelweave.reproduce.results import Results
+from labelweave.reproduce.task import Task
+
+__all__ = ["Claim", "Experiment", "Judgement", "Plan", "tasks_of"]
+
+#: Whether the measurements support a claim of a paper.
+ClaimOutcome = Literal["reproduced", "partly", "not reproduced", "not testable"]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A grid of tasks: every method on every data set, fold by fold.
+
+    Parameters
+    ----------
+    name : str
+        Name for ``--only``, such as "tables" or "figure-3".
+    measurement : str
+        What is measured.
+    data, methods : tuple of str
+        Data sets and methods.
+    n_folds : int
+        Number of folds or splits.
+    settings : mapping
+        Settings of the measurement.
+    omitted : mapping
+        Why a method is not run on a data set, by ``(data, method)``.
+    repeated : bool
+        Whether ``--seeds`` repeats the experiment; otherwise only seed 0 is run.
+    """
+
+    name: str
+    measurement: str
+    data: tuple[str, ...]
+    methods: tuple[str, ...]
+    n_folds: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    omitted: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    repeated: bool = True
+
+    def tasks(self, n_seeds: int) -> list[Task]:
+        """Return the tasks, the first fold of everything first.
+
+        Examples
+        --------
+        >>> grid = Experiment("tables", "fold", ("emotions",), ("br", "cc"), n_folds=2)
+        >>> [(task.method, task.fold) for task in grid.tasks(1)]
+        [('br', 0), ('cc', 0), ('br', 1), ('cc', 1)]
+        """
+        return [
+            Task(self.measurement, data, method, fold, seed, dict(self.settings))
+            for seed in range(n_seeds if self.repeated else 1)
+            for fold in range(self.n_folds)
+            for data in self.data
+            for method in self.methods
+            if (data, method) not in self.omitted
+        ]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on a claim: outcome, what was measured, and the reason if it is not obvious."""
+
+    outcome: ClaimOutcome
+    measured: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper.
+
+    Parameters
+    ----------
+    number : int
+        Number of the claim.
+    text : str
+        The claim, in one sentence.
+    published : str
+        The published figures.
+    judge : callable
+        Returns the :class:`Judgement`, given the results.
+    """
+
+    number: int
+    text: str
+    published: str
+    judge: Callable[[Results], Judgement]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The reproduction of one paper.
+
+    Parameters
+    ----------
+    name, title : str
+        Short name on the command line; title of the paper.
+    experiments, quick : tuple of Experiment
+        All experiments; a small subset on bundled data for ``--quick``.
+    show : callable
+        Returns the sections of the report that show the results.
+    claims : tuple of Claim
+        The claims.
+    deviations : tuple of str
+        How data and protocol differ from the paper.
+    """
+
+    name: str
+    title: str
+    experiments: tuple[Experiment, ...]
+    quick: tuple[Experiment, ...]
+    show: Callable[[Results], Sequence[Section]]
+    claims: tuple[Claim, ...]
+    deviations: tuple[str, ...] = ()
+
+    def chosen(self, *, quick: bool = False, only: Sequence[str] = ()) -> tuple[Experiment, ...]:
+        """Return the experiments to run; ValueError if `only` names one that does not exist."""
+        experiments = self.quick if quick else self.experiments
+        names = [experiment.name for experiment in experiments]
+        for name in only:
+            if name not in names:
+                raise ValueError(f"{self.name} has no experiment {name!r}: choose from {names}")
+        return tuple(e for e in experiments if not only or e.name in only)
+
+
+def tasks_of(experiments: Sequence[Experiment], n_seeds: int = 1) -> list[Task]:
+    """Return the tasks of several experiments."""
+    return [task for experiment in experiments for task in experiment.tasks(n_seeds)]

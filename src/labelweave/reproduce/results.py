@@ -1,0 +1,116 @@
+"""The results of a plan, as its tables, figures and claims ask for them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from labelweave._common.arrays import Floats
+from labelweave.evaluation import METRICS, Verdict, judge, paired_t_test
+from labelweave.reproduce.store import Outcome
+
+__all__ = ["Results"]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The outcomes of all tasks of a plan.
+
+    Parameters
+    ----------
+    outcomes : tuple of Outcome
+        Outcomes of tasks; those that failed have no values.
+
+    Examples
+    --------
+    >>> from labelweave.reproduce.task import Task
+    >>> runs = [Outcome(Task("fold", "emotions", "br", fold, 0), {"exact_match": value}, 1.0)
+    ...         for fold, value in enumerate([0.2, 0.3])]
+    >>> results = Results(tuple(runs))
+    >>> results.values("fold", "emotions", "br", "exact_match")
+    array([0.2, 0.3])
+    >>> results.data("fold")
+    ('emotions',)
+    """
+
+    outcomes: tuple[Outcome, ...]
+
+    def select(self, measurement: str, data: str, method: str) -> list[Outcome]:
+        """Return the successful outcomes of one method on one data set, by seed and fold."""
+        found = [
+            outcome
+            for outcome in self.outcomes
+            if (outcome.task.measurement, outcome.task.data, outcome.task.method)
+            == (measurement, data, method)
+            and not outcome.error
+        ]
+        return sorted(found, key=lambda outcome: (outcome.task.seed, outcome.task.fold))
+
+    def values(self, measurement: str, data: str, method: str, name: str) -> Floats:
+        """Return one value per seed and fold, nan where it is missing; vectors are stacked."""
+        found = self.select(measurement, data, method)
+        return np.array([outcome.values.get(name, np.nan) for outcome in found], dtype=np.float64)
+
+    def mean(self, measurement: str, data: str, method: str, name: str) -> float:
+        """Return the mean over seeds and folds; nan if there is none."""
+        values = self.values(measurement, data, method, name)
+        return float(values.mean()) if len(values) else float("nan")
+
+    def data(self, measurement: str) -> tuple[str, ...]:
+        """Return the data sets of a measurement, in the order of the plan."""
+        tasks = (outcome.task for outcome in self.outcomes if not outcome.error)
+        return tuple(dict.fromkeys(task.data for task in tasks if task.measurement == measurement))
+
+    def has(self, measurement: str, data: str, *methods: str) -> bool:
+        """Whether every method has results on a data set."""
+        return all(self.select(measurement, data, method) for method in methods)
+
+    def compare(self, data: str, method: str, rival: str, metric: str) -> Verdict | None:
+        """Compare two methods by paired t-tests over the folds, one per seed; the majority counts.
+
+        None if there are no scores to compare.
+        """
+        verdicts = [
+            judge(paired_t_test(*pair), METRICS[metric].higher_is_better)
+            for pair in self._paired(data, method, rival, metric)
+        ]
+        counts = Counter(verdict for verdict in verdicts if verdict is not None)
+        if not counts:
+            return None
+        top, n = counts.most_common(1)[0]
+        return top if 2 * n > counts.total() else "tie"
+
+    def _paired(
+        self, data: str, method: str, rival: str, metric: str
+    ) -> Iterable[tuple[Floats, Floats]]:
+        """Yield the scores of two methods on the folds that both have, seed by seed."""
+        by_method = [
+            {(o.task.seed, o.task.fold): o.values.get(metric, np.nan) for o in found}
+            for found in (self.select("fold", data, name) for name in (method, rival))
+        ]
+        common = sorted(by_method[0].keys() & by_method[1].keys())
+        for seed in dict.fromkeys(seed for seed, _ in common):
+            folds = [key for key in common if key[0] == seed]
+            first, second = (np.array([scores[key] for key in folds]) for scores in by_method)
+            yield first, second
+
+    def failures(self) -> list[str]:
+        """Describe the tasks that failed, one line each."""
+        return [f"{o.task.measurement} of {o.task}: {o.error}" for o in self.outcomes if o.error]
+
+    def to_csv(self) -> str:
+        """Return all single numbers as CSV, one row per task and value."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["measurement", "data", "method", "seed", "fold", "name", "value"])
+        for o in self.outcomes:
+            task = [o.task.measurement, o.task.data, o.task.method, o.task.seed, o.task.fold]
+            for name, value in sorted(o.values.items()):
+                for entry in value if isinstance(value, list) else [value]:
+                    writer.writerow([*task, name, entry])
+        return text.getvalue()

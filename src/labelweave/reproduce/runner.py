@@ -1,0 +1,120 @@
+"""Run the tasks of a plan that are not finished yet, in parallel, and keep every result."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from joblib import Parallel, cpu_count, delayed
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from labelweave.reproduce.measurements import MEASUREMENTS
+from labelweave.reproduce.store import Outcome, ResultStore
+from labelweave.reproduce.task import Task, data_hash
+from labelweave.versions import code_version
+
+__all__ = ["Progress", "keyed", "run"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        The task that has just finished.
+    done, total : int
+        Numbers of tasks, those of earlier runs among them.
+    seconds_left : float
+        Estimate of the remaining time.
+    """
+
+    outcome: Outcome
+    done: int
+    total: int
+    seconds_left: float
+
+
+def keyed(tasks: Sequence[Task]) -> dict[str, Task]:
+    """Return the tasks by key, each once."""
+    return {task.key(data_hash(task.data), code_version()): task for task in tasks}
+
+
+def run(
+    tasks: Sequence[Task],
+    store: ResultStore,
+    *,
+    n_jobs: int = -1,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Outcome]:
+    """Run the tasks that have no result in the store, and return the outcomes of all of them.
+
+    Tasks that failed are tried again by the next run.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        The tasks, in the order in which to start them.
+    store : ResultStore
+        Where results are kept.
+    n_jobs : int, default=-1
+        Number of worker processes; -1 for all cores.
+    progress : callable, optional
+        Called with a :class:`Progress` after each task.
+    """
+    wanted = keyed(tasks)
+    with store.writing() as append:
+        kept = store.read()
+        found = {key: kept[key] for key in wanted if key in kept and not kept[key].error}
+        missing = {key: task for key, task in wanted.items() if key not in found}
+        estimate = _Estimate(missing.values(), found.values(), n_jobs)
+        runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
+            delayed(_measure)(key, task) for key, task in missing.items()
+        )
+        for key, outcome in runs:
+            append(key, outcome)
+            found[key] = outcome
+            left = estimate.after(outcome)
+            if progress is not None:
+                progress(Progress(outcome, len(found), len(wanted), left))
+    return [found[key] for key in wanted]
+
+
+def _measure(key: str, task: Task) -> tuple[str, Outcome]:
+    start = time.perf_counter()
+    values, error = {}, ""
+    with threadpool_limits(limits=1):
+        try:
+            values = MEASUREMENTS[task.measurement](task)
+        except Exception as failure:
+            error = " ".join(f"{type(failure).__name__}: {failure}".split())
+    return key, Outcome(task, values, time.perf_counter() - start, error)
+
+
+class _Estimate:
+    """The time left, from the mean time of finished tasks of the same kind."""
+
+    def __init__(self, missing: Sequence[Task], finished: Sequence[Outcome], n_jobs: int) -> None:
+        self._seconds: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+        self._left: dict[tuple[str, str, str], int] = defaultdict(int)
+        self._workers = min(cpu_count() if n_jobs < 0 else n_jobs, max(len(missing), 1))
+        for task in missing:
+            self._left[_kind(task)] += 1
+        for outcome in finished:
+            self._seconds[_kind(outcome.task)].append(outcome.seconds)
+
+    def after(self, outcome: Outcome) -> float:
+        """Count a finished task and return the seconds that are left."""
+        kind = _kind(outcome.task)
+        self._left[kind] -= 1
+        self._seconds[kind].append(outcome.seconds)
+        means = {kind: sum(taken) / len(taken) for kind, taken in self._seconds.items()}
+        overall = sum(means.values()) / len(means)
+        return sum(n * means.get(k, overall) for k, n in self._left.items()) / self._workers
+
+
+def _kind(task: Task) -> tuple[str, str, str]:
+    return task.measurement, task.data, task.method

@@ -1,0 +1,91 @@
+"""The unit of work of a reproduction: one measurement of one method on one part of a data set."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from labelweave import datasets
+from labelweave.datasets import Dataset
+
+__all__ = ["Task", "data_hash", "load_data"]
+
+@dataclass(frozen=True)
+class Task:
+    """One measurement.
+
+    Parameters
+    ----------
+    measurement : str
+        Name of the measurement in :data:`labelweave.reproduce.measurements.MEASUREMENTS`.
+    data : str
+        Name of the data set; ``"rcv1subset1 top:10"`` keeps its ten most common labels.
+    method : str
+        Specification of the method, such as ``"mc(preset='published')"``.
+    fold : int
+        Index of the fold, or of the random split.
+    seed : int
+        Seed of the folds and of the method.
+    settings : dict
+        Settings of the measurement.
+
+    Examples
+    --------
+    >>> task = Task("fold", "emotions", "br", fold=0, seed=0, settings={"n_folds": 10})
+    >>> task.key("data", "code") == task.key("data", "code")
+    True
+    >>> task.key("data", "code") == task.key("data", "newer code")
+    False
+    """
+
+    measurement: str
+    data: str
+    method: str
+    fold: int
+    seed: int
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def key(self, data_hash: str, code: str) -> str:
+        """Return a digest of everything that the result depends on."""
+        text = json.dumps([asdict(self), data_hash, code], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def __str__(self) -> str:
+        return f"{self.data}, {self.method}, fold {self.fold + 1}"
+
+
+@cache
+def load_data(name: str) -> Dataset:
+    """Load a data set once per process.
+
+    Examples
+    --------
+    >>> load_data("emotions top:3").n_labels
+    3
+    """
+    source, _, labels = name.partition(" ")
+    return datasets.load(source, labels=labels or None)
+
+
+@cache
+def data_hash(name: str) -> str:
+    """Return a digest of the features and labels of a data set, whatever file they came from.
+
+    Examples
+    --------
+    >>> data_hash("emotions") == data_hash("emotions top:3")
+    False
+    """
+    data = load_data(name)
+    X: Any = data.X
+    parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [np.asarray(X)]
+    digest = hashlib.sha256(repr(X.shape).encode())
+    for part in (*parts, data.Y):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:16]
