@@ -53,7 +53,8 @@ def average_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats
     >>> average_ranks([[0.9, 0.8, 0.8], [0.7, 0.5, 0.6]]).tolist()
     [1.0, 2.75, 2.25]
     """
-    return _ranks(scores, higher_is_better).mean(axis=0)
+    means: Floats = _ranks(scores, higher_is_better).mean(axis=0)
+    return means
 
 
 def friedman_test(scores: ArrayLike, *, higher_is_better: bool = True) -> FriedmanTest:

@@ -38,17 +38,30 @@ OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: text, and whether it stands out (best) or back (missing, failed).
+    """A cell of a table.
+
+    Parameters
+    ----------
+    text : str
+        What it says.
+    strong : bool, default=False
+        Whether it stands out, as the best of a row does.
+    muted : bool, default=False
+        Whether it stands back, as what is missing does.
+    mark : str, default=""
+        A sign after the text, such as that of a significant difference; it has a place of its own,
+        so that numbers stay aligned.
 
     Examples
     --------
-    >>> Cell("0.31", strong=True)
-    Cell(text='0.31', strong=True, muted=False)
+    >>> Cell("0.31", strong=True).text
+    '0.31'
     """
 
     text: str
     strong: bool = False
     muted: bool = False
+    mark: str = ""
 
 
 @dataclass(frozen=True)
