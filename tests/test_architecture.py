@@ -28,7 +28,7 @@ ROOMS = sorted(
 # Records and helpers that are shown by the examples of what makes or calls them.
 SHOWN_ELSEWHERE = {
     "datasets": {"CatalogueEntry"},
-    "evaluation": {"DataSummary", "FoldResult", "Method", "TTest", "verdicts"},
+    "evaluation": {"DataSummary", "FoldResult", "FriedmanTest", "Method", "TTest", "verdicts"},
     "joint": {"JointDistribution"},
     "logistic": {
         "LinearConditionals",

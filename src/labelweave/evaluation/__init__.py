@@ -38,6 +38,12 @@ from labelweave.evaluation.ranking_metrics import (
     precision_at_k,
     ranking_loss,
 )
+from labelweave.evaluation.ranks import (
+    FriedmanTest,
+    average_ranks,
+    friedman_test,
+    nemenyi_critical_difference,
+)
 from labelweave.evaluation.significance import (
     TTest,
     Verdict,
@@ -56,6 +62,7 @@ __all__ = [
     "Comparison",
     "DataSummary",
     "FoldResult",
+    "FriedmanTest",
     "IterativeStratification",
     "Method",
     "Metric",
@@ -66,6 +73,7 @@ __all__ = [
     "average_precision_macro",
     "average_precision_micro",
     "average_precision_ranking",
+    "average_ranks",
     "cll_loss",
     "cll_loss_path",
     "cll_loss_row",
@@ -77,6 +85,7 @@ __all__ = [
     "f1_macro",
     "f1_macro_zero_division_1",
     "f1_micro",
+    "friedman_test",
     "hamming_loss",
     "jaccard",
     "judge",
@@ -86,6 +95,7 @@ __all__ = [
     "make_methods",
     "make_splitter",
     "predict_marginals",
+    "nemenyi_critical_difference",
     "one_error",
     "paired_t_test",
     "per_label",

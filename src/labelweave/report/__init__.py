@@ -1,15 +1,51 @@
-"""Display results: tables, trees, plots, and summaries of warnings."""
+"""Display results: tables, trees, plots, warnings, and documents as HTML, Markdown and LaTeX."""
 
 from labelweave.report.console import Symbols, make_console
+from labelweave.report.document import (
+    Block,
+    Cell,
+    Document,
+    Facts,
+    LineChart,
+    Outcome,
+    Paragraph,
+    RankDiagram,
+    Section,
+    Series,
+    Strips,
+    Table,
+    Verdict,
+    Verdicts,
+)
+from labelweave.report.html import to_html
+from labelweave.report.latex import to_latex
 from labelweave.report.listings import show_datasets, show_label_table, show_scores
+from labelweave.report.markdown import to_markdown
 from labelweave.report.notes import warning_notes
 from labelweave.report.plots import plot_expected_f1
 from labelweave.report.structures import FIGURE_FORMATS, save_structures, show_structures
 from labelweave.report.tables import comparison_tables, show_comparison
+from labelweave.report.writing import DOCUMENT_FORMATS, check_document_path, write_document
 
 __all__ = [
+    "DOCUMENT_FORMATS",
     "FIGURE_FORMATS",
     "Symbols",
+    "Block",
+    "Cell",
+    "Document",
+    "Facts",
+    "LineChart",
+    "Outcome",
+    "Paragraph",
+    "RankDiagram",
+    "Section",
+    "Series",
+    "Strips",
+    "Table",
+    "Verdict",
+    "Verdicts",
+    "check_document_path",
     "comparison_tables",
     "make_console",
     "save_structures",
@@ -19,5 +55,9 @@ __all__ = [
     "show_label_table",
     "show_scores",
     "show_structures",
+    "to_html",
+    "to_latex",
+    "to_markdown",
     "warning_notes",
+    "write_document",
 ]
