@@ -169,7 +169,7 @@ def verdicts(
 
 
 def judge(outcome: TTest, higher_is_better: bool, alpha: float = 0.05) -> Verdict | None:
-    """Return whether the first of two methods is "better" or "worse", or "tie"; None without a test.
+    """Return whether the first of two methods is "better" or "worse", or "tie"; None if unknown.
 
     Examples
     --------

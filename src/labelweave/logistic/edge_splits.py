@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels, Mask
-from labelweave._common.features import as_features, canonical_csr, native_matrix, without_empty_columns
+from labelweave._common.features import (
+    as_features,
+    canonical_csr,
+    native_matrix,
+    without_empty_columns,
+)
 from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems

@@ -1,0 +1,1 @@
+"""Reproduce the experiments of the papers, with a verdict on every claim."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from labelweave.report import Section
+from labelweave.report.document import Outcome
 from labelweave.reproduce.results import Results
 from labelweave.reproduce.task import Task
 
 __all__ = ["Claim", "Experiment", "Judgement", "Plan", "tasks_of"]
-
-#: Whether the measurements support a claim of a paper.
-ClaimOutcome = Literal["reproduced", "partly", "not reproduced", "not testable"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Experiment:
 class Judgement:
     """The verdict on a claim: outcome, what was measured, and the reason if it is not obvious."""
 
-    outcome: ClaimOutcome
+    outcome: Outcome
     measured: str
     reason: str = ""
 

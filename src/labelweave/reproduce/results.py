@@ -12,24 +12,24 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.evaluation import METRICS, Verdict, judge, paired_t_test
-from labelweave.reproduce.store import Outcome
+from labelweave.reproduce.store import Record
 
 __all__ = ["Results"]
 
 
 @dataclass(frozen=True)
 class Results:
-    """The outcomes of all tasks of a plan.
+    """The records of all tasks of a plan.
 
     Parameters
     ----------
-    outcomes : tuple of Outcome
+    records : tuple of Record
         Outcomes of tasks; those that failed have no values.
 
     Examples
     --------
     >>> from labelweave.reproduce.task import Task
-    >>> runs = [Outcome(Task("fold", "emotions", "br", fold, 0), {"exact_match": value}, 1.0)
+    >>> runs = [Record(Task("fold", "emotions", "br", fold, 0), {"exact_match": value}, 1.0)
     ...         for fold, value in enumerate([0.2, 0.3])]
     >>> results = Results(tuple(runs))
     >>> results.values("fold", "emotions", "br", "exact_match")
@@ -38,23 +38,23 @@ class Results:
     ('emotions',)
     """
 
-    outcomes: tuple[Outcome, ...]
+    records: tuple[Record, ...]
 
-    def select(self, measurement: str, data: str, method: str) -> list[Outcome]:
-        """Return the successful outcomes of one method on one data set, by seed and fold."""
+    def select(self, measurement: str, data: str, method: str) -> list[Record]:
+        """Return the successful records of one method on one data set, by seed and fold."""
         found = [
-            outcome
-            for outcome in self.outcomes
-            if (outcome.task.measurement, outcome.task.data, outcome.task.method)
+            record
+            for record in self.records
+            if (record.task.measurement, record.task.data, record.task.method)
             == (measurement, data, method)
-            and not outcome.error
+            and not record.error
         ]
-        return sorted(found, key=lambda outcome: (outcome.task.seed, outcome.task.fold))
+        return sorted(found, key=lambda record: (record.task.seed, record.task.fold))
 
     def values(self, measurement: str, data: str, method: str, name: str) -> Floats:
         """Return one value per seed and fold, nan where it is missing; vectors are stacked."""
         found = self.select(measurement, data, method)
-        return np.array([outcome.values.get(name, np.nan) for outcome in found], dtype=np.float64)
+        return np.array([record.values.get(name, np.nan) for record in found], dtype=np.float64)
 
     def mean(self, measurement: str, data: str, method: str, name: str) -> float:
         """Return the mean over seeds and folds; nan if there is none."""
@@ -63,7 +63,7 @@ class Results:
 
     def data(self, measurement: str) -> tuple[str, ...]:
         """Return the data sets of a measurement, in the order of the plan."""
-        tasks = (outcome.task for outcome in self.outcomes if not outcome.error)
+        tasks = (record.task for record in self.records if not record.error)
         return tuple(dict.fromkeys(task.data for task in tasks if task.measurement == measurement))
 
     def has(self, measurement: str, data: str, *methods: str) -> bool:
@@ -101,14 +101,14 @@ class Results:
 
     def failures(self) -> list[str]:
         """Describe the tasks that failed, one line each."""
-        return [f"{o.task.measurement} of {o.task}: {o.error}" for o in self.outcomes if o.error]
+        return [f"{o.task.measurement} of {o.task}: {o.error}" for o in self.records if o.error]
 
     def to_csv(self) -> str:
         """Return all single numbers as CSV, one row per task and value."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["measurement", "data", "method", "seed", "fold", "name", "value"])
-        for o in self.outcomes:
+        for o in self.records:
             task = [o.task.measurement, o.task.data, o.task.method, o.task.seed, o.task.fold]
             for name, value in sorted(o.values.items()):
                 for entry in value if isinstance(value, list) else [value]:

@@ -11,7 +11,7 @@ from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave.reproduce.measurements import MEASUREMENTS
-from labelweave.reproduce.store import Outcome, ResultStore
+from labelweave.reproduce.store import Record, ResultStore
 from labelweave.reproduce.task import Task, data_hash
 from labelweave.versions import code_version
 
@@ -24,7 +24,7 @@ class Progress:
 
     Parameters
     ----------
-    outcome : Outcome
+    record : Record
         The task that has just finished.
     done, total : int
         Numbers of tasks, those of earlier runs among them.
@@ -32,7 +32,7 @@ class Progress:
         Estimate of the remaining time.
     """
 
-    outcome: Outcome
+    record: Record
     done: int
     total: int
     seconds_left: float
@@ -49,8 +49,8 @@ def run(
     *,
     n_jobs: int = -1,
     progress: Callable[[Progress], None] | None = None,
-) -> list[Outcome]:
-    """Run the tasks that have no result in the store, and return the outcomes of all of them.
+) -> list[Record]:
+    """Run the tasks that have no result in the store, and return the records of all of them.
 
     Tasks that failed are tried again by the next run.
 
@@ -70,20 +70,20 @@ def run(
         kept = store.read()
         found = {key: kept[key] for key in wanted if key in kept and not kept[key].error}
         missing = {key: task for key, task in wanted.items() if key not in found}
-        estimate = _Estimate(missing.values(), found.values(), n_jobs)
+        estimate = _Estimate(list(missing.values()), list(found.values()), n_jobs)
         runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
             delayed(_measure)(key, task) for key, task in missing.items()
         )
-        for key, outcome in runs:
-            append(key, outcome)
-            found[key] = outcome
-            left = estimate.after(outcome)
+        for key, record in runs:
+            append(key, record)
+            found[key] = record
+            left = estimate.after(record)
             if progress is not None:
-                progress(Progress(outcome, len(found), len(wanted), left))
+                progress(Progress(record, len(found), len(wanted), left))
     return [found[key] for key in wanted]
 
 
-def _measure(key: str, task: Task) -> tuple[str, Outcome]:
+def _measure(key: str, task: Task) -> tuple[str, Record]:
     start = time.perf_counter()
     values, error = {}, ""
     with threadpool_limits(limits=1):
@@ -91,26 +91,26 @@ def _measure(key: str, task: Task) -> tuple[str, Outcome]:
             values = MEASUREMENTS[task.measurement](task)
         except Exception as failure:
             error = " ".join(f"{type(failure).__name__}: {failure}".split())
-    return key, Outcome(task, values, time.perf_counter() - start, error)
+    return key, Record(task, values, time.perf_counter() - start, error)
 
 
 class _Estimate:
     """The time left, from the mean time of finished tasks of the same kind."""
 
-    def __init__(self, missing: Sequence[Task], finished: Sequence[Outcome], n_jobs: int) -> None:
+    def __init__(self, missing: Sequence[Task], finished: Sequence[Record], n_jobs: int) -> None:
         self._seconds: dict[tuple[str, str, str], list[float]] = defaultdict(list)
         self._left: dict[tuple[str, str, str], int] = defaultdict(int)
         self._workers = min(cpu_count() if n_jobs < 0 else n_jobs, max(len(missing), 1))
         for task in missing:
             self._left[_kind(task)] += 1
-        for outcome in finished:
-            self._seconds[_kind(outcome.task)].append(outcome.seconds)
+        for record in finished:
+            self._seconds[_kind(record.task)].append(record.seconds)
 
-    def after(self, outcome: Outcome) -> float:
+    def after(self, record: Record) -> float:
         """Count a finished task and return the seconds that are left."""
-        kind = _kind(outcome.task)
+        kind = _kind(record.task)
         self._left[kind] -= 1
-        self._seconds[kind].append(outcome.seconds)
+        self._seconds[kind].append(record.seconds)
         means = {kind: sum(taken) / len(taken) for kind, taken in self._seconds.items()}
         overall = sum(means.values()) / len(means)
         return sum(n * means.get(k, overall) for k, n in self._left.items()) / self._workers

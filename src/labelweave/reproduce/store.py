@@ -18,11 +18,11 @@ from typing import Any
 from labelweave._common.files import LockedError, locked
 from labelweave.reproduce.task import Task
 
-__all__ = ["Outcome", "ResultStore"]
+__all__ = ["Record", "ResultStore"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Record:
     """What a task measured.
 
     Parameters
@@ -57,7 +57,7 @@ class ResultStore:
     >>> task = Task("fold", "emotions", "br", 0, 0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with ResultStore(Path(folder)).writing() as append:
-    ...         append("key", Outcome(task, {"exact_match": 0.25}, 1.5))
+    ...         append("key", Record(task, {"exact_match": 0.25}, 1.5))
     ...     ResultStore(Path(folder)).read()["key"].values
     {'exact_match': 0.25}
     """
@@ -66,13 +66,13 @@ class ResultStore:
         self.folder = folder
         self.file = folder / "results.jsonl"
 
-    def read(self) -> dict[str, Outcome]:
-        """Return the outcomes by the key of their task."""
-        return {key: outcome for key, outcome, _ in self._lines()}
+    def read(self) -> dict[str, Record]:
+        """Return the records by the key of their task."""
+        return {key: record for key, record, _ in self._lines()}
 
     @contextmanager
     def writing(self) -> Iterator[Any]:
-        """Hold the folder and yield a function that appends an outcome.
+        """Hold the folder and yield a function that appends a record.
 
         Raises
         ------
@@ -84,15 +84,15 @@ class ResultStore:
             with locked(self.folder / "results.lock"):
                 self._drop_torn_line()
                 with self.file.open("ab") as file:
-                    yield lambda key, outcome: _append(file, key, outcome)
+                    yield lambda key, record: _append(file, key, record)
         except LockedError as error:
             raise ValueError(
                 f"{self.folder} is being written to by another run; wait for it or choose another "
                 "folder for the results"
             ) from error
 
-    def _lines(self) -> Iterator[tuple[str, Outcome, int]]:
-        """Yield key, outcome and end of every whole line."""
+    def _lines(self) -> Iterator[tuple[str, Record, int]]:
+        """Yield key, record and end of every whole line."""
         if not self.file.exists():
             return
         end = 0
@@ -109,18 +109,18 @@ class ResultStore:
             os.truncate(self.file, end)
 
 
-def _append(file: Any, key: str, outcome: Outcome) -> None:
-    line = json.dumps({"key": key} | asdict(outcome), sort_keys=True, ensure_ascii=False)
+def _append(file: Any, key: str, record: Record) -> None:
+    line = json.dumps({"key": key} | asdict(record), sort_keys=True, ensure_ascii=False)
     file.write(line.encode() + b"\n")
     file.flush()
     os.fsync(file.fileno())
 
 
-def _parse(line: bytes, path: Path, number: int) -> tuple[str, Outcome]:
+def _parse(line: bytes, path: Path, number: int) -> tuple[str, Record]:
     try:
         content = json.loads(line)
         key = content.pop("key")
-        return key, Outcome(**content | {"task": Task(**content["task"])})
+        return key, Record(**content | {"task": Task(**content["task"])})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: line {number} is damaged ({error}); delete the line, its task is redone"

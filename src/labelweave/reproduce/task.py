@@ -9,12 +9,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from labelweave import datasets
 from labelweave.datasets import Dataset
 
 __all__ = ["Task", "data_hash", "load_data"]
+
 
 @dataclass(frozen=True)
 class Task:
@@ -84,7 +84,7 @@ def data_hash(name: str) -> str:
     """
     data = load_data(name)
     X: Any = data.X
-    parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [np.asarray(X)]
+    parts = [X.data, X.indices, X.indptr] if data.is_sparse else [np.asarray(X)]
     digest = hashlib.sha256(repr(X.shape).encode())
     for part in (*parts, data.Y):
         digest.update(np.ascontiguousarray(part).tobytes())
