@@ -17,6 +17,7 @@ from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
 from labelweave.cli.fit import fit
 from labelweave.cli.predict import predict
+from labelweave.cli.reproduce import reproduce
 from labelweave.cli.stream import stream
 from labelweave.cli.tree import tree
 
@@ -124,5 +125,5 @@ def root(
         ctx.fail("Missing command.")
 
 
-for command in (compare, fit, predict, evaluate, tree, stream, datasets):
+for command in (compare, fit, predict, evaluate, tree, stream, datasets, reproduce):
     app.command()(command)

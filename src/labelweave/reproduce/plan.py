@@ -11,7 +11,7 @@ from labelweave.report.document import Outcome
 from labelweave.reproduce.results import Results
 from labelweave.reproduce.task import Task
 
-__all__ = ["Claim", "Experiment", "Judgement", "Plan", "tasks_of"]
+__all__ = ["Claim", "Experiment", "Judgement", "Plan", "judged_by_share", "tasks_of"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,19 @@ class Judgement:
     outcome: Outcome
     measured: str
     reason: str = ""
+
+
+def judged_by_share(n_true: int, n_total: int) -> Outcome:
+    """Return the outcome of a claim about several cases: all of them, at least half, or fewer.
+
+    Examples
+    --------
+    >>> judged_by_share(4, 4), judged_by_share(2, 4), judged_by_share(1, 4)
+    ('reproduced', 'partly', 'not reproduced')
+    """
+    if n_true == n_total:
+        return "reproduced"
+    return "partly" if 2 * n_true >= n_total else "not reproduced"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,170 @@
+"""``labelweave reproduce``: run the experiments of the papers and judge their claims."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labelweave.cli.errors import BadInputError, WorkFailedError, argument
+
+if TYPE_CHECKING:
+    from labelweave.report import Document
+    from labelweave.reproduce import Progress
+
+__all__ = ["reproduce"]
+
+
+class Paper(StrEnum):
+    """The papers, and all of them."""
+
+    p2cg = "p2cg"
+    mc = "mc"
+    bomc = "bomc"
+    all = "all"
+
+
+def reproduce(
+    paper: Annotated[Paper, typer.Argument(metavar="PAPER", help="p2cg, mc, bomc or all.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small subset on bundled data, in a few minutes.")
+    ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", help="Comma-separated experiments: tables, figure-3, …"),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            exists=True,
+            file_okay=False,
+            help="Folder of the data sets (else LABELWEAVE_DATA).",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="Number of seeds; each repeats all folds.")
+    ] = 1,
+    results: Annotated[
+        Path, typer.Option("--results", help="Folder for results and report.")
+    ] = Path("reproduction"),
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")
+    ] = -1,
+) -> None:
+    """Reproduce the experiments of a paper, with a verdict on every claim.
+
+    Every finished fold is kept: a run that was interrupted continues where it was. The report is
+    written to RESULTS/report.html, report.md and report.tex, all values to values.csv.
+
+    \b
+    labelweave reproduce all --quick
+    labelweave reproduce mc --data data --seeds 5
+    labelweave reproduce p2cg --only figures --results p2cg
+    """  # noqa: D301
+    if jobs == 0:
+        raise BadInputError("--jobs: must be at least 1, or -1 for all cores; got 0")
+    if data is not None:
+        os.environ["LABELWEAVE_DATA"] = str(data.resolve())  # for the worker processes, too
+
+    from labelweave import reproduce as library
+
+    plans = [p for name, p in library.PAPERS.items() if paper in (name, Paper.all)]
+    chosen = [] if only is None else [name.strip() for name in only.split(",")]
+    with argument("--only"):
+        for plan in plans:
+            plan.chosen(quick=quick, only=chosen)
+    with _progress() as advance, argument("--results"):
+        document = library.reproduce(
+            plans,
+            results,
+            quick=quick,
+            only=chosen,
+            n_seeds=seeds,
+            n_jobs=jobs,
+            progress=advance,
+            command=" ".join(["labelweave", *sys.argv[1:]]),
+        )
+    _show_verdicts(document)
+    typer.echo(f"report: {results / 'report.html'}")
+    _report_failures(document)
+
+
+def _show_verdicts(document: Document) -> None:
+    """Print one line per claim and the counts of the outcomes."""
+    from labelweave.report import Verdicts
+
+    counts: Counter[str] = Counter()
+    for section in document.sections:
+        for block in section.blocks:
+            if isinstance(block, Verdicts):
+                for verdict in block.verdicts:
+                    counts[verdict.outcome] += 1
+                    typer.echo(f"{verdict.number:>3}  {verdict.outcome:<15} {verdict.claim}")
+    typer.echo(", ".join(f"{n} {outcome}" for outcome, n in counts.items()))
+
+
+def _report_failures(document: Document) -> None:
+    from labelweave.report import Paragraph
+
+    failures = [
+        block.text.removeprefix("Failed: ")
+        for section in document.sections
+        for block in section.blocks
+        if isinstance(block, Paragraph) and block.text.startswith("Failed: ")
+    ]
+    if failures:
+        raise WorkFailedError(
+            f"{len(failures)} tasks failed and are tried again by the next run; the first: "
+            f"{failures[0]}"
+        )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Progress], None]]:
+    """Show a bar on a terminal, and a line per twentieth of the work otherwise."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    from labelweave import report
+
+    console = report.make_console(sys.stderr)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left: {task.fields[left]}"),
+    )
+    told = 0
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("tasks", total=None, left="unknown")
+
+        def advance(state: Progress) -> None:
+            nonlocal told
+            left = _time_left(state.seconds_left)
+            bar.update(
+                task,
+                total=state.total,
+                completed=state.done,
+                description=str(state.record.task),
+                left=left,
+            )
+            twentieth = 20 * state.done // state.total
+            if not console.is_terminal and twentieth > told:
+                told = twentieth
+                typer.echo(f"{state.done} of {state.total} tasks, left: {left}", err=True)
+
+        yield advance
+
+
+def _time_left(seconds: float) -> str:
+    hours, minutes = int(seconds // 3600), int(seconds % 3600 // 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {int(seconds % 60)} s"

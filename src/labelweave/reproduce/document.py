@@ -1,0 +1,95 @@
+"""The report of a reproduction: verdicts, tables and figures, deviations, environment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from labelweave.report import (
+    Document,
+    Facts,
+    Paragraph,
+    Section,
+    Table,
+    Verdict,
+    Verdicts,
+)
+from labelweave.report.document import OUTCOMES
+from labelweave.reproduce.plan import Plan
+from labelweave.reproduce.results import Results
+from labelweave.reproduce.task import data_hash
+from labelweave.versions import code_version, environment, library_versions
+
+__all__ = ["reproduction_document"]
+
+
+def reproduction_document(
+    parts: Sequence[tuple[Plan, Results]], *, command: str = "", skipped: Sequence[str] = ()
+) -> Document:
+    """Return the report of one or several papers.
+
+    Parameters
+    ----------
+    parts : sequence of (Plan, Results)
+        The papers and what was measured.
+    command : str
+        The command that repeats the run.
+    skipped : sequence of str
+        What was left out and why, such as data sets that are not on this machine.
+    """
+    verdicts = {plan.name: _verdicts(plan, results) for plan, results in parts}
+    sections = [_summary(verdicts, skipped)]
+    for plan, results in parts:
+        sections.append(Section(plan.title, (Verdicts("Claims", verdicts[plan.name]),)))
+        sections += plan.show(results)
+        notes = (*plan.deviations, *(f"Failed: {line}" for line in results.failures()))
+        sections.append(Section("Deviations", tuple(map(Paragraph, notes))))
+    sections.append(_environment(parts, command))
+    names = ", ".join(plan.name.upper() for plan, _ in parts)
+    return Document(f"Reproduction of {names}", "Published and measured", tuple(sections))
+
+
+def _verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
+    judged = []
+    for claim in plan.claims:
+        found = claim.judge(results)
+        judged.append(
+            Verdict(
+                str(claim.number),
+                claim.text,
+                found.outcome,
+                claim.published,
+                found.measured,
+                found.reason,
+            )
+        )
+    return tuple(judged)
+
+
+def _summary(verdicts: dict[str, tuple[Verdict, ...]], skipped: Sequence[str]) -> Section:
+    rows = []
+    for name, judged in verdicts.items():
+        counts = Counter[str](verdict.outcome for verdict in judged)
+        rows.append((name.upper(), *(str(counts[outcome]) for outcome in OUTCOMES)))
+    table = Table("Claims by outcome", ("paper", *OUTCOMES), tuple(rows))
+    return Section("Summary", (table, *(Paragraph(f"Left out: {line}") for line in skipped)))
+
+
+def _environment(parts: Sequence[tuple[Plan, Results]], command: str) -> Section:
+    tasks = [record.task for _, results in parts for record in results.records]
+    data = dict.fromkeys(task.data for task in tasks)
+    seeds = sorted({task.seed for task in tasks})
+    facts = {
+        "command": f"`{command}`" if command else "–",
+        "code": code_version(),
+        "seeds": ", ".join(map(str, seeds)),
+        **environment(),
+        **library_versions(),
+    }
+    return Section(
+        "Environment",
+        (
+            Facts("Software and machine", tuple(facts.items())),
+            Facts("Data sets, by digest", tuple((name, data_hash(name)) for name in data)),
+        ),
+    )
