@@ -136,7 +136,7 @@ def _(block: Paragraph, name: str) -> str:
 @_render.register
 def _(block: Facts, name: str) -> str:
     items = "".join(
-        f"<div><dt>{_text(key)}</dt><dd>{_inline(value)}</dd></div>" for key, value in block.items
+        f"<div><dt>{_text(key)}</dt><dd>{_text(value)}</dd></div>" for key, value in block.items
     )
     return f'<h3>{_text(block.title)}</h3>\n<dl class="facts" id="{name}">{items}</dl>'
 
