@@ -109,7 +109,6 @@ def _rank(ranking: _Ranking, method: str) -> Cell:
 
 def _note(ranking: _Ranking) -> str:
     return (
-        f"Average ranks on {ranking.n_data_sets} data sets, best at the left. A bar connects "
-        "methods that do not differ significantly. "
-        f"Friedman's test: p = {ranking.p_value:.2g}."
+        f"{ranking.n_data_sets} data sets, Friedman's p = {ranking.p_value:.2g}; a bar connects "
+        "methods that do not differ significantly."
     )
