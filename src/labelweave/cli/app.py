@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from labelweave.cli.datasets import datasets
 from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
 from labelweave.cli.fit import fit
+from labelweave.cli.outputs import COMMAND_LINE
 from labelweave.cli.predict import predict
 from labelweave.cli.reproduce import reproduce
 from labelweave.cli.stream import stream
@@ -31,6 +33,7 @@ class _Group(TyperGroup):
         # --debug belongs to the group but is also accepted after the command.
         if "--debug" in args:
             args = ["--debug", *(word for word in args if word != "--debug")]
+        ctx.meta[COMMAND_LINE] = shlex.join(["labelweave", *args])
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

@@ -30,13 +30,20 @@ from labelweave.cli.options import (
     Test,
     scale_of,
 )
-from labelweave.cli.outputs import check_output, write_comparison
+from labelweave.cli.outputs import (
+    COMMAND_LINE,
+    check_output,
+    check_report,
+    write_comparison,
+    write_report,
+)
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison, FoldResult
 
 
 def compare(
+    ctx: typer.Context,
     dataset: DatasetArgument,
     methods: Annotated[
         str,
@@ -75,6 +82,14 @@ def compare(
             "--output", "-o", help="Save the scores of every fold (.json, .csv) or the table (.md)."
         ),
     ] = None,
+    report_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            help="Write a report with table, folds, times, settings and versions: one HTML file "
+            "to share (.html), Markdown (.md) or LaTeX (.tex).",
+        ),
+    ] = None,
 ) -> None:
     """Compare methods by cross-validation on the same folds.
 
@@ -86,10 +101,12 @@ def compare(
     labelweave compare songs.csv --labels last:6 --methods "br(C=1),pcc(C=1,label_penalty=0.1)"
     labelweave compare scene -m br,sklearn.tree.DecisionTreeClassifier(max_depth=5) -k 5
     labelweave compare yeast --splits stratified --test corrected --output yeast.json
+    labelweave compare emotions --methods br,cc,pcc,sc --report emotions.html
     """  # noqa: D301
     if jobs == 0:
         raise BadInputError("--jobs: must be at least 1, or -1 for all cores; got 0")
     check_output(output)
+    check_report(report_file)
     measures = chosen_metrics(metrics)
 
     from sklearn.exceptions import FitFailedWarning
@@ -127,6 +144,8 @@ def compare(
         )
     if output is not None:
         write_comparison(result, output)
+    if report_file is not None:
+        write_report(result, report_file, test=test.value, command=ctx.meta.get(COMMAND_LINE, ""))
     if len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
     _report_problems(result)

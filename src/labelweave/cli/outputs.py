@@ -8,14 +8,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelweave.cli.errors import BadInputError
+from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import check_writable, write_text
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison
 
-__all__ = ["check_output", "write_comparison", "write_scores"]
+__all__ = [
+    "COMMAND_LINE",
+    "check_output",
+    "check_report",
+    "write_comparison",
+    "write_report",
+    "write_scores",
+]
 
+#: Where the context of a command keeps the words it was called with.
+COMMAND_LINE = "labelweave.command_line"
 _ENDINGS = (".json", ".csv", ".md")
 
 
@@ -24,6 +33,25 @@ def check_output(path: Path | None) -> None:
     check_writable(path, "--output")
     if path is not None and path.suffix.lower() not in _ENDINGS:
         raise BadInputError(f"--output: {path} must have the extension .json, .csv or .md")
+
+
+def check_report(path: Path | None) -> None:
+    """Raise an error before the work if the report cannot be written or the format is unknown."""
+    check_writable(path, "--report")
+    if path is not None:
+        from labelweave.report import check_document_path
+
+        with argument("--report"):
+            check_document_path(path)
+
+
+def write_report(result: Comparison, path: Path, *, test: str, command: str) -> None:
+    """Write a report on a comparison as HTML, Markdown or LaTeX."""
+    from labelweave.report import comparison_document, write_document
+
+    document = comparison_document(result, test=test, command=command)
+    with argument("--report"):
+        write_document(document, path)
 
 
 def write_comparison(result: Comparison, path: Path) -> None:

@@ -87,7 +87,7 @@ class Comparison:
     results : tuple of FoldResult
         One for each method and fold, in that order.
     versions : dict
-        Versions of the libraries in use.
+        Versions of the libraries in use, CPU, SIMD level, compiler and BLAS.
 
     Examples
     --------

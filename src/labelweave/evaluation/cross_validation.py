@@ -25,7 +25,7 @@ from labelweave.evaluation.predictions import predict_joint, predict_labels, pre
 from labelweave.evaluation.preprocessing import Scale, with_preprocessing
 from labelweave.evaluation.splits import make_splitter
 from labelweave.evaluation.validation import check_labels
-from labelweave.versions import library_versions
+from labelweave.versions import environment, library_versions
 
 __all__ = ["compare", "score_model"]
 
@@ -120,7 +120,7 @@ def compare(
         metrics=tuple(metric.name for metric in measures),
         methods={method: " ".join(repr(model).split()) for method, model in methods.items()},
         results=tuple(results[method, fold] for method in methods for fold in range(len(parts))),
-        versions=library_versions(),
+        versions=library_versions() | environment(),
     )
     for note in comparison.failure_notes():
         warnings.warn(note, FitFailedWarning, stacklevel=2)

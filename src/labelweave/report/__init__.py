@@ -1,5 +1,10 @@
 """Display results: tables, trees, plots, warnings, and documents as HTML, Markdown and LaTeX."""
 
+from labelweave.report.comparison_report import (
+    comparison_document,
+    comparison_table,
+    fold_strips,
+)
 from labelweave.report.console import Symbols, make_console
 from labelweave.report.document import (
     Block,
@@ -46,7 +51,10 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "check_document_path",
+    "comparison_document",
+    "comparison_table",
     "comparison_tables",
+    "fold_strips",
     "make_console",
     "save_structures",
     "plot_expected_f1",

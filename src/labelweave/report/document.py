@@ -1,8 +1,8 @@
 """What a report says, apart from how it looks: sections of tables, facts, charts and verdicts.
 
 A document is a value; :func:`labelweave.report.to_html` and its siblings render it.
-Titles, names and cells are plain text; in sentences (paragraphs, notes, values of facts, all of a
-verdict but its number), `` `backticks` `` mark code and ``**asterisks**`` bold text.
+Titles, names, cells and facts are plain text; in sentences (the subtitle, paragraphs, notes, all of
+a verdict but its number), `` `backticks` `` mark code and ``**asterisks**`` bold text.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, singledispatch
 from html import escape
 from importlib import resources
@@ -136,7 +137,7 @@ def _(block: Paragraph, name: str) -> str:
 @_render.register
 def _(block: Facts, name: str) -> str:
     items = "".join(
-        f"<div><dt>{_text(key)}</dt><dd>{_inline(value)}</dd></div>" for key, value in block.items
+        f"<div><dt>{_text(key)}</dt><dd>{_text(value)}</dd></div>" for key, value in block.items
     )
     return f'<h3>{_text(block.title)}</h3>\n<dl class="facts" id="{name}">{items}</dl>'
 
@@ -192,7 +193,7 @@ def _table(table: Table, name: str) -> str:
     first, *others = table.columns
     marked = [any(row[k].mark for row in table.cells) for k in range(len(table.columns))]
     headings = f'<th scope="col">{_text(first)}</th>' + "".join(
-        f'<th scope="col">{_text(column)}{_mark("", is_marked)}</th>'
+        f'<th scope="col">{_heading(column)}{_mark("", is_marked)}</th>'
         for column, is_marked in zip(others, marked[1:], strict=True)
     )
     rows = "\n".join(_row(row, marked) for row in table.cells)
@@ -201,6 +202,11 @@ def _table(table: Table, name: str) -> str:
         f'<table><caption id="{name}-caption"><span>{_text(table.title)}</span></caption>\n'
         f"<thead><tr>{headings}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
     )
+
+
+def _heading(text: str) -> str:
+    """Return a heading that may be broken before the options of a method, and between them."""
+    return re.sub(r"([(,=])", r"\1<wbr>", _text(text))
 
 
 def _row(row: tuple[Cell, ...], marked: list[bool]) -> str:

@@ -84,9 +84,10 @@ _SPECIAL = {
 def to_latex(document: Document) -> str:
     r"""Return a document as a LaTeX file that compiles by itself, or whose tables can be copied.
 
-    Tables need the packages booktabs, longtable, array and graphicx; the label of a table is ``tab:`` and the
-    name of its block, e.g. ``tab:block-1-2``. Charts are tables of their figures. Characters that
-    pdfLaTeX's fonts lack are set by LuaLaTeX and XeLaTeX, and shown as ``[U+4E2D]`` by pdfLaTeX.
+    Tables need the packages booktabs, longtable, array and graphicx; the label of a table is
+    ``tab:`` and the name of its block, e.g. ``tab:block-1-2``. Charts are tables of their figures.
+    Characters that pdfLaTeX's fonts lack are set by LuaLaTeX and XeLaTeX, and shown as ``[U+4E2D]``
+    by pdfLaTeX.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def _(block: Paragraph, name: str) -> str:
 
 @_render.register
 def _(block: Facts, name: str) -> str:
-    rows = [(_escape(key), _inline(value)) for key, value in block.items]
+    rows = [(_escape(key), _escape(value)) for key, value in block.items]
     return _long_table(block.title, name, (0.22, 0.7), None, rows)
 
 

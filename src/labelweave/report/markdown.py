@@ -102,7 +102,7 @@ def _(block: Paragraph) -> str:
 
 @_render.register
 def _(block: Facts) -> str:
-    items = [f"- {_escape(key)}: {_inline(value)}" for key, value in block.items]
+    items = [f"- {_escape(key)}: {_escape(value)}" for key, value in block.items]
     return _titled(block.title, "\n".join(items))
 
 

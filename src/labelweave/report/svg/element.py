@@ -77,6 +77,6 @@ def shortened(words: str, width: float) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, float):
-        # Hundredths are finer than a pixel; no "-0".
-        return f"{value:.2f}".rstrip("0").rstrip(".").replace("-0", "0", value > -0.005)
+        # Hundredths are finer than a pixel; adding zero turns -0 into 0.
+        return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
     return escape(clean(str(value)))

@@ -97,7 +97,7 @@ def fitted(values: Iterable[float], start: float, end: float, log: bool = False)
     >>> scale.low < 0.2 and 0.4 < scale.high
     True
     """
-    known = [value for value in values if is_drawable(value, log)]
+    known = [float(value) for value in values if is_drawable(value, log)]
     low, high = (min(known), max(known)) if known else (1.0, 10.0) if log else (0.0, 1.0)
     if log:
         wide = high / low > 1 + 1e-6

@@ -1,0 +1,114 @@
+"""Ranks of methods over several comparisons: a table, and a diagram for each metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labelweave._common.arrays import Floats
+from labelweave.evaluation import (
+    METRICS,
+    Comparison,
+    average_ranks,
+    friedman_test,
+    nemenyi_critical_difference,
+)
+from labelweave.report.document import Block, Cell, RankDiagram, Table
+
+__all__ = ["rank_blocks"]
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """Average ranks of the methods that have a metric, on the data sets on which all have it."""
+
+    title: str
+    ranks: dict[str, float]
+    p_value: float
+    n_data_sets: int
+    critical_difference: float
+
+
+def rank_blocks(comparisons: Sequence[Comparison], alpha: float = 0.05) -> list[Block]:
+    """Return average ranks as a table and as diagrams; nothing if there is nothing to rank."""
+    rankings = [
+        ranking
+        for metric in comparisons[0].metrics
+        if all(metric in comparison.metrics for comparison in comparisons)
+        and (ranking := _ranking(comparisons, metric, alpha))
+    ]
+    if not rankings:
+        return []
+    diagrams = [
+        RankDiagram(ranking.title, ranking.ranks, ranking.critical_difference, _note(ranking))
+        for ranking in rankings
+    ]
+    return [_table(rankings, alpha), *diagrams]
+
+
+def _ranking(comparisons: Sequence[Comparison], metric: str, alpha: float) -> _Ranking | None:
+    methods = [
+        name for name in comparisons[0].method_names if all(name in c.methods for c in comparisons)
+    ]
+    means = np.array([[_mean(c.scores(name, metric)) for name in methods] for c in comparisons])
+    means = means.reshape(len(comparisons), len(methods))
+    # Methods without the metric are not ranked; data sets without a score of another do not count.
+    has_metric = ~np.isnan(means).all(axis=0)
+    means = means[:, has_metric]
+    means = means[~np.isnan(means).any(axis=1)]
+    n_data_sets, n_methods = means.shape
+    if n_data_sets < 2 or n_methods < 2:
+        return None
+    higher = METRICS[metric].higher_is_better
+    ranks = average_ranks(means, higher_is_better=higher).tolist()
+    names = [name for name, has in zip(methods, has_metric, strict=True) if has]
+    return _Ranking(
+        METRICS[metric].title,
+        dict(zip(names, ranks, strict=True)),
+        friedman_test(means, higher_is_better=higher).p_value,
+        n_data_sets,
+        nemenyi_critical_difference(n_methods, n_data_sets, alpha),
+    )
+
+
+def _mean(scores: Floats) -> float:
+    known = scores[~np.isnan(scores)]
+    return float(np.mean(known)) if len(known) else math.nan
+
+
+def _table(rankings: Sequence[_Ranking], alpha: float) -> Table:
+    methods = list(dict.fromkeys(name for ranking in rankings for name in ranking.ranks))
+    columns = ("metric", *methods, "data sets", "Friedman p", "critical difference")
+    rows: tuple[tuple[Cell | str, ...], ...] = tuple(
+        (
+            ranking.title,
+            *(_rank(ranking, method) for method in methods),
+            str(ranking.n_data_sets),
+            f"{ranking.p_value:.2g}",
+            f"{ranking.critical_difference:.3g}",
+        )
+        for ranking in rankings
+    )
+    note = (
+        "1 is best; bold: best. Friedman's test, with Iman and Davenport's statistic, asks whether "
+        "the ranks differ at all; two methods differ significantly if their ranks are at least the "
+        f"critical difference apart (Nemenyi's test at {alpha:g})."
+    )
+    return Table("Average ranks", columns, rows, note)
+
+
+def _rank(ranking: _Ranking, method: str) -> Cell:
+    if method not in ranking.ranks:
+        return Cell("–", muted=True)
+    written = f"{ranking.ranks[method]:.2f}"
+    return Cell(written, strong=written == f"{min(ranking.ranks.values()):.2f}")
+
+
+def _note(ranking: _Ranking) -> str:
+    return (
+        f"{ranking.n_data_sets} data sets, Friedman's p = {ranking.p_value:.2g}; a bar connects "
+        "methods that do not differ significantly."
+    )
