@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from labelweave.report import (
     Document,
@@ -41,12 +42,16 @@ def reproduction_document(
     sections = [_summary(verdicts, skipped)]
     for plan, results in parts:
         sections.append(Section(plan.title, (Verdicts("Claims", verdicts[plan.name]),)))
-        sections += plan.show(results)
+        sections += [_of_paper(plan, section) for section in plan.show(results)]
         notes = (*plan.deviations, *(f"Failed: {line}" for line in results.failures()))
-        sections.append(Section("Deviations", tuple(map(Paragraph, notes))))
+        sections.append(_of_paper(plan, Section("deviations", tuple(map(Paragraph, notes)))))
     sections.append(_environment(parts, command))
     names = ", ".join(plan.name.upper() for plan, _ in parts)
     return Document(f"Reproduction of {names}", "Published and measured", tuple(sections))
+
+
+def _of_paper(plan: Plan, section: Section) -> Section:
+    return replace(section, title=f"{plan.name.upper()}: {section.title}")
 
 
 def _verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:

@@ -16,6 +16,9 @@ from labelweave.reproduce.store import Record
 
 __all__ = ["Results"]
 
+# With fewer folds, a t-test could hardly find any difference.
+_LEAST_FOLDS = 5
+
 
 @dataclass(frozen=True)
 class Results:
@@ -73,11 +76,12 @@ class Results:
     def compare(self, data: str, method: str, rival: str, metric: str) -> Verdict | None:
         """Compare two methods by paired t-tests over the folds, one per seed; the majority counts.
 
-        None if there are no scores to compare.
+        None if there are no scores to compare, or fewer than five folds.
         """
         verdicts = [
             judge(paired_t_test(*pair), METRICS[metric].higher_is_better)
             for pair in self._paired(data, method, rival, metric)
+            if len(pair[0]) >= _LEAST_FOLDS
         ]
         counts = Counter(verdict for verdict in verdicts if verdict is not None)
         if not counts:

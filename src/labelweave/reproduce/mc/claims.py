@@ -135,7 +135,7 @@ def _trees_help_first(results: Results) -> Judgement:
         )
         gain = loss[0] - loss.min()
         early = loss[0] - loss[counts <= _FEW].min()
-        held.append(gain > 0 and early >= _FAST * gain and match[1:].mean() > match[0])
+        held.append(bool(gain > 0 and early >= _FAST * gain and match[1:].mean() > match[0]))
         notes.append(f"{data} {loss[0]:.3f} → {loss[counts <= _FEW].min():.3f} → {loss[-1]:.3f}")
     if not held:
         return Judgement("not testable", "–", "figure 3 is not in this run")

@@ -23,7 +23,7 @@ _MARKS = "Mean ± standard deviation over the folds; ●/○: MC is significantl
 
 def show(results: Results) -> tuple[Section, ...]:
     """Return the sections of the report that show tables and figures."""
-    sections = [Section("Data", (data_table(results.data("fold")),))]
+    sections = [Section("data", (data_table(results.data("fold")),))]
     for metric, title in _TABLES.items():
         blocks: list[Block] = []
         for version, methods in (("as published", PUBLISHED), ("our defaults", OURS)):
@@ -41,7 +41,7 @@ def show(results: Results) -> tuple[Section, ...]:
         blocks.append(wins_table(f"{title}: data sets", results, metric, champions, rivals))
         blocks += _ranks(results, metric, title)
         sections.append(Section(title, tuple(blocks)))
-    sections.append(Section("Number of trees (figure 3)", _charts(results)))
+    sections.append(Section("number of trees (figure 3)", _charts(results)))
     return tuple(sections)
 
 

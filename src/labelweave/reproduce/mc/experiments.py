@@ -63,4 +63,4 @@ def _experiments(
 
 
 EXPERIMENTS = _experiments(DATA, FIGURE_DATA, 10, (1, 2, 3, 4, 6, 8, 12, 16, 20))
-QUICK = _experiments(("emotions", "yeast top:6"), ("emotions",), 2, (1, 2, 4))
+QUICK = _experiments(("emotions",), ("emotions",), 5, (1, 2, 4))

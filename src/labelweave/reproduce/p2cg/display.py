@@ -41,9 +41,9 @@ def show(results: Results) -> tuple[Section, ...]:
             score_table(f"{title}, our defaults", results, metric, OUR_METHODS, reference="P2CG")
         )
     return (
-        Section("Accuracy", tuple(blocks)),
-        Section("Test time", (_time_table(results),)),
-        Section("Convergence", _charts(results)),
+        Section("accuracy", tuple(blocks)),
+        Section("test time", (_time_table(results),)),
+        Section("convergence", _charts(results)),
     )
 
 

@@ -87,4 +87,4 @@ def _experiments(
 
 
 EXPERIMENTS = _experiments(_DATA, ("scene", "corel5k"), 10)
-QUICK = _experiments(("emotions", "yeast"), ("emotions", "yeast"), 3)
+QUICK = _experiments(("emotions", "yeast"), ("emotions", "yeast"), 5)

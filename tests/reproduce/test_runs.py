@@ -1,0 +1,103 @@
+"""Runs of plans: resumed after a kill, the same report, no finished fold measured again."""
+
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from labelweave.evaluation import compare, make_methods, make_splitter
+from labelweave.reproduce import Experiment, Record, Results, ResultStore, Task, reproduce
+from labelweave.reproduce.runner import run
+from labelweave.reproduce.task import load_data
+from tests.reproduce.small_plan import METHODS, PLAN
+
+SCRIPT = [sys.executable, "-m", "tests.reproduce.small_plan"]
+
+
+def lines_of(folder):
+    return (folder / "results.jsonl").read_bytes().splitlines()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    reproduce([PLAN], folder, n_jobs=1)
+    return folder
+
+
+@pytest.mark.parametrize("finished", [1, 5])
+def test_a_killed_run_goes_on(tmp_path, whole, finished):
+    with subprocess.Popen([*SCRIPT, str(tmp_path)], stdout=subprocess.PIPE) as process:
+        for _ in range(finished):
+            process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+    kept = lines_of(tmp_path)
+    assert finished <= len(kept) < 12
+    measured = []
+    reproduce([PLAN], tmp_path, n_jobs=1, progress=lambda state: measured.append(state.done))
+    assert lines_of(tmp_path)[: len(kept)] == kept
+    assert measured == list(range(len(kept) + 1, 13))
+    for name in ("report.html", "report.md", "report.tex"):
+        assert (tmp_path / name).read_text() == (whole / name).read_text()
+
+
+def test_a_finished_run_measures_nothing(whole):
+    before = lines_of(whole)
+    reproduce([PLAN], whole, n_jobs=1, progress=lambda _: pytest.fail("measured again"))
+    assert lines_of(whole) == before
+
+
+def test_scores_are_those_of_compare(whole):
+    data = load_data("emotions")
+    expected = compare(
+        make_methods(METHODS.values()),
+        data.X,
+        data.Y,
+        folds=make_splitter("kfold", 6, 0),
+        metrics=["exact_match", "hamming_loss"],
+    )
+    results = Results(tuple(ResultStore(whole).read().values()))
+    for name, method in zip(expected.methods, METHODS.values(), strict=True):
+        for metric in expected.metrics:
+            found = results.values("fold", "emotions", method, metric)
+            np.testing.assert_array_equal(found, expected.scores(name, metric))
+
+
+def test_failures_are_kept_by_name_and_tried_again(tmp_path):
+    tasks = [Task("fold", "emotions", "br(C=-1)", 0, 0, {"n_folds": 5, "metrics": ["jaccard"]})]
+    store = ResultStore(tmp_path)
+    for attempt in (1, 2):
+        (record,) = run(tasks, store, n_jobs=1)
+        assert "C must be" in record.error
+        assert len(lines_of(tmp_path)) == attempt
+    assert "br(C=-1)" in Results((record,)).failures()[0]
+
+
+def test_missing_data_is_left_out_and_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABELWEAVE_DATA", str(tmp_path))
+    monkeypatch.setenv("LABELWEAVE_CACHE", str(tmp_path))
+    grid = Experiment("tables", "fold", ("rcv1subset1 top:10",), ("br",), 2)
+    load_data.cache_clear()
+    plan = PLAN.__class__(**{**vars(PLAN), "experiments": (grid,), "claims": ()})
+    document = reproduce([plan], tmp_path / "results", n_jobs=1)
+    texts = [getattr(block, "text", "") for block in document.sections[0].blocks]
+    assert any("Left out: rcv1subset1 top:10" in text for text in texts)
+
+
+def test_several_seeds_decide_by_majority():
+    def record(method, seed, fold, value):
+        return Record(Task("fold", "d", method, fold, seed), {"exact_match": value}, 1.0)
+
+    noise = [0.0, 0.01, 0.02, 0.0, 0.01]
+    records = [
+        record(method, seed, fold, base + noise[(fold + shift) % 5])
+        for seed, gain in enumerate([0.2, 0.2, 0.0])
+        for method, base, shift in (("a", 0.5 + gain, 0), ("b", 0.5, 1))
+        for fold in range(5)
+    ]
+    assert Results(tuple(records)).compare("d", "a", "b", "exact_match") == "better"
+    assert Results(tuple(records)).compare("d", "b", "a", "exact_match") == "worse"
+    few = [r for r in records if r.task.fold < 4]
+    assert Results(tuple(few)).compare("d", "a", "b", "exact_match") is None
