@@ -39,7 +39,7 @@ SHOWN_ELSEWHERE = {
         "solve_problems",
     },
     "persistence": {"load"},
-    "report": {"comparison_tables", "warning_notes"},
+    "report": {"comparison_table", "comparison_tables", "fold_strips", "warning_notes"},
 }
 
 # Packages whose modules all others may import, private or not: the ground floor.

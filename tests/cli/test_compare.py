@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from html import unescape
 
 import numpy as np
 import pytest
@@ -63,6 +65,23 @@ def test_the_ending_of_the_output_says_its_form(run, table, tmp_path, ending):
         header = "method,fold,jaccard,fit_seconds,predict_seconds,error"
         assert text.splitlines()[0] == header
         assert len(text.splitlines()) == 3
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "tex"])
+def test_a_report_has_the_figures_and_the_command(run, table, tmp_path, ending):
+    report, output = tmp_path / f"report.{ending}", tmp_path / "result.json"
+    words = ["compare", table, "--labels", "last:3", "-m", f"{PRIOR},{NEIGHBOURS}", "-k", 3]
+    words += ["-j", 1, "--test", "corrected", "-o", output, "--report", report]
+    assert run(*words).exit_code == 0
+    text = report.read_text(encoding="utf-8")
+    kept = Comparison.from_json(output.read_text(encoding="utf-8"))
+    assert f"{kept.scores('DummyClassifier', 'hamming_loss').mean():.4f}" in text
+    assert "corrected t-test" in text
+    assert kept.versions["CPU"] in unescape(text).replace("\\", "").replace("{}", "")
+    assert "SIMD level" in text
+    if ending == "html":
+        command = "labelweave " + shlex.join(map(str, words))
+        assert command in unescape(text)
 
 
 def test_choices_reach_the_comparison(run, table, tmp_path):
@@ -151,6 +170,8 @@ def test_warnings_of_workers_are_gathered_on_the_error_stream(run, table):
         (["--output", "no/such/folder/result.json"], "error: --output: the folder"),
         (["--output", "."], "error: --output: . is a folder"),
         (["--output", "result.txt"], "must have the extension .json, .csv or .md"),
+        (["--report", "no/such/folder/report.html"], "error: --report: the folder"),
+        (["--report", "report.pdf"], "error: --report: path must have the extension .html, .md or"),
         (["--seed", "-1"], "--seed"),
         (["--unknown"], "--unknown"),
     ],

@@ -192,8 +192,8 @@ def _table(table: Table, name: str) -> str:
     """Return a table in a box of its own that scrolls if the table is wider than the page."""
     first, *others = table.columns
     marked = [any(row[k].mark for row in table.cells) for k in range(len(table.columns))]
-    headings = f'<th scope="col">{_text(first)}</th>' + "".join(
-        f'<th scope="col">{_heading(column)}{_mark("", is_marked)}</th>'
+    headings = f'<th scope="col">{_breakable(first)}</th>' + "".join(
+        f'<th scope="col">{_breakable(column)}{_mark("", is_marked)}</th>'
         for column, is_marked in zip(others, marked[1:], strict=True)
     )
     rows = "\n".join(_row(row, marked) for row in table.cells)
@@ -204,9 +204,9 @@ def _table(table: Table, name: str) -> str:
     )
 
 
-def _heading(text: str) -> str:
-    """Return a heading that may be broken before the options of a method, and between them."""
-    return re.sub(r"([(,=])", r"\1<wbr>", _text(text))
+def _breakable(text: str) -> str:
+    """Return text that may be broken at the options of a method, and within a path."""
+    return re.sub(r"(?<=[^\W\d_][(,=/])(?=[^\W\d_]|&)", "<wbr>", _text(text))
 
 
 def _row(row: tuple[Cell, ...], marked: list[bool]) -> str:
@@ -220,7 +220,7 @@ def _classes(cell: Cell) -> str:
 
 
 def _cell(cell: Cell, is_marked: bool) -> str:
-    words = _text(cell.text)
+    words = _breakable(cell.text)
     return (f"<strong>{words}</strong>" if cell.strong else words) + _mark(cell.mark, is_marked)
 
 

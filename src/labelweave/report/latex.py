@@ -37,6 +37,7 @@ _PREAMBLE = r"""\documentclass{article}
 \usepackage{booktabs}
 \usepackage{longtable}
 \usepackage{array}
+\usepackage{float}
 \usepackage{graphicx}
 % Characters that pdfLaTeX's fonts lack are shown by their numbers there.
 \DeclareRobustCommand{\othercharacter}[2]{\ifPDFTeX[U+#1]\else#2\fi}
@@ -84,7 +85,7 @@ _SPECIAL = {
 def to_latex(document: Document) -> str:
     r"""Return a document as a LaTeX file that compiles by itself, or whose tables can be copied.
 
-    Tables need the packages booktabs, longtable, array and graphicx; the label of a table is
+    Tables need the packages booktabs, longtable, array, float and graphicx; the label of a table is
     ``tab:`` and the name of its block, e.g. ``tab:block-1-2``. Charts are tables of their figures.
     Characters that pdfLaTeX's fonts lack are set by LuaLaTeX and XeLaTeX, and shown as ``[U+4E2D]``
     by pdfLaTeX.
@@ -167,7 +168,8 @@ def _(block: Table, name: str) -> str:
     rows = [" & ".join(_cell(cell) for cell in row) + r" \\" for row in block.cells]
     return "\n".join(
         [
-            r"\begin{table}[htbp]",
+            # In its place: LaTeX cannot put off hundreds of tables.
+            r"\begin{table}[H]",
             r"\centering",
             *_caption(block.title, name),
             # As wide as the page at most.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 __all__ = ["Scale", "fitted", "is_drawable"]
 
-# Beyond, the length of the scale might overflow.
-_LARGEST = 1e300
+# Beyond, and below its inverse, the arithmetic of scales might overflow or lose its digits.
+_LARGEST = 1e100
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -103,8 +103,11 @@ def fitted(values: Iterable[float], start: float, end: float, log: bool = False)
         wide = high / low > 1 + 1e-6
         room = (high / low) ** 0.04 if wide else 2.0
         return Scale(low / room, high * room, start, end, log)
-    wide = high - low > 1e-6 * max(abs(low), abs(high))
-    room = 0.04 * (high - low) if wide else 0.05 * abs(low) or 0.5
+    size = max(abs(low), abs(high))
+    if high - low > max(1e-6 * size, 1 / _LARGEST):
+        room = 0.04 * (high - low)
+    else:
+        room = 0.05 * size if size > 1 / _LARGEST else 0.5
     return Scale(low - room, high + room, start, end)
 
 
