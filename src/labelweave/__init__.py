@@ -171,7 +171,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "versions": ("show_versions",),
 }
 
-_MODULES = (*_EXPORTS, "logistic", "persistence", "report")
+_MODULES = (*_EXPORTS, "logistic", "persistence", "report", "reproduce")
 
 
 def __getattr__(name: str) -> Any:

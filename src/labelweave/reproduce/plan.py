@@ -34,6 +34,12 @@ class Experiment:
         Why a method is not run on a data set, by ``(data, method)``.
     repeated : bool
         Whether ``--seeds`` repeats the experiment; otherwise only seed 0 is run.
+
+    Examples
+    --------
+    >>> grid = Experiment("tables", "fold", ("emotions",), ("br", "cc"), n_folds=2)
+    >>> [(task.method, task.fold) for task in grid.tasks(n_seeds=1)]
+    [('br', 0), ('cc', 0), ('br', 1), ('cc', 1)]
     """
 
     name: str
@@ -46,14 +52,7 @@ class Experiment:
     repeated: bool = True
 
     def tasks(self, n_seeds: int) -> list[Task]:
-        """Return the tasks, the first fold of everything first.
-
-        Examples
-        --------
-        >>> grid = Experiment("tables", "fold", ("emotions",), ("br", "cc"), n_folds=2)
-        >>> [(task.method, task.fold) for task in grid.tasks(1)]
-        [('br', 0), ('cc', 0), ('br', 1), ('cc', 1)]
-        """
+        """Return the tasks, the first fold of everything first."""
         return [
             Task(self.measurement, data, method, fold, seed, dict(self.settings))
             for seed in range(n_seeds if self.repeated else 1)
@@ -66,7 +65,13 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on a claim: outcome, what was measured, and the reason if it is not obvious."""
+    """The verdict on a claim: outcome, what was measured, and the reason if it is not obvious.
+
+    Examples
+    --------
+    >>> Judgement("reproduced", "9 of 10 data sets").outcome
+    'reproduced'
+    """
 
     outcome: Outcome
     measured: str
@@ -100,6 +105,12 @@ class Claim:
         The published figures.
     judge : callable
         Returns the :class:`Judgement`, given the results.
+
+    Examples
+    --------
+    >>> claim = Claim(1, "BR is fast", "1 s", lambda results: Judgement("reproduced", "0.1 s"))
+    >>> claim.judge(Results(())).measured
+    '0.1 s'
     """
 
     number: int
@@ -124,6 +135,12 @@ class Plan:
         The claims.
     deviations : tuple of str
         How data and protocol differ from the paper.
+
+    Examples
+    --------
+    >>> from labelweave.reproduce import PAPERS
+    >>> [experiment.name for experiment in PAPERS["p2cg"].experiments]
+    ['tables', 'table-4', 'figures']
     """
 
     name: str

@@ -58,6 +58,17 @@ def reproduce(
     -------
     Document
         The report.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> grid = Experiment("tables", "fold", ("emotions",), ("br(C=1)",), n_folds=1,
+    ...                   settings={"n_folds": 10, "metrics": ["exact_match"]})
+    >>> plan = Plan("brief", "A brief paper", (grid,), (grid,), lambda results: [], claims=())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     document = reproduce([plan], Path(folder), n_jobs=1)
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['report.html', 'report.md', 'report.tex', 'results.jsonl', 'values.csv']
     """
     chosen: list[tuple[Plan, list[Experiment]]] = []
     skipped: dict[str, str] = {}

@@ -1,0 +1,166 @@
+"""Claims hold where they should, fail where they should, and say when nothing was measured."""
+
+import numpy as np
+import pytest
+
+from labelweave.evaluation import make_method, resolve_metrics
+from labelweave.reproduce import PAPERS, Results
+from labelweave.reproduce.mc.experiments import DATA, HIGH_DIMENSIONAL, PUBLISHED
+from labelweave.reproduce.measurements import MEASUREMENTS
+from labelweave.reproduce.p2cg.experiments import CHAIN, PUBLISHED_METHODS
+from tests.reproduce.made_up import folds, merged, single
+
+CLAIMS = {claim.number: claim for plan in PAPERS.values() for claim in plan.claims}
+
+
+def outcome(number, results):
+    return CLAIMS[number].judge(results).outcome
+
+
+def losses(data, br, cc, pcc, p2cg, metric="subset_loss"):
+    methods = zip(PUBLISHED_METHODS.values(), (br, cc, pcc, p2cg), strict=True)
+    return folds({data: dict(methods)}, metric)
+
+
+def trace(data, sweeps_to_converge, n=100):
+    curve = np.minimum(np.arange(n + 1) / sweeps_to_converge, 1.0).tolist()
+    values = {"mean_probability": curve, "mode_probability": 1.0, "proven": 1.0}
+    return single("convergence", data, CHAIN, values)
+
+
+def enumerated(n_labels, seconds, sampling=1e-4):
+    values = {"n_labels": n_labels, "n_rows": 10, "sampling_seconds_per_row": sampling}
+    return single("enumeration", "d", CHAIN, values | {"seconds_per_row": seconds})
+
+
+def mixture_against(rival, n_wins, n=10):
+    scores = {
+        data: {PUBLISHED["MC"]: 0.5 if i < n_wins else 0.3, PUBLISHED[rival]: 0.3}
+        for i, data in enumerate(DATA[:n])
+    }
+    return folds(scores, "exact_match")
+
+
+def likelihoods(own):
+    rivals = dict.fromkeys([PUBLISHED[r] for r in ("BR", "CHF", "SC", "MLCRF")], 2.0)
+    return folds({"emotions": {PUBLISHED["MC"]: own, **rivals}}, "cll_loss_row")
+
+
+def curve(loss, match):
+    values = {"cll_loss_row": loss, "exact_match": match}
+    return single("tree_counts", "emotions", PUBLISHED["MC"], values, counts=[1, 2, 8, 20])
+
+
+def f1(of_ensembles):
+    scores = {m: {"f1_micro": 0.4 + i / 50, "f1_macro": 0.4} for i, m in enumerate(PUBLISHED)}
+    scores |= {m: {"f1_micro": v, "f1_macro": v} for m, v in of_ensembles.items()}
+    return folds({"emotions": {PUBLISHED[m]: v for m, v in scores.items()}}, "f1_micro")
+
+
+def agreement(share):
+    return single("map_agreement", "emotions", PUBLISHED["MC"], {"agreement": share})
+
+
+def neighbours(score):
+    methods = {"br": 0.5, "mlknn": score, "iblr": score}
+    return folds({HIGH_DIMENSIONAL[0]: methods}, "exact_match")
+
+
+def ensembles(ecc, epcc):
+    scores = {"cc": 0.4, "ecc": ecc, "pcc": 0.4, "epcc": epcc}
+    return folds({"emotions": scores}, "exact_match")
+
+
+CASES = [
+    (1, losses("scene", 0.49, 0.43, 0.40, 0.40), "reproduced"),
+    (1, losses("scene", 0.60, 0.43, 0.40, 0.40), "partly"),
+    (1, losses("scene", 0.49, 0.43, 0.40, 0.30), "not reproduced"),
+    (2, losses("slashdot", 0.79, 0.63, 0.56, 0.56), "reproduced"),
+    (3, losses("enron", 0.85, 0.85, 0.5, 0.83), "reproduced"),
+    (4, losses("corel5k", 0.99, 0.99, 0.5, 0.9), "not reproduced"),
+    (5, losses("scene", 0.5, 0.4, 0.300, 0.300), "reproduced"),
+    (5, losses("scene", 0.5, 0.4, 0.300, 0.320), "not reproduced"),
+    (6, losses("scene", 0.5, 0.45, 0.3, 0.3), "reproduced"),
+    (6, losses("scene", 0.5, 0.30, 0.3, 0.3), "partly"),
+    (6, losses("scene", 0.2, 0.2, 0.3, 0.3), "not reproduced"),
+    (7, losses("scene", 0.5, 0.45, 0.3, 0.3, "hamming_loss"), "reproduced"),
+    (7, losses("scene", 0.3, 0.3, 0.3, 0.3, "hamming_loss"), "not reproduced"),
+    (8, trace("scene", 7), "reproduced"),
+    (8, trace("scene", 60), "not reproduced"),
+    (9, trace("corel5k", 70), "reproduced"),
+    (9, trace("corel5k", 10), "partly"),
+    (10, enumerated(22, 1.0), "reproduced"),
+    (10, enumerated(22, 0.01), "not reproduced"),
+    (10, enumerated(6, 1.0), "not testable"),
+    (11, enumerated(20, 1.0), "reproduced"),
+    (11, enumerated(20, 1e-9), "not reproduced"),
+    (12, mixture_against("BR", 10), "reproduced"),
+    (12, mixture_against("BR", 9), "reproduced"),
+    (12, mixture_against("BR", 7), "partly"),
+    (12, mixture_against("BR", 2), "not reproduced"),
+    (13, mixture_against("CHF", 10), "reproduced"),
+    (14, mixture_against("MLKNN", 3), "not reproduced"),
+    (15, mixture_against("CC", 10), "reproduced"),
+    (16, mixture_against("IBLR", 8), "reproduced"),
+    (17, mixture_against("ECC", 5), "partly"),
+    (18, mixture_against("MLCRF", 0), "not reproduced"),
+    (19, mixture_against("EPCC", 4), "reproduced"),
+    (20, mixture_against("SC", 5), "reproduced"),
+    (21, mixture_against("PCC", 2), "not reproduced"),
+    (22, mixture_against("MMOC", 4, n=4), "reproduced"),
+    (22, folds({"scene": {PUBLISHED["MC"]: 0.5, "mmoc": 0.6}}, "exact_match"), "not reproduced"),
+    (23, likelihoods(1.5), "reproduced"),
+    (23, likelihoods(2.5), "not reproduced"),
+    (24, ensembles(0.3, 0.4), "reproduced"),
+    (24, ensembles(0.5, 0.3), "partly"),
+    (24, ensembles(0.5, 0.5), "not reproduced"),
+    (25, f1({"ECC": 0.9, "EPCC": 0.8, "MC": 0.7}), "reproduced"),
+    (25, f1({"ECC": 0.1, "EPCC": 0.1, "MC": 0.1}), "not reproduced"),
+    (26, curve([2.0, 1.5, 1.4, 1.4], [0.3, 0.4, 0.4, 0.4]), "reproduced"),
+    (26, curve([2.0, 1.9, 1.4, 1.4], [0.3, 0.4, 0.4, 0.4]), "not reproduced"),
+    (26, curve([2.0, 1.5, 1.4, 1.4], [0.3, 0.2, 0.2, 0.2]), "not reproduced"),
+    (27, agreement(0.97), "reproduced"),
+    (27, agreement(0.5), "not reproduced"),
+    (28, neighbours(0.4), "reproduced"),
+    (28, neighbours(0.6), "not reproduced"),
+]
+
+
+@pytest.mark.parametrize(("number", "results", "expected"), CASES)
+def test_claims_are_judged_by_what_was_measured(number, results, expected):
+    assert outcome(number, results) == expected
+
+
+@pytest.mark.parametrize("number", CLAIMS)
+def test_nothing_measured_is_not_testable(number):
+    assert outcome(number, Results(())) == "not testable"
+
+
+def test_certified_search_is_told_beside_the_infeasible_enumeration():
+    both = merged(enumerated(20, 1.0), trace("corel5k", 70))
+    assert "proves the mode of 100.0% of the rows" in CLAIMS[11].judge(both).reason
+
+
+def test_each_claim_once():
+    assert sorted(CLAIMS) == list(range(1, len(CLAIMS) + 1))
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("plan", PAPERS.values(), ids=PAPERS)
+def test_plans_are_well_formed(plan, quick):
+    experiments = plan.chosen(quick=quick)
+    assert len({experiment.name for experiment in experiments}) == len(experiments)
+    for experiment in experiments:
+        assert experiment.measurement in MEASUREMENTS
+        resolve_metrics(experiment.settings.get("metrics", ["exact_match"]))
+        for method in experiment.methods:
+            make_method(method)
+        if quick:
+            bundled = {name.partition(" ")[0] for name in experiment.data}
+            assert bundled <= {"emotions", "yeast"}
+
+
+@pytest.mark.parametrize("plan", PAPERS.values(), ids=PAPERS)
+def test_unknown_experiments_are_named(plan):
+    with pytest.raises(ValueError, match="no experiment 'table-9'"):
+        plan.chosen(only=["table-9"])
