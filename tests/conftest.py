@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.interruption import Interruptible
+from tests.report.chromium import Chromium, find_chromium
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -43,3 +44,14 @@ def interruptible() -> Iterator[Interruptible]:
     process = Interruptible()
     yield process
     assert process.leave() == 0
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """Return a headless browser; tests that use it belong to the group "chromium"."""
+    program = find_chromium()
+    if program is None:
+        pytest.skip("needs chromium on the PATH")
+    browser = Chromium(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()

@@ -4,22 +4,11 @@ import pytest
 
 from labelweave.report import comparison_document, write_document
 from tests.evaluation.make import comparison
-from tests.report.chromium import Chromium, find_chromium
 from tests.report.documents import EVERYTHING, NASTY
 from tests.report.page import parse, position, scale_of
 from tests.report.test_tables import FIGURES
 
 pytestmark = pytest.mark.xdist_group("chromium")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    program = find_chromium()
-    if program is None:
-        pytest.skip("needs chromium on the PATH")
-    browser = Chromium(program, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def test_infinite_losses_survive(tmp_path):
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_a_file_cut_anywhere_keeps_its_whole_lines(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("cut")
     write(folder, RECORDS)
