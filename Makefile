@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*/*.?pp)
+# The editable install knows the Python files by name: a new or removed one calls for another.
+NAMES := $(VENV)/.names-$(shell find src/labelweave -name '*.py' | LC_ALL=C sort | cksum | tr ' ' '-')
 CPP := $(wildcard native/*/*.?pp tests/native/*.?pp)
 
-.PHONY: run test test-all test-simd test-simd-kernels test-sanitize test-fuzz lint format bench build stubs clean check-tools
+.PHONY: run test test-all test-simd test-simd-kernels test-sanitize test-fuzz lint format bench reproduce-quick build stubs clean check-tools
 
 run: $(VENV)/.built  ## compare three models on the bundled emotions data
 	$(BIN)/labelweave compare emotions --methods br,cc,pcc --folds 10
@@ -67,6 +69,9 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev  ## measure against scikit-learn and rewrite the table
 	$(BIN)/python -m benchmarks.logistic
 
+reproduce-quick: $(VENV)/.built  ## a small part of the papers' experiments, on bundled data
+	$(BIN)/labelweave reproduce all --quick --results build/reproduction
+
 build: $(VENV)/.built
 
 stubs: $(VENV)/.built  ## regenerate the types of the compiled module
@@ -89,7 +94,10 @@ $(VENV)/.tools: | check-tools
 	$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" ninja
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.tools $(NATIVE)
+$(VENV)/.names-%: | $(VENV)/.tools
+	@rm -f $(VENV)/.names-*; touch $@
+
+$(VENV)/.built: $(VENV)/.tools $(NAMES) $(NATIVE)
 	$(PIP) install --no-build-isolation --editable .
 	@touch $@
 
