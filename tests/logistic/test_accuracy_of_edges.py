@@ -89,3 +89,20 @@ def test_thousands_of_pairs_of_real_labels():
     off = ~np.eye(Y.shape[1], dtype=bool)
     pair = engine_weights(X, Y, 0.01, 0.1, held_out)
     np.testing.assert_allclose(weights.pair[off], pair[off], rtol=1e-3, atol=1e-7 * held_out.sum())
+
+
+def test_features_that_no_training_row_has_change_nothing():
+    """They are left out of sparse fits; held-out rows may have them all the same."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 4))
+    Y = (X[:, :3] + rng.normal(size=(60, 3)) > 0).astype(int)
+    held_out = np.arange(60) % 3 == 0
+    rare = np.where(held_out[:, None], rng.normal(size=(60, 5)), 0.0)
+    wide = sp.csr_array(np.hstack([rare[:, :2], X, rare[:, 2:], np.zeros((60, 9))]))
+    settings = {"C": 1.0, "label_penalty": 0.5, "held_out": held_out}
+    narrow = edge_weights(sp.csr_array(X), Y, **settings)
+    same = edge_weights(wide, Y, **settings)
+    np.testing.assert_array_equal(same.pair, narrow.pair)
+    np.testing.assert_array_equal(same.alone, narrow.alone)
+    dense = edge_weights(wide.toarray(), Y, **settings)
+    np.testing.assert_allclose(same.pair, dense.pair, rtol=2e-3)
