@@ -40,7 +40,7 @@ SHOWN_ELSEWHERE = {
     },
     "persistence": {"load"},
     "report": {"comparison_table", "comparison_tables", "fold_strips", "warning_notes"},
-    "reproduce": {"Progress", "Record"},
+    "reproduce": {"Progress", "Record", "Reproduction", "check_experiments"},
 }
 
 # Packages whose modules all others may import, private or not: the ground floor.

@@ -17,8 +17,9 @@ from labelweave._core import native
 __all__ = ["code_version", "cpu_name", "environment", "library_versions", "show_versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
-# Packages that show results and cannot change them.
+# What shows results and cannot change them.
 _SHOWING = ("cli", "report", "reproduce")
+_MEASURING = ("reproduce/measurements/", "reproduce/task.py")
 
 
 def library_versions() -> dict[str, str]:
@@ -35,7 +36,9 @@ def library_versions() -> dict[str, str]:
 
 @cache
 def code_version() -> str:
-    """Return the version of the library, its SIMD level, and a digest of the code that computes.
+    """Return the version of the library, its SIMD level, and a digest of what results depend on.
+
+    The digest is of the code that computes, the versions of other libraries, and the CPU.
 
     Examples
     --------
@@ -43,11 +46,12 @@ def code_version() -> str:
     True
     """
     digest = hashlib.sha256(Path(native.__file__).read_bytes())
+    digest.update(repr((library_versions(), cpu_name())).encode())
     folder = Path(__file__).parent
     for file in sorted(folder.rglob("*.py")):
-        name = file.relative_to(folder)
-        if name.parts[0] not in _SHOWING:
-            digest.update(name.as_posix().encode() + file.read_bytes())
+        name = file.relative_to(folder).as_posix()
+        if not name.startswith(_SHOWING) or name.startswith(_MEASURING):
+            digest.update(name.encode() + file.read_bytes())
     return f"{__version__}+{native.level()}.{digest.hexdigest()[:12]}"
 
 

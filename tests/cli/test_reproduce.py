@@ -2,6 +2,9 @@
 
 import pytest
 
+from labelweave.reproduce import PAPERS
+from labelweave.reproduce.task import load_data
+
 
 def test_a_part_of_a_paper_on_bundled_data(run, tmp_path):
     words = ["reproduce", "p2cg", "--quick", "--only", "table-4", "-j", 1, "--results", tmp_path]
@@ -14,13 +17,18 @@ def test_a_part_of_a_paper_on_bundled_data(run, tmp_path):
     assert again.stdout == first.stdout
     assert again.stderr == ""
     assert (tmp_path / "results.jsonl").read_bytes() == kept
-    assert "labelweave" in (tmp_path / "report.md").read_text()
+    assert (
+        "To repeat it: `labelweave reproduce p2cg --quick" in (tmp_path / "report.md").read_text()
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["p2cg", "--only", "table-9"], "--only: p2cg has no experiment 'table-9'"),
+        (
+            ["p2cg", "--only", "table-9"],
+            "--only: there is no experiment 'table-9': choose from p2cg: tables",
+        ),
         (["p2cg", "--jobs", 0], "--jobs: must be at least 1"),
         (["p2cg", "--data", "/nowhere"], "does not exist"),
         (["p2cg", "--seeds", 0], "--seeds"),
@@ -36,6 +44,18 @@ def test_bad_input(run, words, message, tmp_path):
 def test_results_that_cannot_be_written(run, tmp_path):
     file = tmp_path / "file"
     file.touch()
-    result = run("reproduce", "p2cg", "--quick", "--only", "table-4", "--results", file / "results")
-    assert result.exit_code == 2
-    assert "--results" in result.stderr
+    for folder in (file, file / "results"):
+        result = run("reproduce", "p2cg", "--quick", "--only", "table-4", "--results", folder)
+        assert result.exit_code == 2
+        assert "--results: " in result.stderr
+
+
+def test_nothing_to_run(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("LABELWEAVE_CACHE", str(tmp_path))
+    load_data.cache_clear()
+    words = ["reproduce", "mc", "--only", "figure-3", "--data", tmp_path, "--results", tmp_path]
+    monkeypatch.setattr(PAPERS["mc"].experiments[1].__class__, "tasks", lambda *_: [])
+    result = run(*words)
+    assert result.exit_code == 1
+    assert "no data set is on this machine" in result.stderr
+    assert "warning: left out scene" in result.stderr

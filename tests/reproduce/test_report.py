@@ -53,7 +53,7 @@ def test_tables_put_published_figures_below_and_mark_what_is_significant():
     names = [row[0].text for row in table.cells]
     assert names == ["scene", "published", "image"]
     scene, published, image = (list(row[1:]) for row in table.cells)
-    assert [cell.text for cell in scene] == ["0.500 ± 0.002", "0.300 ± 0.002", "–"]
+    assert [cell.text for cell in scene] == ["0.500 ± 0.003", "0.300 ± 0.003", "–"]
     assert [cell.mark for cell in scene] == ["", "●", ""]
     assert [cell.strong for cell in scene] == [True, False, False]
     assert [cell.text for cell in published] == [".49", "–", "–"]
@@ -63,7 +63,7 @@ def test_tables_put_published_figures_below_and_mark_what_is_significant():
 def test_values_as_csv(tmp_path):
     reproduce([PLAN], tmp_path, n_jobs=1)
     lines = (tmp_path / "values.csv").read_text().splitlines()
-    assert lines[0] == "measurement,data,method,seed,fold,name,value"
+    assert lines[0] == "paper,measurement,data,method,seed,fold,name,index,value"
     records = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert len(lines) - 1 == sum(len(record["values"]) for record in records)
 

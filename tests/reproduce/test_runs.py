@@ -81,9 +81,23 @@ def test_missing_data_is_left_out_and_said(tmp_path, monkeypatch):
     grid = Experiment("tables", "fold", ("rcv1subset1 top:10",), ("br",), 2)
     load_data.cache_clear()
     plan = PLAN.__class__(**{**vars(PLAN), "experiments": (grid,), "claims": ()})
-    document = reproduce([plan], tmp_path / "results", n_jobs=1)
-    texts = [getattr(block, "text", "") for block in document.sections[0].blocks]
+    found = reproduce([plan], tmp_path / "results", n_jobs=1)
+    texts = [getattr(block, "text", "") for block in found.document.sections[0].blocks]
     assert any("Left out: rcv1subset1 top:10" in text for text in texts)
+    assert found.n_tasks == 0
+    assert "LABELWEAVE_DATA" in found.left_out[0]
+
+
+def test_two_papers_may_share_their_tasks(tmp_path):
+    other = PLAN.__class__(**{**vars(PLAN), "name": "other"})
+    found = reproduce([PLAN, other], tmp_path, n_jobs=1)
+    assert found.n_tasks == 24
+    assert len(lines_of(tmp_path)) == 12
+    lines = (tmp_path / "values.csv").read_text().splitlines()
+    small, second = (
+        [ln.split(",", 1)[1] for ln in lines if ln.startswith(p)] for p in ("sm", "ot")
+    )
+    assert small == second != []
 
 
 def test_several_seeds_decide_by_majority():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
+from labelweave.cli.outputs import COMMAND_LINE
 
 if TYPE_CHECKING:
     from labelweave.report import Document
@@ -32,13 +33,14 @@ class Paper(StrEnum):
 
 
 def reproduce(
+    ctx: typer.Context,
     paper: Annotated[Paper, typer.Argument(metavar="PAPER", help="p2cg, mc, bomc or all.")],
     quick: Annotated[
         bool, typer.Option("--quick", help="A small subset on bundled data, in a few minutes.")
     ] = False,
     only: Annotated[
         str | None,
-        typer.Option("--only", help="Comma-separated experiments: tables, figure-3, …"),
+        typer.Option("--only", help="Comma-separated experiments, such as tables or figure-3."),
     ] = None,
     data: Annotated[
         Path | None,
@@ -79,10 +81,11 @@ def reproduce(
     plans = [p for name, p in library.PAPERS.items() if paper in (name, Paper.all)]
     chosen = [] if only is None else [name.strip() for name in only.split(",")]
     with argument("--only"):
-        for plan in plans:
-            plan.chosen(quick=quick, only=chosen)
-    with _progress() as advance, argument("--results"):
-        document = library.reproduce(
+        library.check_experiments(plans, chosen, quick=quick)
+    with argument("--results"):
+        _make_folder(results)
+    with _progress() as advance, _resumable():
+        found = library.reproduce(
             plans,
             results,
             quick=quick,
@@ -90,11 +93,36 @@ def reproduce(
             n_seeds=seeds,
             n_jobs=jobs,
             progress=advance,
-            command=" ".join(["labelweave", *sys.argv[1:]]),
+            command=ctx.meta.get(COMMAND_LINE, ""),
         )
-    _show_verdicts(document)
+    for line in found.left_out:
+        typer.echo(f"warning: left out {line}", err=True)
+    if not found.n_tasks:
+        raise WorkFailedError("no data set is on this machine: name their folder with --data")
+    _show_verdicts(found.document)
     typer.echo(f"report: {results / 'report.html'}")
-    _report_failures(document)
+    if found.failures:
+        raise WorkFailedError(
+            f"{len(found.failures)} tasks failed and are tried again by the next run; the first: "
+            f"{found.failures[0]}"
+        )
+
+
+def _make_folder(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file; name a folder")
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK):
+        raise PermissionError(f"{path} cannot be written to; choose another folder")
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted; the same command continues where it was", err=True)
+        raise
 
 
 def _show_verdicts(document: Document) -> None:
@@ -109,22 +137,6 @@ def _show_verdicts(document: Document) -> None:
                     counts[verdict.outcome] += 1
                     typer.echo(f"{verdict.number:>3}  {verdict.outcome:<15} {verdict.claim}")
     typer.echo(", ".join(f"{n} {outcome}" for outcome, n in counts.items()))
-
-
-def _report_failures(document: Document) -> None:
-    from labelweave.report import Paragraph
-
-    failures = [
-        block.text.removeprefix("Failed: ")
-        for section in document.sections
-        for block in section.blocks
-        if isinstance(block, Paragraph) and block.text.startswith("Failed: ")
-    ]
-    if failures:
-        raise WorkFailedError(
-            f"{len(failures)} tasks failed and are tried again by the next run; the first: "
-            f"{failures[0]}"
-        )
 
 
 @contextmanager

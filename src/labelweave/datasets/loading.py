@@ -99,13 +99,16 @@ def load(
     top = _TOP.fullmatch(labels.strip()) if isinstance(labels, str) else None
     if top:
         data = load(
-            *(source, None),
+            source,
+            labels=None,
             ignore=ignore,
             nominal=nominal,
             header=header,
             zero_based=zero_based,
             limits=limits,
         )
+        if int(top[1]) > data.n_labels:
+            raise ValueError(f"labels='{top[0]}': {data.name!r} has only {data.n_labels} labels")
         return data.with_most_common_labels(int(top[1]))
     ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
     if not is_in_catalogue(os.fspath(source)):

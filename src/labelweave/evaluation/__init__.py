@@ -46,7 +46,6 @@ from labelweave.evaluation.ranks import (
 )
 from labelweave.evaluation.significance import (
     TTest,
-    Verdict,
     corrected_t_test,
     judge,
     paired_t_test,
@@ -67,7 +66,6 @@ __all__ = [
     "Method",
     "Metric",
     "TTest",
-    "Verdict",
     "auc_macro",
     "auc_micro",
     "average_precision_macro",

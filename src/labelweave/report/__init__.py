@@ -1,6 +1,7 @@
 """Display results: tables, trees, plots, warnings, and documents as HTML, Markdown and LaTeX."""
 
 from labelweave.report.comparison_report import (
+    command_paragraph,
     comparison_document,
     comparison_table,
     fold_strips,
@@ -28,6 +29,7 @@ from labelweave.report.listings import show_datasets, show_label_table, show_sco
 from labelweave.report.markdown import to_markdown
 from labelweave.report.notes import warning_notes
 from labelweave.report.plots import plot_expected_f1
+from labelweave.report.rank_blocks import rank_diagram
 from labelweave.report.structures import FIGURE_FORMATS, save_structures, show_structures
 from labelweave.report.tables import comparison_tables, show_comparison
 from labelweave.report.writing import DOCUMENT_FORMATS, check_document_path, write_document
@@ -51,6 +53,7 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "check_document_path",
+    "command_paragraph",
     "comparison_document",
     "comparison_table",
     "comparison_tables",
@@ -58,6 +61,7 @@ __all__ = [
     "make_console",
     "save_structures",
     "plot_expected_f1",
+    "rank_diagram",
     "show_datasets",
     "show_comparison",
     "show_label_table",

@@ -165,14 +165,22 @@ def _settings(comparisons: Sequence[Comparison]) -> tuple[Block, ...]:
 
 
 def _environment(comparisons: Sequence[Comparison], command: str) -> tuple[Block, ...]:
-    blocks: list[Block] = []
-    if command:
-        # Backticks would end the code.
-        code = command if "`" in command else f"`{command}`"
-        blocks.append(Paragraph(f"To repeat it: {code}"))
+    blocks: list[Block] = [command_paragraph(command)] if command else []
     machines = list(dict.fromkeys(tuple(one.versions.items()) for one in comparisons))
     for machine in machines:
         names = [_name(one) for one in comparisons if tuple(one.versions.items()) == machine]
         title = "Environment" if len(machines) == 1 else f"Environment of {', '.join(names)}"
         blocks.append(Facts(title, machine))
     return tuple(blocks)
+
+
+def command_paragraph(command: str) -> Paragraph:
+    """Return the command that repeats a run, as code.
+
+    Examples
+    --------
+    >>> command_paragraph("labelweave compare emotions").text
+    'To repeat it: `labelweave compare emotions`'
+    """
+    # Backticks would end the code.
+    return Paragraph("To repeat it: " + (command if "`" in command else f"`{command}`"))

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Floats
+from labelweave._common.arrays import Floats, Mask
 from labelweave.evaluation import (
     METRICS,
     Comparison,
@@ -18,7 +19,7 @@ from labelweave.evaluation import (
 )
 from labelweave.report.document import Block, Cell, RankDiagram, Table
 
-__all__ = ["rank_blocks"]
+__all__ = ["rank_blocks", "rank_diagram"]
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,50 @@ def rank_blocks(comparisons: Sequence[Comparison], alpha: float = 0.05) -> list[
     ]
     if not rankings:
         return []
-    diagrams = [
-        RankDiagram(ranking.title, ranking.ranks, ranking.critical_difference, _note(ranking))
-        for ranking in rankings
-    ]
-    return [_table(rankings, alpha), *diagrams]
+    return [_table(rankings, alpha), *map(_diagram, rankings)]
+
+
+def rank_diagram(
+    title: str,
+    methods: Sequence[str],
+    scores: ArrayLike,
+    *,
+    higher_is_better: bool,
+    alpha: float = 0.05,
+) -> RankDiagram | None:
+    """Return the critical-difference diagram of methods over data sets.
+
+    Parameters
+    ----------
+    title : str
+        Title of the diagram.
+    methods : sequence of str
+        Names of the methods.
+    scores : array-like of shape (n_data_sets, n_methods)
+        Mean scores, nan where there is none. Methods without any are not ranked, and only data sets
+        on which all others have one count.
+    higher_is_better : bool
+        Whether high scores are good.
+    alpha : float, default=0.05
+        Significance level.
+
+    Returns
+    -------
+    RankDiagram or None
+        None if fewer than two methods or data sets are left.
+
+    Examples
+    --------
+    >>> scores = [[0.9, 0.8], [0.7, 0.5], [0.6, 0.4]]
+    >>> rank_diagram("F1", ["cc", "br"], scores, higher_is_better=True).ranks
+    {'cc': 1.0, 'br': 2.0}
+    """
+    ranking = _rank_scores(title, methods, np.asarray(scores, float), higher_is_better, alpha)
+    return None if ranking is None else _diagram(ranking)
+
+
+def _diagram(ranking: _Ranking) -> RankDiagram:
+    return RankDiagram(ranking.title, ranking.ranks, ranking.critical_difference, _note(ranking))
 
 
 def _ranking(comparisons: Sequence[Comparison], metric: str, alpha: float) -> _Ranking | None:
@@ -55,20 +95,28 @@ def _ranking(comparisons: Sequence[Comparison], metric: str, alpha: float) -> _R
     ]
     means = np.array([[_mean(c.scores(name, metric)) for name in methods] for c in comparisons])
     means = means.reshape(len(comparisons), len(methods))
+    about = METRICS[metric]
+    return _rank_scores(about.title, methods, means, about.higher_is_better, alpha)
+
+
+def _rank_scores(
+    title: str, methods: Sequence[str], means: Floats, higher_is_better: bool, alpha: float
+) -> _Ranking | None:
+    if means.ndim != 2:
+        return None
     # Methods without the metric are not ranked; data sets without a score of another do not count.
-    has_metric = ~np.isnan(means).all(axis=0)
+    has_metric: Mask = np.any(~np.isnan(means), axis=0)
     means = means[:, has_metric]
     means = means[~np.isnan(means).any(axis=1)]
     n_data_sets, n_methods = means.shape
     if n_data_sets < 2 or n_methods < 2:
         return None
-    higher = METRICS[metric].higher_is_better
-    ranks = average_ranks(means, higher_is_better=higher).tolist()
+    ranks = average_ranks(means, higher_is_better=higher_is_better).tolist()
     names = [name for name, has in zip(methods, has_metric, strict=True) if has]
     return _Ranking(
-        METRICS[metric].title,
+        title,
         dict(zip(names, ranks, strict=True)),
-        friedman_test(means, higher_is_better=higher).p_value,
+        friedman_test(means, higher_is_better=higher_is_better).p_value,
         n_data_sets,
         nemenyi_critical_difference(n_methods, n_data_sets, alpha),
     )

@@ -3,7 +3,7 @@
 from labelweave.reproduce.mc import PLAN as MC
 from labelweave.reproduce.p2cg import PLAN as P2CG
 from labelweave.reproduce.plan import Claim, Experiment, Judgement, Plan
-from labelweave.reproduce.reproduction import reproduce
+from labelweave.reproduce.reproduction import Reproduction, check_experiments, reproduce
 from labelweave.reproduce.results import Results
 from labelweave.reproduce.runner import Progress
 from labelweave.reproduce.store import Record, ResultStore
@@ -17,9 +17,11 @@ __all__ = [
     "Plan",
     "Progress",
     "Record",
+    "Reproduction",
     "ResultStore",
     "Results",
     "Task",
+    "check_experiments",
     "reproduce",
 ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from labelweave.report import (
     Document,
@@ -14,6 +13,7 @@ from labelweave.report import (
     Table,
     Verdict,
     Verdicts,
+    command_paragraph,
 )
 from labelweave.report.document import OUTCOMES
 from labelweave.reproduce.plan import Plan
@@ -43,7 +43,11 @@ def reproduction_document(
     for plan, results in parts:
         sections.append(Section(plan.title, (Verdicts("Claims", verdicts[plan.name]),)))
         sections += [_of_paper(plan, section) for section in plan.show(results)]
-        notes = (*plan.deviations, *(f"Failed: {line}" for line in results.failures()))
+        notes = (
+            *plan.deviations,
+            *_omissions(plan, results),
+            *(f"Failed: {line}" for line in results.failures()),
+        )
         sections.append(_of_paper(plan, Section("deviations", tuple(map(Paragraph, notes)))))
     sections.append(_environment(parts, command))
     names = ", ".join(plan.name.upper() for plan, _ in parts)
@@ -51,7 +55,23 @@ def reproduction_document(
 
 
 def _of_paper(plan: Plan, section: Section) -> Section:
-    return replace(section, title=f"{plan.name.upper()}: {section.title}")
+    """Return a section of a paper without its empty tables."""
+    blocks = tuple(b for b in section.blocks if not (isinstance(b, Table) and not b.rows))
+    title = f"{plan.name.upper()}: {section.title}"
+    return Section(title, blocks or (Paragraph("Not measured."),))
+
+
+def _omissions(plan: Plan, results: Results) -> list[str]:
+    """Describe which methods were not run on which data sets that were, and why."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for experiment in plan.experiments:
+        for (data, method), reason in experiment.omitted.items():
+            if data in results.data(experiment.measurement):
+                reasons.setdefault((method, reason), []).append(data)
+    return [
+        f"`{method}` was not run on {', '.join(data)}: {reason}."
+        for (method, reason), data in reasons.items()
+    ]
 
 
 def _verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
@@ -85,15 +105,16 @@ def _environment(parts: Sequence[tuple[Plan, Results]], command: str) -> Section
     data = dict.fromkeys(task.data for task in tasks)
     seeds = sorted({task.seed for task in tasks})
     facts = {
-        "command": f"`{command}`" if command else "–",
         "code": code_version(),
         "seeds": ", ".join(map(str, seeds)),
         **environment(),
         **library_versions(),
     }
+    repeat = (command_paragraph(command),) if command else ()
     return Section(
         "Environment",
         (
+            *repeat,
             Facts("Software and machine", tuple(facts.items())),
             Facts("Data sets, by digest", tuple((name, data_hash(name)) for name in data)),
         ),

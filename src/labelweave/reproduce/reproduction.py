@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from labelweave._common.files import replacing
 from labelweave.report import Document, write_document
 from labelweave.reproduce.document import reproduction_document
 from labelweave.reproduce.plan import Experiment, Plan, tasks_of
-from labelweave.reproduce.results import Results
+from labelweave.reproduce.results import COLUMNS, Results
 from labelweave.reproduce.runner import Progress, run
 from labelweave.reproduce.store import ResultStore
 from labelweave.reproduce.task import load_data
 
-__all__ = ["reproduce"]
+__all__ = ["Reproduction", "check_experiments", "reproduce"]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of a run.
+
+    Parameters
+    ----------
+    document : Document
+        The report.
+    failures : tuple of str
+        The tasks that failed, one line each; the next run tries them again.
+    left_out : tuple of str
+        Data sets that are not on this machine, and how to get them.
+    n_tasks : int
+        Number of tasks, those of earlier runs among them.
+    """
+
+    document: Document
+    failures: tuple[str, ...]
+    left_out: tuple[str, ...]
+    n_tasks: int
 
 
 def reproduce(
@@ -28,7 +53,7 @@ def reproduce(
     n_jobs: int = -1,
     progress: Callable[[Progress], None] | None = None,
     command: str = "",
-) -> Document:
+) -> Reproduction:
     """Run the experiments of papers and write the report.
 
     Results are kept in ``folder/results.jsonl``: a run that was stopped continues where it was, and
@@ -56,8 +81,8 @@ def reproduce(
 
     Returns
     -------
-    Document
-        The report.
+    Reproduction
+        The report, what failed, and what was left out.
 
     Examples
     --------
@@ -66,29 +91,49 @@ def reproduce(
     ...                   settings={"n_folds": 10, "metrics": ["exact_match"]})
     >>> plan = Plan("brief", "A brief paper", (grid,), (grid,), lambda results: [], claims=())
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     document = reproduce([plan], Path(folder), n_jobs=1)
+    ...     found = reproduce([plan], Path(folder), n_jobs=1)
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['report.html', 'report.md', 'report.tex', 'results.jsonl', 'values.csv']
+    >>> found.failures
+    ()
     """
-    chosen: list[tuple[Plan, list[Experiment]]] = []
+    check_experiments(plans, only, quick=quick)
     skipped: dict[str, str] = {}
-    for plan in plans:
-        experiments = plan.chosen(quick=quick, only=only)
-        chosen.append((plan, [_on_this_machine(e, skipped) for e in experiments]))
-    tasks = {plan.name: tasks_of(experiments, n_seeds) for plan, experiments in chosen}
-    store = ResultStore(folder)
-    records = iter(
-        run([t for some in tasks.values() for t in some], store, n_jobs=n_jobs, progress=progress)
-    )
-    parts = [(plan, Results(tuple(next(records) for _ in tasks[plan.name]))) for plan, _ in chosen]
-    document = reproduction_document(
-        parts, command=command, skipped=[f"{name}: {why}" for name, why in skipped.items()]
-    )
+    tasks = {
+        plan.name: tasks_of(
+            [_on_this_machine(e, skipped) for e in plan.chosen(quick=quick, only=only)], n_seeds
+        )
+        for plan in plans
+    }
+    everything = [task for some in tasks.values() for task in some]
+    records = iter(run(everything, ResultStore(folder), n_jobs=n_jobs, progress=progress))
+    parts = [(plan, Results(tuple(islice(records, len(tasks[plan.name]))))) for plan in plans]
+    left_out = tuple(f"{name}: {why}" for name, why in skipped.items())
+    document = reproduction_document(parts, command=command, skipped=left_out)
     for ending in ("html", "md", "tex"):
         write_document(document, folder / f"report.{ending}")
-    with replacing(folder / "values.csv") as file:
-        file.write("".join(results.to_csv() for _, results in parts).encode())
-    return document
+    _write_values(parts, folder / "values.csv")
+    failures = tuple(line for _, results in parts for line in results.failures())
+    return Reproduction(document, failures, left_out, len(everything))
+
+
+def check_experiments(plans: Sequence[Plan], only: Sequence[str], *, quick: bool) -> None:
+    """Raise a ValueError if no plan has one of the experiments."""
+    known = {plan.name: [e.name for e in plan.chosen(quick=quick)] for plan in plans}
+    for name in only:
+        if not any(name in names for names in known.values()):
+            choices = "; ".join(f"{plan}: {', '.join(names)}" for plan, names in known.items())
+            raise ValueError(f"there is no experiment {name!r}: choose from {choices}")
+
+
+def _write_values(parts: Sequence[tuple[Plan, Results]], path: Path) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["paper", *COLUMNS])
+    for plan, results in parts:
+        writer.writerows((plan.name, *row) for row in results.rows())
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
 
 
 def _on_this_machine(experiment: Experiment, skipped: dict[str, str]) -> Experiment:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation import METRICS, Verdict, judge, paired_t_test
+from labelweave.evaluation import METRICS, judge, paired_t_test
+from labelweave.evaluation.significance import Verdict
 from labelweave.reproduce.store import Record
 
-__all__ = ["Results"]
+__all__ = ["COLUMNS", "Results"]
+
+#: What :meth:`Results.rows` yields.
+COLUMNS = ("measurement", "data", "method", "seed", "fold", "name", "index", "value")
 
 # With fewer folds, a t-test could hardly find any difference.
 _LEAST_FOLDS = 5
@@ -70,8 +73,31 @@ class Results:
         return tuple(dict.fromkeys(task.data for task in tasks if task.measurement == measurement))
 
     def has(self, measurement: str, data: str, *methods: str) -> bool:
-        """Whether every method has results on a data set."""
-        return all(self.select(measurement, data, method) for method in methods)
+        """Whether every method has results on a data set, and none of its tasks failed."""
+        return all(
+            self.select(measurement, data, method) and not self.n_failed(measurement, data, method)
+            for method in methods
+        )
+
+    def n_failed(self, measurement: str, data: str, method: str) -> int:
+        """Return the number of tasks of one method on one data set that failed."""
+        return sum(
+            bool(record.error)
+            for record in self.records
+            if (record.task.measurement, record.task.data, record.task.method)
+            == (measurement, data, method)
+        )
+
+    def replacing(self, method: str, name: str, by: str) -> Results:
+        """Return results in which a value of one method is replaced by another of its values."""
+        return Results(
+            tuple(
+                replace(record, values=record.values | {name: record.values[by]})
+                if record.task.method == method and by in record.values
+                else record
+                for record in self.records
+            )
+        )
 
     def compare(self, data: str, method: str, rival: str, metric: str) -> Verdict | None:
         """Compare two methods by paired t-tests over the folds, one per seed; the majority counts.
@@ -107,14 +133,14 @@ class Results:
         """Describe the tasks that failed, one line each."""
         return [f"{o.task.measurement} of {o.task}: {o.error}" for o in self.records if o.error]
 
-    def to_csv(self) -> str:
-        """Return all single numbers as CSV, one row per task and value."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["measurement", "data", "method", "seed", "fold", "name", "value"])
-        for o in self.records:
-            task = [o.task.measurement, o.task.data, o.task.method, o.task.seed, o.task.fold]
-            for name, value in sorted(o.values.items()):
-                for entry in value if isinstance(value, list) else [value]:
-                    writer.writerow([*task, name, entry])
-        return text.getvalue()
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the columns of :data:`COLUMNS`: one row per number; vectors have an index."""
+        for record in self.records:
+            task = record.task
+            about = (task.measurement, task.data, task.method, task.seed, task.fold)
+            for name, value in sorted(record.values.items()):
+                if isinstance(value, list):
+                    for index, entry in enumerate(value):
+                        yield (*about, name, index, entry)
+                else:
+                    yield (*about, name, "", value)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from labelweave.reproduce.measurements import MEASUREMENTS
+from labelweave.reproduce.measurements import MEASUREMENTS, TIMED
 from labelweave.reproduce.store import Record, ResultStore
 from labelweave.reproduce.task import Task, data_hash
 from labelweave.versions import code_version
 
-__all__ = ["Progress", "keyed", "run"]
+__all__ = ["Progress", "run"]
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,6 @@ class Progress:
     seconds_left: float
 
 
-def keyed(tasks: Sequence[Task]) -> dict[str, Task]:
-    """Return the tasks by key, each once."""
-    return {task.key(data_hash(task.data), code_version()): task for task in tasks}
-
-
 def run(
     tasks: Sequence[Task],
     store: ResultStore,
@@ -50,9 +45,10 @@ def run(
     n_jobs: int = -1,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Record]:
-    """Run the tasks that have no result in the store, and return the records of all of them.
+    """Run the tasks that have no result in the store, and return the record of each task.
 
-    Tasks that failed are tried again by the next run.
+    Tasks that failed are tried again by the next run. Measurements of time come last and have the
+    machine to themselves.
 
     Parameters
     ----------
@@ -65,22 +61,30 @@ def run(
     progress : callable, optional
         Called with a :class:`Progress` after each task.
     """
-    wanted = keyed(tasks)
+    keys = [task.key(data_hash(task.data), code_version()) for task in tasks]
+    wanted = dict(zip(keys, tasks, strict=True))
     with store.writing() as append:
         kept = store.read()
         found = {key: kept[key] for key in wanted if key in kept and not kept[key].error}
         missing = {key: task for key, task in wanted.items() if key not in found}
         estimate = _Estimate(list(missing.values()), list(found.values()), n_jobs)
-        runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
-            delayed(_measure)(key, task) for key, task in missing.items()
-        )
-        for key, record in runs:
+        for key, record in _run_all(missing, n_jobs):
             append(key, record)
             found[key] = record
             left = estimate.after(record)
             if progress is not None:
                 progress(Progress(record, len(found), len(wanted), left))
-    return [found[key] for key in wanted]
+    return [found[key] for key in keys]
+
+
+def _run_all(tasks: dict[str, Task], n_jobs: int) -> Iterator[tuple[str, Record]]:
+    together = {key: task for key, task in tasks.items() if task.measurement not in TIMED}
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
+        delayed(_measure)(key, task) for key, task in together.items()
+    )
+    for key, task in tasks.items():
+        if task.measurement in TIMED:
+            yield _measure(key, task)
 
 
 def _measure(key: str, task: Task) -> tuple[str, Record]:

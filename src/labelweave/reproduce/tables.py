@@ -24,9 +24,10 @@ def mean_and_deviation(values: Floats, digits: int = 3) -> str:
     Examples
     --------
     >>> mean_and_deviation(np.array([0.2, 0.4]))
-    '0.300 ± 0.100'
+    '0.300 ± 0.141'
     """
-    return f"{values.mean():.{digits}f} ± {values.std():.{digits}f}"
+    mean = f"{values.mean():.{digits}f}"
+    return mean if len(values) < 2 else f"{mean} ± {values.std(ddof=1):.{digits}f}"
 
 
 def data_table(names: Iterable[str]) -> Table:
@@ -116,6 +117,9 @@ def _measured(
             verdict = results.compare(data, methods[reference], specification, metric)
             mark = _MARKS[verdict]
         text = mean_and_deviation(scores[heading])
+        n_failed = results.n_failed("fold", data, specification)
+        if n_failed:
+            text += f" ({n_failed} failed)"
         cells.append(Cell(text, strong=means[heading] == best, mark=mark))
     return cells
 
@@ -135,11 +139,12 @@ def wins_table(
     metric: str,
     champions: Mapping[str, str],
     rivals: Mapping[str, Mapping[str, str]],
+    published: Mapping[str, str] | None = None,
 ) -> Table:
     """Return wins/ties/losses over the data sets: a row per rival, a column per champion.
 
     ``rivals[heading][champion]`` is the specification that a champion is compared with: the
-    published version of both, or ours.
+    published version of both, or ours. `published` has the published counts by rival.
     """
     rows = []
     for heading, by_champion in rivals.items():
@@ -148,8 +153,11 @@ def wins_table(
             rival = by_champion.get(champion)
             counted = (0, 0, 0) if rival is None else tally(results, metric, specification, rival)
             cells.append(_MISSING if not any(counted) else "/".join(map(str, counted)))
-        rows.append((heading, *cells))
-    return Table(title, ("wins/ties/losses against", *champions), tuple(rows))
+        if not all(cell is _MISSING for cell in cells):
+            given = [] if published is None else [published.get(heading, "–")]
+            rows.append((heading, *given, *cells))
+    columns = [] if published is None else ["published"]
+    return Table(title, ("wins/ties/losses against", *columns, *champions), tuple(rows))
 
 
 def duration(seconds: float) -> str:

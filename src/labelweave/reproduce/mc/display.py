@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from labelweave.evaluation import average_ranks, nemenyi_critical_difference
-from labelweave.report import Block, LineChart, Paragraph, RankDiagram, Section, Series
-from labelweave.reproduce.mc.experiments import OURS, PUBLISHED
+from labelweave.evaluation import METRICS
+from labelweave.report import Block, LineChart, Paragraph, Section, Series, Table, rank_diagram
+from labelweave.reproduce.mc.claims import WINS
+from labelweave.reproduce.mc.experiments import LIKELIHOODS, OURS, PUBLISHED, as_reported
 from labelweave.reproduce.results import Results
 from labelweave.reproduce.tables import data_table, score_table, wins_table
 
@@ -23,50 +26,49 @@ _MARKS = "Mean ± standard deviation over the folds; ●/○: MC is significantl
 
 def show(results: Results) -> tuple[Section, ...]:
     """Return the sections of the report that show tables and figures."""
+    reported = as_reported(results)
     sections = [Section("data", (data_table(results.data("fold")),))]
     for metric, title in _TABLES.items():
+        names = LIKELIHOODS if metric == "cll_loss_row" else tuple(PUBLISHED)
         blocks: list[Block] = []
         for version, methods in (("as published", PUBLISHED), ("our defaults", OURS)):
+            chosen = {name: methods[name] for name in names}
             blocks.append(
                 score_table(
-                    f"{title}, {version}", results, metric, methods, reference="MC", note=_MARKS
+                    f"{title}, {version}", reported, metric, chosen, reference="MC", note=_MARKS
                 )
             )
-        champions = {"MC as published": PUBLISHED["MC"], "our MC": OURS["MC"]}
-        rivals = {
-            name: {"MC as published": PUBLISHED[name], "our MC": OURS[name]}
-            for name in PUBLISHED
-            if name != "MC"
-        }
-        blocks.append(wins_table(f"{title}: data sets", results, metric, champions, rivals))
-        blocks += _ranks(results, metric, title)
+        blocks.append(_wins(reported, metric, title, names))
+        blocks += _ranks(reported, metric, title, names)
         sections.append(Section(title, tuple(blocks)))
     sections.append(Section("number of trees (figure 3)", _charts(results)))
     return tuple(sections)
 
 
-def _ranks(results: Results, metric: str, title: str) -> list[Block]:
-    """Return the critical-difference diagram of the methods that ran on every data set."""
-    names = results.data("fold")
-    methods = {**OURS, "MC published": PUBLISHED["MC"]}
-    scores = {
-        heading: [results.mean("fold", data, method, metric) for data in names]
-        for heading, method in methods.items()
+def _wins(results: Results, metric: str, title: str, names: Sequence[str]) -> Table:
+    champions = {"MC as published": PUBLISHED["MC"], "our MC": OURS["MC"]}
+    rivals = {
+        name: {"MC as published": PUBLISHED[name], "our MC": OURS[name]}
+        for name in names
+        if name != "MC"
     }
-    complete = {heading: row for heading, row in scores.items() if not np.isnan(row).any()}
-    if len(names) < 2 or len(complete) < 2:
-        return []
-    better_high = metric != "cll_loss_row"
-    ranks = average_ranks(np.array(list(complete.values())).T, higher_is_better=better_high)
-    return [
-        RankDiagram(
-            f"{title}: average ranks over {len(names)} data sets",
-            dict(zip(complete, map(float, ranks), strict=True)),
-            nemenyi_critical_difference(len(complete), len(names)),
-            "Methods that ran on every data set, our defaults; a bar joins methods that do not "
-            "differ significantly (Nemenyi, 0.05).",
-        )
+    published = {name: f"{wins} wins of {n}" for name, (wins, n) in WINS.items()}
+    given = published if metric == "exact_match" else None
+    return wins_table(f"{title}: data sets", results, metric, champions, rivals, given)
+
+
+def _ranks(results: Results, metric: str, title: str, names: Sequence[str]) -> list[Block]:
+    """Return the critical-difference diagram; MMOC ran on too few data sets to be ranked."""
+    methods = {name: OURS[name] for name in names if name != "MMOC"}
+    methods |= {"MC as published": PUBLISHED["MC"]}
+    means = [
+        [results.mean("fold", data, method, metric) for method in methods.values()]
+        for data in results.data("fold")
     ]
+    higher = METRICS[metric].higher_is_better
+    ranks = f"{title}: average ranks, our defaults"
+    diagram = rank_diagram(ranks, list(methods), means, higher_is_better=higher)
+    return [] if diagram is None else [diagram]
 
 
 def _charts(results: Results) -> tuple[Block, ...]:
@@ -80,7 +82,7 @@ def _charts(results: Results) -> tuple[Block, ...]:
                     continue
                 counts = tuple(map(float, found[0].task.settings["counts"]))
                 curves = results.values("tree_counts", data, method, metric)
-                error = curves.std(axis=0) / np.sqrt(len(curves))
+                error = curves.std(axis=0, ddof=min(1, len(curves) - 1)) / np.sqrt(len(curves))
                 series.append(Series(name, counts, tuple(curves.mean(axis=0)), tuple(error)))
             blocks.append(LineChart(f"{data}: {label}", "trees", label, tuple(series)))
     return tuple(blocks) or (Paragraph("Not measured."),)

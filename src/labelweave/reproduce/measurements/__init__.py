@@ -10,7 +10,7 @@ from labelweave.reproduce.measurements.folds import fold
 from labelweave.reproduce.measurements.mixtures import map_agreement, tree_counts
 from labelweave.reproduce.task import Task
 
-__all__ = ["MEASUREMENTS"]
+__all__ = ["MEASUREMENTS", "TIMED"]
 
 #: Every measurement by its name in a plan.
 MEASUREMENTS: dict[str, Callable[[Task], dict[str, Any]]] = {
@@ -20,3 +20,6 @@ MEASUREMENTS: dict[str, Callable[[Task], dict[str, Any]]] = {
     "tree_counts": tree_counts,
     "map_agreement": map_agreement,
 }
+
+#: Measurements of time, which must not compete for cores.
+TIMED = ("enumeration",)

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from labelweave.evaluation import make_method, predict_joint, with_preprocessing
-from labelweave.inference import BestFirst, Exhaustive, Gibbs
+from labelweave.inference import BestFirst, Exhaustive, Gibbs, Inference
 from labelweave.joint import JointDistribution
 from labelweave.reproduce.measurements.folds import split_data
 from labelweave.reproduce.task import Task
 
 __all__ = ["convergence", "enumeration"]
+
+_REPEATS = 5
+_LONG = 5.0
 
 
 def convergence(task: Task) -> dict[str, Any]:
@@ -43,6 +46,8 @@ def convergence(task: Task) -> dict[str, Any]:
 def enumeration(task: Task) -> dict[str, Any]:
     """Time the enumeration of all 2^L label vectors on some rows, and Gibbs sampling on all.
 
+    The scores of the features are computed before: they are the same for both.
+
     Settings: ``n_folds``; ``rows``, how many rows to enumerate; ``max_labels``, beyond which
     enumeration is not tried and ``seconds_per_row`` is missing.
 
@@ -55,20 +60,26 @@ def enumeration(task: Task) -> dict[str, Any]:
     (6, 60, True)
     """
     joint = _fitted_joint(task)
-    start = time.perf_counter()
-    Gibbs(random_state=task.seed)(joint)
-    sampled = time.perf_counter() - start
     values = {
         "n_labels": joint.n_labels,
         "n_rows": len(joint),
-        "sampling_seconds_per_row": sampled / len(joint),
+        "sampling_seconds_per_row": _seconds(Gibbs(random_state=task.seed), joint) / len(joint),
     }
     if joint.n_labels <= task.settings["max_labels"]:
         some = joint[: task.settings["rows"]]
-        start = time.perf_counter()
-        Exhaustive(max_labels=joint.n_labels, prune=False)(some)
-        values["seconds_per_row"] = (time.perf_counter() - start) / len(some)
+        enumerate_all = Exhaustive(max_labels=joint.n_labels, prune=False)
+        values["seconds_per_row"] = _seconds(enumerate_all, some) / len(some)
     return values
+
+
+def _seconds(inference: Inference, joint: JointDistribution) -> float:
+    """Return the time that inference takes: the shortest of several runs, of one if it is long."""
+    times: list[float] = []
+    while len(times) < _REPEATS and sum(times) < _LONG:
+        start = time.perf_counter()
+        inference(joint)
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def _fitted_joint(task: Task) -> JointDistribution:
