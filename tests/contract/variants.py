@@ -147,7 +147,7 @@ _CHAINS = {
         unsuited=_RESAMPLED_BAYES,
     ),
     "chains-grown": touches(
-        "determinism edge_cases weights", ChainMixture(max_components=3, **_FIXED)
+        "determinism edge_cases weights", ChainMixture(max_components=2, **_FIXED)
     ),
     "chains-random": touches(
         "answers determinism many_labels",
@@ -174,7 +174,7 @@ _TREES = {
     "tree-tree": touches("answers persistence", TreeNetwork(estimator=_TREE, screen=2)),
     "trees-cv": touches("determinism weights", TreeMixture(n_components=2)),
     "trees-grown": touches(
-        "determinism edge_cases weights", TreeMixture(max_components=3, **_FIXED)
+        "determinism edge_cases weights", TreeMixture(max_components=2, **_FIXED)
     ),
     "trees-published": touches(
         "answers determinism edge_cases persistence",

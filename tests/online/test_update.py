@@ -46,8 +46,9 @@ def learned(X, Y, kind="coupled", n_threads=1):
 
 
 @each
-def test_thousands_of_updates_agree_with_numpy(kind):
-    X, Y = stream(n=2500, n_features=40, n_labels=5, seed=3)
+@pytest.mark.parametrize("n", [800, pytest.param(2500, marks=pytest.mark.slow)])
+def test_many_updates_agree_with_numpy(kind, n):
+    X, Y = stream(n=n, n_features=40, n_labels=5, seed=3)
     state = learned(X, Y, kind)
     reference = Reference(40, 5, SETTINGS[kind])
     for x, y in zip(X.toarray(), Y, strict=True):
