@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import networkx as nx
 import numpy as np
@@ -35,10 +36,13 @@ def is_forest(parents):
     return True
 
 
+@cache
+def all_forests(n):
+    return list(filter(is_forest, itertools.product(range(-1, n), repeat=n)))
+
+
 def best_of_all(pair, alone):
-    n = len(alone)
-    forests = filter(is_forest, itertools.product(range(-1, n), repeat=n))
-    return max(total(pair, alone, parents) for parents in forests)
+    return max(total(pair, alone, parents) for parents in all_forests(len(alone)))
 
 
 def networkx_total(pair, alone):

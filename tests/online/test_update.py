@@ -173,7 +173,7 @@ def test_labels_with_biases_of_their_own_have_no_offset():
 @each
 @pytest.mark.parametrize("sizes", [[1], [7, 1, 100], [150]])
 def test_batches_of_any_size_give_the_same_bits(kind, sizes):
-    X, Y = stream()
+    X, Y = stream(n=160)
     whole = learned(X, Y, kind)
     parts = OnlineState(X.shape[1], Y.shape[1], settings=SETTINGS[kind])
     first = 0
