@@ -169,7 +169,7 @@ _TREES = {
         bitwise=False,
     ),
     "tree-bayes": touches(
-        "determinism weights", TreeNetwork(estimator=BernoulliNB(), screen=2), unsuited=_SMOOTHED
+        "weights", TreeNetwork(estimator=BernoulliNB(), screen=2), unsuited=_SMOOTHED
     ),
     "tree-tree": touches("answers persistence", TreeNetwork(estimator=_TREE, screen=2)),
     "trees-cv": touches("determinism weights", TreeMixture(n_components=2)),
@@ -222,7 +222,7 @@ _OTHERS = {
     # Takes seconds; tests/baselines has the choice by rows left out, and its weights.
     "mmoc-margin-cv": touches("", MaxMarginOutputCoding()),
     "mmoc-codes": touches(
-        "determinism edge_cases",
+        "edge_cases",
         MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0, n_codes=2),
     ),
     "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(n_folds=3)),
