@@ -27,6 +27,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("case", cases)
 
 
+# Of scikit-learn's checks, those that `test_inputs` has as well: another sparse container, data
+# that are read-only, and these as float32.
+REPEATED = ("check_estimator_sparse_matrix", "readonly_memmap=True")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave scikit-learn's checks that repeat a law to the whole suite."""
+    for item in items:
+        if "test_sklearn_checks.py" in item.nodeid and any(name in item.name for name in REPEATED):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def weighted(case: Case) -> None:
     """Skip where sample weights have no meaning."""

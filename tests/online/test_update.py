@@ -46,7 +46,7 @@ def learned(X, Y, kind="coupled", n_threads=1):
 
 
 @each
-@pytest.mark.parametrize("n", [800, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [500, pytest.param(2500, marks=pytest.mark.slow)])
 def test_many_updates_agree_with_numpy(kind, n):
     X, Y = stream(n=n, n_features=40, n_labels=5, seed=3)
     state = learned(X, Y, kind)
