@@ -8,7 +8,7 @@ import signal
 from multiprocessing.connection import Connection
 
 # Long enough for the work to be inside the kernel, which it enters at once.
-BEGUN = 0.5
+BEGUN = 0.2
 # Less than the work takes, and a hundred times what the answer to a signal takes; both grow alike
 # on a busy machine.
 ANSWERED = 60.0

@@ -1,6 +1,7 @@
 """Output codes: the programmes over the box, the metric, and labels decoded from codes."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -191,6 +192,21 @@ def test_the_weight_of_the_margin_is_chosen_by_rows_not_learned_from():
     assert choose_margin_weight(rows, (30.0, 1e-6), None, 1.0) == 30.0
     # Equals: the first.
     assert choose_margin_weight(rows, (1e-7, 1e-6), None, 1.0) == 1e-7
+
+
+def test_rows_without_weight_have_no_say_in_the_weight_of_the_margin():
+    rows = out_of_fold_rows()
+    # As many rows again of which the regressions know nothing, but the classifiers do.
+    both = OutOfFold(
+        np.vstack([rows.labels, rows.labels]),
+        np.vstack([rows.predicted, np.tile([3.0, -2.0, 3.0, -2.0], (300, 1))]),
+        np.vstack([rows.log_odds, rows.labels - 0.5]),
+        np.ones(600),
+        np.tile(rows.fold, 2),
+    )
+    for first, second, chosen in ((1.0, 0.0, 30.0), (0.0, 1.0, 1e-6), (1.0, 1.0, 1e-6)):
+        weighted = replace(both, weight=np.repeat([first, second], 300))
+        assert choose_margin_weight(weighted, (30.0, 1e-6), None, 1.0) == chosen
 
 
 def test_a_weight_of_nothing_leaves_no_codes():

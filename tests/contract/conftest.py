@@ -17,10 +17,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     law = metafunc.module.__name__.rpartition(".test_")[2]
     cases = [pytest.param(case, id=name) for name, case in DEFAULTS.items()]
+    # The fast suite would make thousands of tests in every worker to throw them away.
+    fast_only = metafunc.config.getoption("markexpr") == "not slow"
     for name, variant in VARIANTS.items():
-        marks = () if law in variant.laws else pytest.mark.slow
-        cases.append(pytest.param(variant.case, id=name, marks=marks))
+        if law in variant.laws:
+            cases.append(pytest.param(variant.case, id=name))
+        elif not fast_only:
+            cases.append(pytest.param(variant.case, id=name, marks=pytest.mark.slow))
     metafunc.parametrize("case", cases)
+
+
+# Of scikit-learn's checks, those that `test_inputs` has as well: another sparse container, data
+# that are read-only, and these as float32.
+REPEATED = ("check_estimator_sparse_matrix", "readonly_memmap=True")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave scikit-learn's checks that repeat a law to the whole suite."""
+    for item in items:
+        if "test_sklearn_checks.py" in item.nodeid and any(name in item.name for name in REPEATED):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

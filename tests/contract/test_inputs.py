@@ -134,23 +134,23 @@ def test_without_names_there_are_none(estimator):
         assert model.predict_joint(X).label_names is None
 
 
-@pytest.mark.parametrize("classes", [("no", "yes"), (-1, 1), (False, True), (3, 7)])
-def test_one_dimensional_target(estimator, classes):
-    target = np.array(classes)[Y[:, 0]]
-    model = estimator.fit(X, target)
-    np.testing.assert_array_equal(model.classes_, np.unique(target))
-    labels, values = model.predict(X), values_of(model, X)
-    assert labels.shape == (len(X),)
-    assert labels.dtype == target.dtype
-    if is_probabilistic(model):
-        assert values.shape == (len(X), 2)
-        np.testing.assert_allclose(values.sum(axis=1), 1.0)
-        values = values[:, 1]
+def test_one_dimensional_target(estimator):
     as_column = clone(estimator).fit(X, Y[:, :1])
-    if hasattr(model, "decision_function") or is_probabilistic(model):
-        np.testing.assert_array_equal(values, values_of(as_column, X)[:, 0])
-    np.testing.assert_array_equal(labels == classes[1], as_column.predict(X)[:, 0])
-    assert model.score(X, target) == (labels == target).mean()
+    for classes in (("no", "yes"), (-1, 1), (False, True), (3, 7)):
+        target = np.array(classes)[Y[:, 0]]
+        model = clone(estimator).fit(X, target)
+        np.testing.assert_array_equal(model.classes_, np.unique(target))
+        labels, values = model.predict(X), values_of(model, X)
+        assert labels.shape == (len(X),)
+        assert labels.dtype == target.dtype
+        if is_probabilistic(model):
+            assert values.shape == (len(X), 2)
+            np.testing.assert_allclose(values.sum(axis=1), 1.0)
+            values = values[:, 1]
+        if hasattr(model, "decision_function") or is_probabilistic(model):
+            np.testing.assert_array_equal(values, values_of(as_column, X)[:, 0])
+        np.testing.assert_array_equal(labels == classes[1], as_column.predict(X)[:, 0])
+        assert model.score(X, target) == (labels == target).mean()
 
 
 def test_one_dimensional_target_of_one_class(estimator):

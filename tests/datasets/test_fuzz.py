@@ -33,7 +33,7 @@ def parse_arff(text):
     return native.parse_arff_rows(text=text, offset=0, line=1, source="fuzz", **COLUMNS)
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(soups)
 @example(b"{" * 1000)
 @example(b"'" + b"\\" * 99)
@@ -48,7 +48,7 @@ def test_arff_rows(text):
         assert not sparse or (len(starts) == n + 1 and set(columns.tolist()) <= {0, 1})
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(soups, st.sampled_from([b"", b"1 3 2\n", b"2 4 4\n"]))
 @example(b"9223372036854775806 2147483646 2147483646\n", b"")
 @example(b"99999999999999999999999 1 1\n", b"")

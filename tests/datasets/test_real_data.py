@@ -13,8 +13,19 @@ from scipy.io import arff as scipy_arff
 from labelweave.datasets import load, load_emotions, load_yeast, read_arff
 from labelweave.datasets.catalogue import ENTRIES
 
+# They take seconds to read, and smaller ones have their formats.
+LARGE = {"delicious", "genbase", "imdb", "rcv1", "tmc2007-500"} | {
+    f"rcv1subset{k}" for k in range(2, 6)
+}
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(entry, id=entry.name, marks=pytest.mark.slow if entry.name in LARGE else ())
+        for entry in ENTRIES
+    ],
+)
 def test_figures_of_the_catalogue(shared_data, entry):
     data = load(entry.name)
     assert (data.n_rows, data.n_features, data.n_labels) == (
@@ -72,8 +83,13 @@ def test_bundled_sets_are_the_published_ones(shared_data, bundled, name):
         ("emotions", "emotions-train.arff.xz", "emotions-test.arff.xz"),
         ("yeast", "yeast-train.arff.xz", "yeast-test.arff.xz"),
         ("corel5k", "Corel5k-train-sparse.arff.xz", "Corel5k-test-sparse.arff"),
-        ("tmc2007-500", "tmc2007-500-train.arff.xz", "tmc2007-500-test.arff.xz"),
-        ("scene", "scene-train.arff.xz", "scene-test.arff.xz"),
+        pytest.param(
+            "tmc2007-500",
+            "tmc2007-500-train.arff.xz",
+            "tmc2007-500-test.arff.xz",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("scene", "scene-train.arff.xz", "scene-test.arff.xz", marks=pytest.mark.slow),
     ],
 )
 def test_published_splits_are_the_published_files(shared_data, name, train, test):
@@ -122,6 +138,10 @@ def test_nominal_attributes(shared_data):
         values = [row[column] for row in rows]
         given = flags.X[name].tolist()
         assert given == (values if name in flags.nominal_features else [float(v) for v in values])
+
+
+@pytest.mark.slow
+def test_a_nominal_attribute_that_names_the_rows(shared_data):
     genbase = load("genbase", ignore="protein")
     assert isinstance(genbase.X, np.ndarray)
     assert genbase.n_features == 1185

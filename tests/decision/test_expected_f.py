@@ -1,6 +1,7 @@
 """Expected F1: against enumeration, against a dynamic program, and as counts over a stream."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def enumerated(p, labels, measure=f1):
     """Return E[F1] of a labelling, or of another measure, over all truths there can be."""
     total = 0.0
     for truth in itertools.product((0, 1), repeat=len(p)):
-        chance = np.prod([q if t else 1 - q for q, t in zip(p, truth, strict=True)])
+        chance = math.prod(q if t else 1 - q for q, t in zip(p, truth, strict=True))
         total += chance * measure(labels, truth)
     return total
 

@@ -1,7 +1,7 @@
 """Specifications of methods: read as data, built only from known classes, told apart by errors."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -37,11 +37,13 @@ calls = st.recursive(
 )
 
 
+@settings(max_examples=50)
 @given(calls)
 def test_what_is_written_is_read_back(call):
     assert parse_specification(str(call)) == call
 
 
+@settings(max_examples=30)
 @given(st.lists(calls, max_size=4))
 def test_lists_are_split_at_the_outer_commas(several):
     assert split_specifications(", ".join(map(str, several))) == [str(call) for call in several]

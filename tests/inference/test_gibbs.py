@@ -210,7 +210,9 @@ class TestExtremes:
 
 
 class TestLaw:
-    @pytest.mark.parametrize("form", ["chain", "general", "table", "mixture"])
+    @pytest.mark.parametrize(
+        "form", ["chain", "general", "table", pytest.param("mixture", marks=pytest.mark.slow)]
+    )
     def test_long_run_frequencies_are_the_posterior(self, form):
         """With evidence in the middle of the vector, against Bayes' rule on the full table."""
         joint, rows = make_with_oracle(form, 3, 3, 4, scale=1.0)

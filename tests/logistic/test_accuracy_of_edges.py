@@ -78,6 +78,7 @@ def test_a_fit_that_goes_on_from_where_it_is_stuck_has_no_neighbours():
         assert one.pair[parent, target] == full.pair[parent, target]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_data")
 def test_thousands_of_pairs_of_real_labels():
     data = load("enron")

@@ -11,11 +11,11 @@ import numpy as np, scipy.sparse as sp
 from labelweave.logistic import LogisticProblems, solve, solve_problems
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 60))
+T = rng.integers(0, 2, size=(1000, 40_000), dtype=np.int8)
 """
 MANY_PROBLEMS = """
-T = rng.integers(0, 2, size=(1000, 400))
 while True:
-    solve({form}, np.tile(T, (1, 100)), tol=1e-14, n_threads={n_threads})
+    solve({form}, T, tol=1e-14, n_threads={n_threads})
 """
 # The first problem ends at once (its start is NaN), the second does not end by itself.
 ONE_STRAGGLER = """

@@ -126,6 +126,7 @@ def test_chooses_as_explicit_cross_validation_does(seed, mask, monkeypatch):
     assert_same_choice(choose_penalties(make_problems(X, T, mask)), explicit)
 
 
+@pytest.mark.slow
 def test_seeds_agree_with_several_repeats(monkeypatch):
     data = load_yeast()
     spread = {1: 0.0, 5: 0.0}

@@ -62,6 +62,7 @@ def test_yeast():
     check(load_yeast(), "yeast")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_data")
 def test_scene():
     check(load("scene"), "scene")
@@ -77,6 +78,7 @@ def tuned(data, **settings):
     return np.mean(results, axis=0)
 
 
+@pytest.mark.slow
 def test_chosen_penalties_on_emotions():
     """Label columns with a penalty of their own beat one common penalty, C tuned in both."""
     data = load_emotions()

@@ -1,4 +1,7 @@
-"""Print, as JSON, results of all large kernels at the SIMD level in use; run by test_levels.py."""
+"""Print, as JSON, results of all large kernels at the SIMD level in use.
+
+One result for each number of threads among the arguments; run by test_levels.py.
+"""
 
 import json
 import sys
@@ -28,7 +31,8 @@ def posterior(X, Y, options, n_threads):
     return np.concatenate([*arrays, drawn]).astype(np.float64)
 
 
-def main(n_threads: int) -> None:
+def results(n_threads):
+    """Results by name."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 13))
     Y = (X @ rng.normal(size=(13, 9)) + rng.normal(size=(300, 9)) > 1).astype(np.int8)
@@ -39,7 +43,7 @@ def main(n_threads: int) -> None:
     online = BayesianOnlineClassifier(n_jobs=n_threads).fit(X, Y)
     posteriors = {name: posterior(X, Y, options, n_threads) for name, options in ONLINE.items()}
     edges = edge_weights(X, Y, **penalties, held_out=np.arange(300) % 3 == 0, n_threads=n_threads)
-    results = {
+    return {
         "level": native.level(),
         "coef": solution.coef,
         "edges": edges.pair,
@@ -51,8 +55,8 @@ def main(n_threads: int) -> None:
         "online": online.predict_proba(X),
         **posteriors,
     }
-    json.dump(results, sys.stdout, default=np.ndarray.tolist)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    by_threads = [results(int(n_threads)) for n_threads in sys.argv[1:]]
+    json.dump(by_threads, sys.stdout, default=np.ndarray.tolist)

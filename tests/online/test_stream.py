@@ -113,11 +113,11 @@ def run_with_stops(path, checkpoint, stops, settings=None, stream=None, **option
     raise AssertionError
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(
-    st.lists(st.integers(1, 12), max_size=5),
+    st.lists(st.integers(1, 12), max_size=4),
     st.sampled_from(VARIANTS),
-    st.sampled_from([1, 3]),
+    st.sampled_from([1, 2]),
     st.booleans(),
 )
 def test_stopped_and_resumed(tmp_path_factory, stops, variant, passes, header):
@@ -250,6 +250,7 @@ def test_prequential_figures_are_of_predictions_made_before():
     same_posterior(silent.state, state)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 1000), st.integers(1, 5))
 def test_prequential_f1_is_scikit_learns(seed, L):
     from sklearn.metrics import f1_score

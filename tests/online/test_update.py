@@ -46,8 +46,9 @@ def learned(X, Y, kind="coupled", n_threads=1):
 
 
 @each
-def test_thousands_of_updates_agree_with_numpy(kind):
-    X, Y = stream(n=2500, n_features=40, n_labels=5, seed=3)
+@pytest.mark.parametrize("n", [500, pytest.param(2500, marks=pytest.mark.slow)])
+def test_many_updates_agree_with_numpy(kind, n):
+    X, Y = stream(n=n, n_features=40, n_labels=5, seed=3)
     state = learned(X, Y, kind)
     reference = Reference(40, 5, SETTINGS[kind])
     for x, y in zip(X.toarray(), Y, strict=True):
@@ -172,7 +173,7 @@ def test_labels_with_biases_of_their_own_have_no_offset():
 @each
 @pytest.mark.parametrize("sizes", [[1], [7, 1, 100], [150]])
 def test_batches_of_any_size_give_the_same_bits(kind, sizes):
-    X, Y = stream()
+    X, Y = stream(n=160)
     whole = learned(X, Y, kind)
     parts = OnlineState(X.shape[1], Y.shape[1], settings=SETTINGS[kind])
     first = 0
