@@ -20,7 +20,11 @@ LASVM, PA_ONLINE, PA_BATCH, SVM = "lasvm", "pa-online", "pa-batch(C='scale')", "
 #: The final model only, without the cross-validation that tunes thresholds.
 LASVM_ALONE, SVM_ALONE = "lasvm(decision='fixed')", "svm(C='scale',decision='fixed')"
 PA_ALONE = "pa-online(C='scale',decision='fixed')"
-NO_HEURISTIC = "bomc-cmn(preset='published',skew_margin=False,decision='fixed')"
+#: The published settings but for wider margins of rare labels: presets do not let go of those.
+NO_HEURISTIC = (
+    "bomc-cmn(margin=1.0,noise=0.01,prior_variance=1.0,bias_variance=10000.0,label_offset=0.0,"
+    "skew_margin=False,scale_rows=False,calibrate=False,decision='fixed')"
+)
 SAMPLES = {n: f"bomc-sample(preset='published',samples={n})" for n in (5, 10, 20)}
 
 PUBLISHED_BOMC = (CMN, SAMPLE, IND_CMN, IND_SAMPLE)

@@ -125,8 +125,9 @@ def thresholds_close(results: Results) -> Judgement:
 
     share = total("chosen") / total("best")
     measured = f"{total('chosen'):.2f} of {total('best'):.2f} ({share:.1%}; "
-    measured += f"{total('best_of_all'):.2f} without a grid); "
-    measured += f"ours {total('chosen', OUR_SAMPLE):.2f} of {total('best', OUR_SAMPLE):.2f}"
+    measured += f"{total('best_of_all'):.2f} without a grid); ours "
+    measured += listed([total("chosen", OUR_SAMPLE)], 2) + " of "
+    measured += listed([total("best", OUR_SAMPLE)], 2)
     reason = f"holds from {CLOSE:.1%} of the best candidates, partly from {ROUGHLY:.0%}; "
     reason += f"sums over {total('n_labels'):.0f} topics that occur"
     outcome: Outcome = "partly" if share >= ROUGHLY else "not reproduced"

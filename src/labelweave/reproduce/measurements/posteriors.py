@@ -17,7 +17,7 @@ from labelweave.report.plots import true_f1
 from labelweave.reproduce.measurements.streams import first_rows, random_split
 from labelweave.reproduce.task import Task
 
-__all__ = ["expected_f1", "message_changes"]
+__all__ = ["Factors", "expected_f1", "message_changes", "messages", "next_factors"]
 
 #: Labels whose curves are kept, from the most frequent to the rarest that occurs.
 SHOWN = 4
@@ -103,7 +103,7 @@ def message_changes(task: Task) -> dict[str, Any]:
         changes = np.mean(
             [
                 _changes(factors, state, iterations)
-                for factors in _next_factors(state, following.X, following.Y)
+                for factors in next_factors(state, following.X, following.Y)
             ],
             axis=0,
         )
@@ -112,7 +112,7 @@ def message_changes(task: Task) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Factors:
+class Factors:
     """The factors I(d > margin) of a row, d = sign (score - bias); an entry per label."""
 
     mean: Floats  # of the noisy scores
@@ -121,7 +121,7 @@ class _Factors:
     margin: Floats
 
 
-def _next_factors(state: OnlineState, X: Any, Y: Indicators) -> list[_Factors]:
+def next_factors(state: OnlineState, X: Any, Y: Indicators) -> list[Factors]:
     """Return the factors of each row, were it the next one to be learned."""
     settings = state.settings
     assert settings.margin is not None
@@ -133,13 +133,13 @@ def _next_factors(state: OnlineState, X: Any, Y: Indicators) -> list[_Factors]:
             positives = np.maximum(state.positives + y, 1)
             absent = (state.observed + 1 - positives) / positives
             margin[y == 1] *= np.log(np.e + absent[y == 1])
-        rows.append(_Factors(m, v, np.where(y == 1, 1.0, -1.0), margin))
+        rows.append(Factors(m, v, np.where(y == 1, 1.0, -1.0), margin))
     return rows
 
 
-def _changes(factors: _Factors, state: OnlineState, iterations: int) -> Floats:
+def _changes(factors: Factors, state: OnlineState, iterations: int) -> Floats:
     """Return the mean relative changes of means and of variances, (2, iterations - 1)."""
-    precision, weighted_mean = _messages(
+    precision, weighted_mean = messages(
         factors,
         float(np.ravel(state.bias_mean)[0]),
         float(np.ravel(state.bias_variance)[0]),
@@ -152,8 +152,8 @@ def _changes(factors: _Factors, state: OnlineState, iterations: int) -> Floats:
     return np.asarray(relative.mean(axis=2))
 
 
-def _messages(
-    factors: _Factors, bias_mean: float, bias_variance: float, iterations: int
+def messages(
+    factors: Factors, bias_mean: float, bias_variance: float, iterations: int
 ) -> tuple[Floats, Floats]:
     """Return precisions and precision-weighted means of the messages to the bias, per iteration.
 
