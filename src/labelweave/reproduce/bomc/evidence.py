@@ -8,7 +8,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave.report import Outcome
-from labelweave.reproduce.bomc.experiments import DATA, SIZES
+from labelweave.reproduce.bomc.experiments import DATA, NAMES, SIZES
 from labelweave.reproduce.plan import Judgement
 from labelweave.reproduce.results import Results
 
@@ -22,18 +22,20 @@ def needs(measurement: str, *methods: str) -> Callable[[Judge], Judge]:
 
     def decorate(judge: Judge) -> Judge:
         def judge_or_not(results: Results) -> Judgement:
-            if results.has(measurement, DATA, *methods):
+            missing = [m for m in methods if not results.has(measurement, DATA, m)]
+            if not missing:
                 return judge(results)
-            return Judgement("not testable", "", f"the run has no such measurement of {DATA}")
+            names = ", ".join(dict.fromkeys(NAMES[m] for m in missing))
+            return Judgement("not testable", "", f"no results on {DATA} of {names}")
 
         return judge_or_not
 
     return decorate
 
 
-def curve(results: Results, method: str, name: str = "f1_macro") -> Floats:
-    """Return the mean of a value at each size, nan where it was not measured."""
-    return np.array([results.mean("stream", DATA, method, f"{name}@{size}") for size in SIZES])
+def curve(results: Results, method: str) -> Floats:
+    """Return the mean macro F1 at each size, nan where it was not measured."""
+    return np.array([results.mean("stream", DATA, method, f"f1_macro@{size}") for size in SIZES])
 
 
 def mostly(holds: Mask) -> Outcome:

@@ -16,7 +16,8 @@ CMN, SAMPLE = "bomc-cmn(preset='published')", "bomc-sample(preset='published')"
 IND_CMN, IND_SAMPLE = "bomc-ind-cmn(preset='published')", "bomc-ind-sample(preset='published')"
 OUR_CMN, OUR_SAMPLE = "bomc-cmn", "bomc-sample"
 OUR_IND_CMN, OUR_IND_SAMPLE = "bomc-ind-cmn", "bomc-ind-sample"
-LASVM, PA_ONLINE, PA_BATCH, SVM = "lasvm", "pa-online", "pa-batch(C='scale')", "svm(C='scale')"
+PA_ONLINE, PA_BATCH, SVM = "pa-online", "pa-batch(C='scale')", "svm(C='scale')"
+LASVM = "lasvm(n_folds=3)"  # thresholds by three folds instead of five take half the time
 #: The final model only, without the cross-validation that tunes thresholds.
 LASVM_ALONE, SVM_ALONE = "lasvm(decision='fixed')", "svm(C='scale',decision='fixed')"
 PA_ALONE = "pa-online(C='scale',decision='fixed')"
@@ -52,6 +53,7 @@ NAMES = {
     SVM_ALONE: "SVM_Batch",
     PA_ALONE: "PA",
     NO_HEURISTIC: "BOMC",
+    **{method: f"BOMC_Sample ({n} samples)" for n, method in SAMPLES.items()},
 }
 
 

@@ -239,7 +239,7 @@ def _training_time(results: Results, data: str) -> list[Block]:
 
 
 def _variants(results: Results, data: str) -> list[Block]:
-    samples = {method: f"{n} samples" for n, method in SAMPLES.items()}
+    samples = {method: NAMES[method] for method in SAMPLES.values()}
     bare = {method: f"{NAMES[method]}, no heuristic" for method in HEURISTICS.values()}
     titles = {
         "macro F1 of BOMC_Sample by the number of samples": samples,

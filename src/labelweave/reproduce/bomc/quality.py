@@ -153,6 +153,6 @@ def poor_without_heuristic(results: Results) -> Judgement:
     losses = np.array([1 - bare / tuned for tuned, bare in pairs.values()])
     # A method that was not run at a size does not count there.
     poor = np.asarray((np.isnan(losses) | (losses >= VERY_POORLY)).all(axis=0))
-    measured = "; ".join(f"{NAMES[m]} {listed(bare)}" for m, (_, bare) in pairs.items())
+    measured = "; ".join(f"{NAMES[HEURISTICS[m]]} {listed(bare)}" for m, (_, bare) in pairs.items())
     reason = f"all lose at least {VERY_POORLY:.0%} {at_sizes(poor)}"
     return Judgement(mostly(poor), measured, reason)
