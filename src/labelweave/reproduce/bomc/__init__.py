@@ -1,18 +1,15 @@
-"""Bayesian online learning for multi-label and multi-variate performance measures: BOMC."""
-
-from __future__ import annotations
+"""BOMC: Bayesian online learning of a stream. Figures 4–7 of the paper."""
 
 from labelweave.reproduce.bomc.claims import CLAIMS
+from labelweave.reproduce.bomc.display import show
 from labelweave.reproduce.bomc.experiments import EXPERIMENTS, QUICK
-from labelweave.reproduce.bomc.figures import show
 from labelweave.reproduce.plan import Plan
 
 __all__ = ["PLAN"]
 
-#: The reproduction of the paper.
 PLAN = Plan(
     name="bomc",
-    title="Bayesian online learning for multi-label and multi-variate performance measures",
+    title="Bayesian online learning for multi-label and multi-variate measures (BOMC)",
     experiments=EXPERIMENTS,
     quick=QUICK,
     show=show,

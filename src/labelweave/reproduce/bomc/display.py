@@ -29,6 +29,7 @@ from labelweave.reproduce.bomc.experiments import (
 )
 from labelweave.reproduce.bomc.speed import growth
 from labelweave.reproduce.results import Results
+from labelweave.reproduce.tables import mean_and_deviation
 
 __all__ = ["show"]
 
@@ -88,11 +89,10 @@ def _line(results: Results, data: str, method: str, name: str) -> Series:
     )
 
 
-def _mean_and_spread(values: Floats, strong: bool = False) -> Cell:
-    mean, spread = values.mean(), values.std()
-    if np.isnan(mean):
+def _score(values: Floats, strong: bool = False) -> Cell:
+    if np.isnan(values.mean()):
         return Cell("–", muted=True)
-    return Cell(f"{mean:.3f} ± {spread:.3f}" if len(values) > 1 else f"{mean:.3f}", strong=strong)
+    return Cell(mean_and_deviation(values), strong=strong)
 
 
 def _size_table(
@@ -106,7 +106,7 @@ def _size_table(
         (
             label,
             *(
-                _mean_and_spread(column, strong=method in online and column.mean() == top)
+                _score(column, strong=method in online and column.mean() == top)
                 for column, top in zip(values[method].T, best, strict=True)
             ),
         )
@@ -259,10 +259,7 @@ def _test_sizes(results: Results, data: str) -> list[Block]:
     rows: list[tuple[Cell | str, ...]] = [
         (
             NAMES[method],
-            *(
-                _mean_and_spread(results.values("in_parts", data, method, f"f1_macro/{n}"))
-                for n in parts
-            ),
+            *(_score(results.values("in_parts", data, method, f"f1_macro/{n}")) for n in parts),
         )
         for method in methods
     ]
