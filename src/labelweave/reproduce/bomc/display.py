@@ -59,10 +59,10 @@ def show(results: Results) -> list[Section]:
 def _sizes(results: Results, data: str) -> list[int]:
     """Return the numbers of training rows of the learning curves."""
     found = {
-        size
+        int(name.partition("@")[2])
         for record in results.records
         if (record.task.measurement, record.task.data) == ("stream", data)
-        for size in record.task.settings["sizes"]
+        for name in record.values
     }
     return sorted(found)
 

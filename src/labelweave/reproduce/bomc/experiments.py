@@ -8,8 +8,6 @@ __all__ = ["EXPERIMENTS", "NAMES", "QUICK", "SIZES"]
 
 DATA = "rcv1"
 SIZES = (1000, 2000, 5000, 10_000, 22_090)
-# LaSVM's time grows with nearly the square of the documents: 22,090 would take over an hour.
-LASVM_SIZES = SIZES[:4]
 N_SPLITS = 5
 
 CMN, SAMPLE = "bomc-cmn(preset='published')", "bomc-sample(preset='published')"
@@ -28,6 +26,8 @@ NO_HEURISTIC = (
 )
 SAMPLES = {n: f"bomc-sample(preset='published',samples={n})" for n in (5, 10, 20)}
 
+# LaSVM's time grows with nearly the square of the documents: 22,090 would take over an hour.
+AT_MOST = {LASVM: 10_000, LASVM_ALONE: 10_000}
 PUBLISHED_BOMC = (CMN, SAMPLE, IND_CMN, IND_SAMPLE)
 OUR_BOMC = (OUR_CMN, OUR_SAMPLE, OUR_IND_CMN, OUR_IND_SAMPLE)
 #: With a heuristic for rare labels, and without any.
@@ -58,81 +58,53 @@ NAMES = {
 
 
 def _streams(
-    name: str, methods: tuple[str, ...], sizes: tuple[int, ...] = SIZES
-) -> tuple[Experiment, ...]:
+    name: str,
+    methods: tuple[str, ...],
+    sizes: tuple[int, ...] = SIZES,
+    data: tuple[str, ...] = (DATA,),
+    n_splits: int = N_SPLITS,
+) -> Experiment:
     """Return learning curves; what several experiments share is measured once."""
-    slow = tuple(method for method in methods if method in (LASVM, LASVM_ALONE))
-    others = tuple(method for method in methods if method not in slow)
-    experiments = [
-        Experiment(name, "stream", (DATA,), chosen, N_SPLITS, {"sizes": list(of)})
-        for chosen, of in ((slow, LASVM_SIZES), (others, sizes))
-        if chosen
-    ]
-    return tuple(experiments)
+    settings = {"sizes": list(sizes), "at_most": AT_MOST}
+    return Experiment(name, "stream", data, methods, n_splits, settings)
 
 
-#: All experiments, those with the longest tasks first, so that no core is idle in the end.
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *_streams("figure-5", (LASVM, SVM, PA_BATCH, PA_ONLINE, *PUBLISHED_BOMC, *OUR_BOMC)),
-    *_streams("figure-7", TIMED),
-    *_streams("figure-6", (CMN, IND_CMN, OUR_CMN, OUR_IND_CMN)),
-    *_streams("heuristics", (*HEURISTICS, *HEURISTICS.values())),
-    *_streams("samples", tuple(SAMPLES.values()), SIZES[::2]),
-    Experiment(
-        "figure-4",
-        "expected_f1",
-        (DATA,),
-        (SAMPLE, OUR_SAMPLE),
-        N_SPLITS,
-        {"size": SIZES[-1], "samples": 5},
-    ),
-    Experiment(
-        "test-size",
-        "in_parts",
-        (DATA,),
-        (CMN, OUR_CMN),
-        N_SPLITS,
-        {"size": SIZES[-1], "parts": [1, 4, 16]},
-    ),
-    Experiment(
-        "messages",
-        "message_changes",
-        (DATA,),
-        (CMN, OUR_CMN),
-        N_SPLITS,
-        {"learned": [1, 10, 100, 1000, 10_000], "rows": 100, "iterations": 6},
-    ),
-)
-
-
-def _quick(data: str, sizes: tuple[int, ...]) -> tuple[Experiment, ...]:
-    """Return the experiments on all rows of a small data set, two splits each."""
-    learners = (SVM, PA_BATCH, PA_ONLINE, LASVM, *PUBLISHED_BOMC, *OUR_BOMC)
-    alone = (LASVM_ALONE, SVM_ALONE, PA_ALONE, NO_HEURISTIC)
-    streams = {"figure-5": learners, "figure-7": alone, "samples": tuple(SAMPLES.values())}
-    on_all = {"size": sizes[-1]}
+def _posteriors(
+    data: tuple[str, ...], n_splits: int, size: int, parts: list[int], learned: list[int]
+) -> tuple[Experiment, ...]:
+    """Return what is measured of single posteriors, learned from `size` rows."""
+    thresholds = {"size": size, "samples": 5}
+    messages = {"learned": learned, "rows": 100, "iterations": 6}
+    coupled = (CMN, OUR_CMN)
     return (
-        *(
-            Experiment(name, "stream", (data,), methods, 2, {"sizes": list(sizes)})
-            for name, methods in streams.items()
-        ),
+        Experiment("figure-4", "expected_f1", data, (SAMPLE, OUR_SAMPLE), n_splits, thresholds),
         Experiment(
-            "figure-4", "expected_f1", (data,), (SAMPLE, OUR_SAMPLE), 2, on_all | {"samples": 5}
+            "test-size", "in_parts", data, coupled, n_splits, {"size": size, "parts": parts}
         ),
-        Experiment("test-size", "in_parts", (data,), (CMN, OUR_CMN), 2, on_all | {"parts": [1, 4]}),
-        Experiment(
-            "messages",
-            "message_changes",
-            (data,),
-            (CMN, OUR_CMN),
-            2,
-            {"learned": [10, 100], "rows": 100, "iterations": 6},
-        ),
+        Experiment("messages", "message_changes", data, coupled, n_splits, messages),
     )
 
 
+LEARNERS = (LASVM, SVM, PA_BATCH, PA_ONLINE, *PUBLISHED_BOMC, *OUR_BOMC)
+
+#: All experiments, those with the longest tasks first, so that no core is idle in the end.
+EXPERIMENTS: tuple[Experiment, ...] = (
+    _streams("figure-5", LEARNERS),
+    _streams("figure-7", TIMED),
+    _streams("figure-6", (CMN, IND_CMN, OUR_CMN, OUR_IND_CMN)),
+    _streams("heuristics", (*HEURISTICS, *HEURISTICS.values())),
+    _streams("samples", tuple(SAMPLES.values()), SIZES[::2]),
+    *_posteriors((DATA,), N_SPLITS, SIZES[-1], [1, 4, 16], [1, 10, 100, 1000, 10_000]),
+)
+
+QUICK_DATA = ("yeast", "emotions")
+QUICK_SIZES = (100, 200, 474, 1000, 1933)
+
 #: Two small data sets that are bundled; claims are about text, and not judged by them.
 QUICK: tuple[Experiment, ...] = (
-    *_quick("yeast", (500, 1000, 1933)),
-    *_quick("emotions", (100, 200, 474)),
+    _streams("figure-5", LEARNERS, QUICK_SIZES, QUICK_DATA, 2),
+    _streams("figure-7", TIMED, QUICK_SIZES, QUICK_DATA, 2),
+    _streams("heuristics", (*HEURISTICS, *HEURISTICS.values()), QUICK_SIZES, QUICK_DATA, 2),
+    _streams("samples", tuple(SAMPLES.values()), QUICK_SIZES, QUICK_DATA, 2),
+    *_posteriors(QUICK_DATA, 2, 474, [1, 4], [10, 100]),
 )

@@ -50,9 +50,10 @@ def first_rows(train: Dataset, test: Dataset, size: int) -> tuple[Dataset, Datas
 def stream(task: Task) -> dict[str, Any]:
     """Train on growing numbers of rows, and label the test rows as one test set.
 
-    Settings: ``sizes``, the numbers of training rows. For each of them, ``@size`` in the names of
-    the values: macro F1, over all labels and over those that occur in the test rows; micro F1; and
-    the CPU seconds of fitting and of predicting. One thread is used.
+    Settings: ``sizes``, the numbers of training rows, of which those that there are rows for count;
+    ``at_most``, a limit for some methods. For each size, ``@size`` in the names of the values:
+    macro F1, over all labels and over those that occur in the test rows; micro F1; and the CPU
+    seconds of fitting and of predicting. One thread is used.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def stream(task: Task) -> dict[str, Any]:
     split = random_split(task)
     _warm_up(task, *split)
     values: dict[str, Any] = {}
-    for size in task.settings["sizes"]:
+    for size in _sizes(task, split[0].n_rows):
         train, test = first_rows(*split, size)
         model = make_method(task.method, seed=task.seed)
         start = time.process_time()
@@ -78,6 +79,11 @@ def stream(task: Task) -> dict[str, Any]:
         }
         values |= {f"{name}@{size}": value for name, value in found.items()}
     return values
+
+
+def _sizes(task: Task, n_rows: int) -> list[int]:
+    limit = task.settings.get("at_most", {}).get(task.method, n_rows)
+    return [size for size in task.settings["sizes"] if size <= min(limit, n_rows)]
 
 
 def _warm_up(task: Task, train: Dataset, test: Dataset) -> None:
