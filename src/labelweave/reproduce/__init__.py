@@ -1,5 +1,6 @@
 """Reproduce the experiments of the papers, with a verdict on every claim."""
 
+from labelweave.reproduce.bomc import PLAN as BOMC
 from labelweave.reproduce.mc import PLAN as MC
 from labelweave.reproduce.p2cg import PLAN as P2CG
 from labelweave.reproduce.plan import Claim, Experiment, Judgement, Plan
@@ -26,4 +27,4 @@ __all__ = [
 ]
 
 #: The papers by name.
-PAPERS: dict[str, Plan] = {plan.name: plan for plan in (P2CG, MC)}
+PAPERS: dict[str, Plan] = {plan.name: plan for plan in (P2CG, MC, BOMC)}

@@ -1,0 +1,288 @@
+"""What the report shows: figures 4 to 7 of the paper, and the measurements behind other claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from labelweave._common.arrays import Floats
+from labelweave.report import Block, Cell, LineChart, Paragraph, Section, Series, Table
+from labelweave.reproduce.bomc.experiments import (
+    CMN,
+    HEURISTICS,
+    IND_CMN,
+    LASVM,
+    NAMES,
+    OUR_BOMC,
+    OUR_CMN,
+    OUR_IND_CMN,
+    OUR_SAMPLE,
+    PA_BATCH,
+    PA_ONLINE,
+    PUBLISHED_BOMC,
+    SAMPLE,
+    SAMPLES,
+    SVM,
+    SVM_ALONE,
+    TIMED,
+)
+from labelweave.reproduce.bomc.speed import growth
+from labelweave.reproduce.results import Results
+from labelweave.reproduce.tables import mean_and_deviation
+
+__all__ = ["show"]
+
+PEERS = (LASVM, PA_ONLINE, PA_BATCH, SVM)
+ON_ROWS = "training rows"
+
+
+def show(results: Results) -> list[Section]:
+    """Return the sections of the report, each with a part for every data set."""
+    sections = {
+        "Figure 5: macro F1 after one pass": ("stream", _learning_curves),
+        "Figure 4: expected and true F1": ("expected_f1", _threshold_curves),
+        "Figure 6: coupled against independent labels": ("stream", _coupling),
+        "Figure 7: training time": ("stream", _training_time),
+        "Number of samples, and labels without heuristics": ("stream", _variants),
+        "Size of the test set": ("in_parts", _test_sizes),
+        "Messages of expectation propagation": ("message_changes", _messages),
+    }
+    shown = []
+    for title, (measurement, blocks_of) in sections.items():
+        blocks = [block for data in results.data(measurement) for block in blocks_of(results, data)]
+        if blocks:
+            shown.append(Section(title, tuple(blocks)))
+    return shown
+
+
+def _sizes(results: Results, data: str) -> list[int]:
+    """Return the numbers of training rows of the learning curves."""
+    found = {
+        int(name.partition("@")[2])
+        for record in results.records
+        if (record.task.measurement, record.task.data) == ("stream", data)
+        for name in record.values
+    }
+    return sorted(found)
+
+
+def _measured(results: Results, data: str, methods: Sequence[str]) -> list[str]:
+    return [method for method in methods if results.has("stream", data, method)]
+
+
+def _splits(results: Results, data: str, method: str, name: str) -> Floats:
+    """Return values of the learning curve, splits by sizes."""
+    sizes = _sizes(results, data)
+    return np.stack(
+        [results.values("stream", data, method, f"{name}@{size}") for size in sizes], axis=1
+    )
+
+
+def _line(results: Results, data: str, method: str, name: str) -> Series:
+    values = _splits(results, data, method, name)
+    return Series(
+        NAMES[method],
+        tuple(_sizes(results, data)),
+        tuple(values.mean(axis=0).tolist()),
+        error=tuple(values.std(axis=0).tolist()),
+    )
+
+
+def _score(values: Floats, strong: bool = False) -> Cell:
+    if np.isnan(values.mean()):
+        return Cell("–", muted=True)
+    return Cell(mean_and_deviation(values), strong=strong)
+
+
+def _size_table(
+    results: Results, data: str, title: str, methods: dict[str, str], name: str
+) -> Table:
+    """Return a table of methods by sizes, the best of the online learners in bold."""
+    values = {method: _splits(results, data, method, name) for method in methods}
+    online = [method for method in methods if method not in (SVM, SVM_ALONE)]
+    best = np.nanmax([values[method].mean(axis=0) for method in online], axis=0)
+    rows: list[tuple[Cell | str, ...]] = [
+        (
+            label,
+            *(
+                _score(column, strong=method in online and column.mean() == top)
+                for column, top in zip(values[method].T, best, strict=True)
+            ),
+        )
+        for method, label in methods.items()
+    ]
+    columns = (ON_ROWS, *(f"{size:,}" for size in _sizes(results, data)))
+    note = "Mean ± standard deviation over the splits; the best online learner in bold."
+    return Table(title, columns, tuple(rows), note)
+
+
+def _learning_curves(results: Results, data: str) -> list[Block]:
+    methods = _measured(results, data, (*PUBLISHED_BOMC, *PEERS, *OUR_BOMC))
+    if not methods:
+        return []
+    names = {method: NAMES[method] for method in methods}
+    charts = [
+        LineChart(
+            f"{data}: {title}",
+            ON_ROWS,
+            "macro F1",
+            tuple(_line(results, data, method, "f1_macro") for method in chosen),
+            x_log=True,
+        )
+        for title, chosen in (
+            ("published settings", _measured(results, data, (*PUBLISHED_BOMC, *PEERS))),
+            ("our defaults", _measured(results, data, (*OUR_BOMC, CMN, SVM))),
+        )
+        if chosen
+    ]
+    tables = [
+        _size_table(results, data, f"{data}: {title}", names, name)
+        for title, name in (("macro F1", "f1_macro"), ("micro F1", "f1_micro"))
+    ]
+    return [*charts, *tables]
+
+
+def _threshold_curves(results: Results, data: str) -> list[Block]:
+    methods = [m for m in (SAMPLE, OUR_SAMPLE) if results.has("expected_f1", data, m)]
+    rows: list[tuple[str, ...]] = []
+    for method in methods:
+        chosen, best, of_all, n_labels = (
+            results.mean("expected_f1", data, method, name)
+            for name in ("chosen", "best", "best_of_all", "n_labels")
+        )
+        sums = (f"{chosen:.2f}", f"{best:.2f}", f"{chosen / best:.1%}", f"{of_all:.2f}")
+        rows.append((NAMES[method], *sums, f"{n_labels:.0f}"))
+    published = ("published, RCV1-v2", "60.97", "63.26", f"{60.97 / 63.26:.1%}", "–", "101")
+    table = Table(
+        f"{data}: sum over the labels of the true F1",
+        ("settings", "chosen threshold", "best candidate", "share", "best of all", "labels"),
+        (published, *rows),
+        "Chosen by the expected F1 of five samples among twenty candidates. Labels that occur.",
+    )
+    return [table, *_label_charts(results, data, methods)]
+
+
+def _label_charts(results: Results, data: str, methods: Sequence[str]) -> list[Block]:
+    """Return expected and true F1 of four labels over the thresholds, in the first split."""
+    first = {method: results.select("expected_f1", data, method)[0].values for method in methods}
+    some = next(iter(first.values()))
+    ranks = sorted(name.partition("/")[2] for name in some if name.startswith("rows/"))
+    return [
+        LineChart(
+            f"{data}: a label of {some[f'rows/{k}']:,} of {some['n_rows']:,} test rows",
+            "threshold",
+            "F1",
+            tuple(
+                Series(
+                    f"{NAMES[method]}: {kind} F1",
+                    tuple(values["thresholds"]),
+                    tuple(values[f"{kind}/{k}"]),
+                    dashed=kind == "true",
+                )
+                for method, values in first.items()
+                for kind in ("expected", "true")
+            ),
+        )
+        for k in ranks
+    ]
+
+
+def _coupling(results: Results, data: str) -> list[Block]:
+    """Return the relative difference 200 (coupled - independent) / (coupled + independent)."""
+    pairs = {
+        name: (coupled, independent)
+        for name, coupled, independent in (
+            ("published settings", CMN, IND_CMN),
+            ("our defaults", OUR_CMN, OUR_IND_CMN),
+        )
+        if results.has("stream", data, coupled, independent)
+    }
+    rows, lines = [], []
+    sizes = _sizes(results, data)
+    for name, pair in pairs.items():
+        coupled, independent = (_splits(results, data, method, "f1_macro") for method in pair)
+        gains = 200 * (coupled - independent) / (coupled + independent)
+        rows += [
+            (f"{name}, split {k + 1}", *(f"{gain:+.1f}" for gain in split))
+            for k, split in enumerate(gains)
+        ]
+        spread = tuple(gains.std(axis=0).tolist())
+        lines.append(Series(name, tuple(sizes), tuple(gains.mean(axis=0).tolist()), error=spread))
+    if not pairs:
+        return []
+    title = f"{data}: macro F1 of BOMC_CMN over BOMC_IND_CMN, %"
+    columns = (ON_ROWS, *(f"{size:,}" for size in sizes))
+    return [
+        LineChart(title, ON_ROWS, "relative difference, %", tuple(lines), x_log=True),
+        Table(title, columns, tuple(rows), "Published: slightly below zero on topics."),
+    ]
+
+
+def _training_time(results: Results, data: str) -> list[Block]:
+    methods = _measured(results, data, TIMED)
+    if not methods:
+        return []
+    sizes = _sizes(results, data)
+    rows = []
+    for method in methods:
+        seconds = np.median(_splits(results, data, method, "fit_seconds"), axis=0)
+        cells = ("–" if np.isnan(value) else f"{value:.2f}" for value in seconds)
+        rows.append((NAMES[method], *cells, f"{growth(sizes, seconds):.2f}"))
+    lines = tuple(_line(results, data, method, "fit_seconds") for method in methods)
+    note = "Median over the splits, one thread, final model only: no tuning by cross-validation."
+    columns = (ON_ROWS, *(f"{size:,}" for size in sizes), "exponent")
+    return [
+        LineChart(f"{data}: training time", ON_ROWS, "CPU seconds", lines, x_log=True, y_log=True),
+        Table(f"{data}: CPU seconds of training", columns, tuple(rows), note),
+    ]
+
+
+def _variants(results: Results, data: str) -> list[Block]:
+    samples = {method: NAMES[method] for method in SAMPLES.values()}
+    bare = {method: f"{NAMES[method]}, no heuristic" for method in HEURISTICS.values()}
+    titles = {
+        "macro F1 of BOMC_Sample by the number of samples": samples,
+        "macro F1 without a heuristic for rare labels": bare,
+    }
+    return [
+        _size_table(results, data, f"{data}: {title}", {m: names[m] for m in chosen}, "f1_macro")
+        for title, names in titles.items()
+        if (chosen := _measured(results, data, list(names)))
+    ]
+
+
+def _test_sizes(results: Results, data: str) -> list[Block]:
+    methods = [m for m in (CMN, OUR_CMN) if results.has("in_parts", data, m)]
+    record = results.select("in_parts", data, methods[0])[0]
+    parts = record.task.settings["parts"]
+    rows: list[tuple[Cell | str, ...]] = [
+        (
+            NAMES[method],
+            *(_score(results.values("in_parts", data, method, f"f1_macro/{n}")) for n in parts),
+        )
+        for method in methods
+    ]
+    columns = ("rows in a test set", *(f"{record.values[f'rows/{n}']:,}" for n in parts))
+    note = "Macro F1 of the same test rows, labelled in test sets of different sizes."
+    return [Table(f"{data}: class mass normalisation", columns, tuple(rows), note)]
+
+
+def _messages(results: Results, data: str) -> list[Block]:
+    rows = []
+    for method in (CMN, OUR_CMN):
+        found = results.select("message_changes", data, method)
+        for name in found[0].values if found else ():
+            kind, _, learned = name.partition("@")
+            changes = results.values("message_changes", data, method, name).mean(axis=0)
+            label = f"{NAMES[method]}: {kind} after {int(learned):,} rows"
+            rows.append((label, *(f"{change:.1e}" for change in changes)))
+    n_changes = len(rows[0]) - 1
+    columns = ("message to the bias", *(f"iteration {k + 2}" for k in range(n_changes)))
+    note = (
+        "Change from the iteration before, relative to the size, averaged over messages and rows."
+    )
+    return [
+        Paragraph("Published: below 0.001 on average after three iterations."),
+        Table(f"{data}: how messages settle", columns, tuple(rows), note),
+    ]

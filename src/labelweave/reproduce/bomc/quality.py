@@ -1,0 +1,158 @@
+"""Claims about F1: which learner, decision rule, threshold and heuristic is better.
+
+A figure is a mean over the splits of macro F1 on rcv1. "Most of the time" and "usually" mean at
+more than half of the numbers of training documents; with at least one of them, a claim holds
+partly. Other tolerances are said below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from labelweave._common.arrays import Floats
+from labelweave.report import Outcome
+from labelweave.reproduce.bomc.evidence import at_sizes, both, curve, listed, mostly, needs
+from labelweave.reproduce.bomc.experiments import (
+    CMN,
+    DATA,
+    HEURISTICS,
+    IND_CMN,
+    LASVM,
+    NAMES,
+    OUR_CMN,
+    OUR_IND_CMN,
+    OUR_SAMPLE,
+    PA_BATCH,
+    PA_ONLINE,
+    SAMPLE,
+    SAMPLES,
+    SVM,
+)
+from labelweave.reproduce.plan import Judgement
+from labelweave.reproduce.results import Results
+
+__all__ = [
+    "batch_best",
+    "best_online",
+    "five_samples_enough",
+    "independent_on_topics",
+    "large_test_sets",
+    "poor_without_heuristic",
+    "sample_competitive",
+    "thresholds_close",
+]
+
+RIVALS = (LASVM, PA_ONLINE, PA_BATCH)
+#: "Competitive": at most this much macro F1 below the best rival.
+COMPETITIVE = 0.03
+#: A gain of less is none: splits differ by more.
+NO_GAIN = 0.005
+#: "Significantly": at least this much macro F1.
+SIGNIFICANT = 0.01
+#: "Close to the best": published is 96.4 %. Within two points of it the claim holds, down to nine
+#: tenths partly.
+CLOSE, ROUGHLY = 0.944, 0.9
+#: "Very poorly": without a heuristic at least this share of macro F1 is lost.
+VERY_POORLY = 0.25
+
+
+def _best(results: Results, methods: Sequence[str]) -> Floats:
+    """Return the best mean of several methods at each size."""
+    return np.asarray(np.nanmax([curve(results, method) for method in methods], axis=0))
+
+
+@needs("stream", CMN, *RIVALS)
+def best_online(results: Results) -> Judgement:
+    """Judge claim 29."""
+    cmn, rivals = curve(results, CMN), _best(results, RIVALS)
+    measured = f"BOMC_CMN {listed(cmn)}; best rival {listed(rivals)}"
+    measured += f"; ours {listed(curve(results, OUR_CMN))}"
+    return Judgement(mostly(cmn > rivals), measured, f"highest {at_sizes(cmn > rivals)}")
+
+
+@needs("stream", CMN, SAMPLE, *RIVALS)
+def sample_competitive(results: Results) -> Judgement:
+    """Judge claim 30."""
+    sample, cmn, rivals = curve(results, SAMPLE), curve(results, CMN), _best(results, RIVALS)
+    inferior, competitive = sample < cmn, sample > rivals - COMPETITIVE
+    reason = f"lower than BOMC_CMN {at_sizes(inferior)}; at most {COMPETITIVE} below the best "
+    reason += f"rival {at_sizes(competitive)}"
+    outcome = both(inferior.mean() > 0.5, competitive.mean() > 0.5)
+    return Judgement(outcome, f"{listed(sample)}; BOMC_CMN {listed(cmn)}", reason)
+
+
+@needs("stream", SVM, CMN, SAMPLE, *RIVALS)
+def batch_best(results: Results) -> Judgement:
+    """Judge claim 31."""
+    svm, others = curve(results, SVM), _best(results, (CMN, SAMPLE, *RIVALS))
+    measured = f"SVM_Batch {listed(svm)}; best of the others {listed(others)}"
+    return Judgement(mostly(svm > others), measured, f"highest {at_sizes(svm > others)}")
+
+
+@needs("in_parts", CMN)
+def large_test_sets(results: Results) -> Judgement:
+    """Judge claim 32."""
+
+    def f1(n_parts: int) -> float:
+        return results.mean("in_parts", DATA, CMN, f"f1_macro/{n_parts}")
+
+    rows = results.mean("in_parts", DATA, CMN, "rows/16")
+    gain = f1(1) - f1(16)
+    measured = f"{f1(16):.3f} in test sets of {rows:.0f} documents, {f1(1):.3f} in one"
+    reason = f"gain of {gain:.3f} on topics; there are no regions here"
+    return Judgement("reproduced" if gain >= SIGNIFICANT else "not reproduced", measured, reason)
+
+
+@needs("stream", CMN, IND_CMN)
+def independent_on_topics(results: Results) -> Judgement:
+    """Judge claim 33: of its two halves, that on topics is testable."""
+    coupled, independent = curve(results, CMN), curve(results, IND_CMN)
+    measured = f"topics: independent {listed(independent)}, coupled {listed(coupled)}"
+    measured += f"; ours {listed(curve(results, OUR_IND_CMN))}, {listed(curve(results, OUR_CMN))}"
+    better = independent > coupled
+    reason = f"independent better {at_sizes(better)}; no data for industries and regions"
+    return Judgement("partly" if better.mean() > 0.5 else "not reproduced", measured, reason)
+
+
+@needs("expected_f1", SAMPLE)
+def thresholds_close(results: Results) -> Judgement:
+    """Judge claim 34."""
+
+    def total(name: str, method: str = SAMPLE) -> float:
+        return results.mean("expected_f1", DATA, method, name)
+
+    share = total("chosen") / total("best")
+    measured = f"{total('chosen'):.2f} of {total('best'):.2f} ({share:.1%}; "
+    measured += f"{total('best_of_all'):.2f} without a grid); ours "
+    measured += listed([total("chosen", OUR_SAMPLE)], 2) + " of "
+    measured += listed([total("best", OUR_SAMPLE)], 2)
+    reason = f"holds from {CLOSE:.1%} of the best candidates, partly from {ROUGHLY:.0%}; "
+    reason += f"sums over {total('n_labels'):.0f} topics that occur"
+    outcome: Outcome = "partly" if share >= ROUGHLY else "not reproduced"
+    return Judgement("reproduced" if share >= CLOSE else outcome, measured, reason)
+
+
+@needs("stream", *SAMPLES.values())
+def five_samples_enough(results: Results) -> Judgement:
+    """Judge claim 35."""
+    five, *more = (curve(results, method) for method in SAMPLES.values())
+    gain = max(float(np.nanmean(other - five)) for other in more)
+    curves = (f"{n}: {listed(curve(results, method))}" for n, method in SAMPLES.items())
+    reason = f"mean gain of {gain:.4f} over five samples; less than {NO_GAIN} counts as none"
+    return Judgement(
+        "reproduced" if gain < NO_GAIN else "not reproduced", "; ".join(curves), reason
+    )
+
+
+@needs("stream", *HEURISTICS, *HEURISTICS.values())
+def poor_without_heuristic(results: Results) -> Judgement:
+    """Judge claim 36."""
+    pairs = {m: (curve(results, m), curve(results, bare)) for m, bare in HEURISTICS.items()}
+    losses = np.array([1 - bare / tuned for tuned, bare in pairs.values()])
+    # A method that was not run at a size does not count there.
+    poor = np.asarray((np.isnan(losses) | (losses >= VERY_POORLY)).all(axis=0))
+    measured = "; ".join(f"{NAMES[HEURISTICS[m]]} {listed(bare)}" for m, (_, bare) in pairs.items())
+    reason = f"all lose at least {VERY_POORLY:.0%} {at_sizes(poor)}"
+    return Judgement(mostly(poor), measured, reason)
