@@ -158,5 +158,14 @@ class Plan:
 
 
 def tasks_of(experiments: Sequence[Experiment], n_seeds: int = 1) -> list[Task]:
-    """Return the tasks of several experiments."""
-    return [task for experiment in experiments for task in experiment.tasks(n_seeds)]
+    """Return the tasks of several experiments; one that they share comes once.
+
+    Examples
+    --------
+    >>> one = Experiment("figure-1", "fold", ("emotions",), ("br",), n_folds=2)
+    >>> two = Experiment("figure-2", "fold", ("emotions",), ("br", "cc"), n_folds=2)
+    >>> len(tasks_of([one, two]))
+    4
+    """
+    tasks = [task for experiment in experiments for task in experiment.tasks(n_seeds)]
+    return list({task.key("", ""): task for task in tasks}.values())
