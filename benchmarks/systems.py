@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave.datasets import load
-from labelweave.evaluation import Comparison, compare, make_methods, paired_t_test
+from labelweave.evaluation import METRICS, Comparison, compare, judge, paired_t_test
 
 BEGIN = "<!-- written by python -m benchmarks.systems: begin -->"
 END = "<!-- written by python -m benchmarks.systems: end -->"
@@ -47,13 +47,10 @@ def run(name: str, seed: int) -> Comparison:
     return Comparison.from_json(kept.read_text())
 
 
-def verdict(mixture: str, rival: str, run: Comparison, metric: str) -> int:
-    """Return 1 where the mixture is significantly better (paired t-test, 0.05), -1 where worse."""
+def verdict(mixture: str, rival: str, run: Comparison, metric: str) -> str | None:
+    """Return whether the mixture is significantly better or worse; None without a CLL-loss."""
     outcome = paired_t_test(run.scores(mixture, metric), run.scores(rival, metric))
-    if not outcome.p_value < 0.05:  # NaN too: systems without a joint have no CLL-loss
-        return 0
-    better = outcome.difference > 0 if metric == "exact_match" else outcome.difference < 0
-    return 1 if better else -1
+    return judge(outcome, METRICS[metric].higher_is_better)
 
 
 def quality(runs: dict[str, list[Comparison]]) -> str:
@@ -89,8 +86,10 @@ def wins(runs: dict[str, list[Comparison]], metric: str) -> str:
     return markdown(rows)
 
 
-def _tally(judged: Sequence[int]) -> str:
-    return "/".join(str(judged.count(value)) for value in (1, 0, -1))
+def _tally(judged: Sequence[str | None]) -> str:
+    if all(one is None for one in judged):
+        return "–"
+    return "/".join(str(judged.count(value)) for value in ("better", "tie", "worse"))
 
 
 def main() -> None:
