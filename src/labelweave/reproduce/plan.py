@@ -158,5 +158,13 @@ class Plan:
 
 
 def tasks_of(experiments: Sequence[Experiment], n_seeds: int = 1) -> list[Task]:
-    """Return the tasks of several experiments."""
-    return [task for experiment in experiments for task in experiment.tasks(n_seeds)]
+    """Return the tasks of several experiments; one that they share is there once.
+
+    Examples
+    --------
+    >>> grids = [Experiment(name, "fold", ("emotions",), ("br",), 2) for name in ("a", "b")]
+    >>> len(tasks_of(grids))
+    2
+    """
+    tasks = [task for experiment in experiments for task in experiment.tasks(n_seeds)]
+    return list({task.key("", ""): task for task in tasks}.values())
