@@ -181,3 +181,11 @@ def test_what_was_not_measured_is_not_testable(number: int) -> None:
         judgement = CLAIMS[number].judge(Results(records))
         assert judgement.outcome == "not testable"
         assert judgement.reason
+
+
+def test_splits_are_compared_with_themselves() -> None:
+    """A split that only one of two methods has says nothing about the other."""
+    slow, fast = streams({IND_CMN: 1.0}, "fit_seconds"), streams({CMN: 0.5}, "fit_seconds")
+    judgement = CLAIMS[38].judge(Results(slow[1:] + fast))
+    assert judgement.outcome == "reproduced"
+    assert "1 of 1" in judgement.reason

@@ -8,6 +8,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.report import Block, Cell, LineChart, Paragraph, Section, Series, Table
+from labelweave.reproduce.bomc.evidence import paired
 from labelweave.reproduce.bomc.experiments import (
     CMN,
     HEURISTICS,
@@ -201,7 +202,8 @@ def _coupling(results: Results, data: str) -> list[Block]:
     rows, lines = [], []
     sizes = _sizes(results, data)
     for name, pair in pairs.items():
-        coupled, independent = (_splits(results, data, method, "f1_macro") for method in pair)
+        by_size = [paired(results, data, pair, f"f1_macro@{size}") for size in sizes]
+        coupled, independent = np.array(by_size).transpose(1, 2, 0)
         gains = 200 * (coupled - independent) / (coupled + independent)
         rows += [
             (f"{name}, split {k + 1}", *(f"{gain:+.1f}" for gain in split))

@@ -12,7 +12,7 @@ from labelweave.reproduce.bomc.experiments import DATA, NAMES, SIZES
 from labelweave.reproduce.plan import Judgement
 from labelweave.reproduce.results import Results
 
-__all__ = ["at_sizes", "both", "curve", "listed", "mostly", "needs"]
+__all__ = ["at_sizes", "both", "curve", "listed", "mostly", "needs", "paired"]
 
 Judge = Callable[[Results], Judgement]
 
@@ -36,6 +36,21 @@ def needs(measurement: str, *methods: str) -> Callable[[Judge], Judge]:
 def curve(results: Results, method: str) -> Floats:
     """Return the mean macro F1 at each size, nan where it was not measured."""
     return np.array([results.mean("stream", DATA, method, f"f1_macro@{size}") for size in SIZES])
+
+
+def paired(
+    results: Results, data: str, methods: tuple[str, str], name: str
+) -> tuple[Floats, Floats]:
+    """Return the values of two learning curves on the splits that both have."""
+    first, second = (
+        {
+            (record.task.seed, record.task.fold): record.values.get(name, np.nan)
+            for record in results.select("stream", data, method)
+        }
+        for method in methods
+    )
+    common = sorted(first.keys() & second.keys())
+    return np.array([first[k] for k in common]), np.array([second[k] for k in common])
 
 
 def mostly(holds: Mask) -> Outcome:

@@ -8,7 +8,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.report import Outcome
-from labelweave.reproduce.bomc.evidence import both, needs
+from labelweave.reproduce.bomc.evidence import both, needs, paired
 from labelweave.reproduce.bomc.experiments import (
     CMN,
     DATA,
@@ -73,11 +73,13 @@ def _median_seconds(results: Results, method: str) -> Floats:
 @needs("stream", CMN, IND_CMN)
 def independent_slower(results: Results) -> Judgement:
     """Judge claim 38."""
-    independent, coupled = _seconds(results, IND_CMN), _seconds(results, CMN)
-    n = min(len(independent), len(coupled))
-    slower = independent[:n] > coupled[:n]
+    name = f"fit_seconds@{SIZES[-1]}"
+    independent, coupled = paired(results, DATA, (IND_CMN, CMN), name)
+    slower = independent > coupled
     measured = f"{np.median(independent):.2f} s, coupled {np.median(coupled):.2f} s"
-    reason = f"slower on {int(slower.sum())} of {n} splits; it counts if on {CONSISTENT:.0%}"
+    reason = (
+        f"slower on {int(slower.sum())} of {len(slower)} splits; it counts if on {CONSISTENT:.0%}"
+    )
     outcome: Outcome = "reproduced" if slower.mean() >= CONSISTENT else "not reproduced"
     return Judgement(outcome, measured, reason)
 
