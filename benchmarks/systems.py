@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave.datasets import load
-from labelweave.evaluation import METRICS, Comparison, compare, judge, paired_t_test
+from labelweave.evaluation import Comparison, compare, judge, make_methods, paired_t_test
 
 BEGIN = "<!-- written by python -m benchmarks.systems: begin -->"
 END = "<!-- written by python -m benchmarks.systems: end -->"
@@ -50,7 +50,7 @@ def run(name: str, seed: int) -> Comparison:
 def verdict(mixture: str, rival: str, run: Comparison, metric: str) -> str | None:
     """Return whether the mixture is significantly better or worse; None without a CLL-loss."""
     outcome = paired_t_test(run.scores(mixture, metric), run.scores(rival, metric))
-    return judge(outcome, METRICS[metric].higher_is_better)
+    return judge(outcome, higher_is_better=metric == "exact_match")
 
 
 def quality(runs: dict[str, list[Comparison]]) -> str:
