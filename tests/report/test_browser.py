@@ -22,8 +22,8 @@ def pages(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["everything", "comparison"])
-@pytest.mark.parametrize("width", [320, 360, 768, 1280])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [320, pytest.param(360, marks=pytest.mark.slow), 1280])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_no_page_is_wider_than_its_window_nor_complains(browser, pages, name, width, dark):
     browser.open(pages[name], width=width, dark=dark)
     assert browser.evaluate("document.scrollingElement.scrollWidth") <= width
