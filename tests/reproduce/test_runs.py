@@ -27,7 +27,7 @@ def whole(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("finished", [1, 5])
+@pytest.mark.parametrize("finished", [pytest.param(1, marks=pytest.mark.slow), 5])
 def test_a_killed_run_goes_on(tmp_path, whole, finished):
     with subprocess.Popen([*SCRIPT, str(tmp_path)], stdout=subprocess.PIPE) as process:
         for _ in range(finished):
