@@ -21,7 +21,7 @@ COMMON = "decision='fixed', shuffle=False"
     ("model", "busy", "n_jobs"),
     [
         ("LaSVM(C=100.0, tol=1e-9, passes=1000", 40, 1),
-        ("LaSVM(C=100.0, tol=1e-9, passes=1000", 1, 2),
+        pytest.param("LaSVM(C=100.0, tol=1e-9, passes=1000", 1, 2, marks=pytest.mark.slow),
         ("PassiveAggressive(C=1.0, passes=20_000", 40, 2),
     ],
 )

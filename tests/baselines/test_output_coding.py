@@ -253,6 +253,7 @@ def test_the_decision_function_is_the_cost_of_another_label():
         np.testing.assert_allclose(np.abs(margins[row]), farther[0], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_dependent_labels_are_decoded_better_than_one_by_one():
     """Exact matches on held-out rows of emotions: well above the labels' own classifiers."""
     data = load_emotions()

@@ -136,6 +136,7 @@ def test_sets_that_openml_lacks_are_not_asked_for():
         load("imdb")
 
 
+@pytest.mark.slow
 def test_without_network_for_real(monkeypatch):
     """The real fetch, kept from the network by a proxy that is not there."""
     for variable in ("http_proxy", "https_proxy"):

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from labelweave.evaluation import METRICS, metrics, resolve_metrics
 
-laws = settings(max_examples=30)
+laws = settings(max_examples=20)
 LABEL_METRICS = [
     metric for metric in METRICS.values() if not (metric.needs_joint or metric.needs_scores)
 ]

@@ -29,7 +29,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("n_threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("form", ["X", "sp.csr_array(X)"])
 @pytest.mark.parametrize("work", [MANY_PROBLEMS, ONE_STRAGGLER], ids=["many", "straggler"])
 def test_a_long_solve_can_be_interrupted(interruptible, work, form, n_threads):
