@@ -20,8 +20,13 @@ for pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(pool, "1")
 
 # No clock: how long an example takes depends on what else the machine does.
-settings.register_profile("labelweave", deadline=None, print_blob=True)
-settings.load_profile("labelweave")
+settings.register_profile("whole", deadline=None, print_blob=True)
+settings.register_profile("fast", settings.get_profile("whole"), max_examples=40)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw fewer examples in the fast suite."""
+    settings.load_profile("fast" if config.getoption("markexpr") == "not slow" else "whole")
 
 
 @pytest.fixture

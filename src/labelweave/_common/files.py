@@ -102,12 +102,20 @@ def _open_locked(path: Path, operation: int) -> BinaryIO:
         try:
             _lock(file, operation)
             # Whoever held it before may have renamed or deleted it: then it is another file now.
-            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            if _is_at(path, file):
                 return file
         except BaseException:
             file.close()
             raise
         file.close()
+
+
+def _is_at(path: Path, file: BinaryIO) -> bool:
+    """Whether an open file is the one that a path names, which may vanish at any moment."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _lock(file: BinaryIO, operation: int) -> None:
