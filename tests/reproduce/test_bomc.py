@@ -57,8 +57,15 @@ def test_a_stream_scores_what_the_library_predicts(method: str) -> None:
         for average in ("macro", "micro"):
             score = f1_score(Y_test, predicted, average=average, zero_division=0)
             assert values[f"f1_{average}@{size}"] == pytest.approx(score)
-        assert values[f"fit_seconds@{size}"] >= 0
-        assert values[f"predict_seconds@{size}"] >= 0
+
+
+def test_training_is_timed_for_every_size_within_the_limit() -> None:
+    sizes = {"sizes": [100, 300], "at_most": {"pa-online(C=0.01)": 100}}
+    assert set(measure("training_time", "bomc-cmn", **sizes)) == {
+        "fit_seconds@100",
+        "fit_seconds@300",
+    }
+    assert set(measure("training_time", "pa-online(C=0.01)", **sizes)) == {"fit_seconds@100"}
 
 
 def test_labels_that_do_not_occur_are_left_out_of_one_macro_f1(

@@ -44,7 +44,7 @@ def show(results: Results) -> list[Section]:
         "Figure 5: macro F1 after one pass": ("stream", _learning_curves),
         "Figure 4: expected and true F1": ("expected_f1", _threshold_curves),
         "Figure 6: coupled against independent labels": ("stream", _coupling),
-        "Figure 7: training time": ("stream", _training_time),
+        "Figure 7: training time": ("training_time", _training_time),
         "Number of samples, and labels without heuristics": ("stream", _variants),
         "Size of the test set": ("in_parts", _test_sizes),
         "Messages of expectation propagation": ("message_changes", _messages),
@@ -57,12 +57,12 @@ def show(results: Results) -> list[Section]:
     return shown
 
 
-def _sizes(results: Results, data: str) -> list[int]:
-    """Return the numbers of training rows of the learning curves."""
+def _sizes(results: Results, data: str, measurement: str = "stream") -> list[int]:
+    """Return the numbers of training rows that were measured."""
     found = {
         int(name.partition("@")[2])
         for record in results.records
-        if (record.task.measurement, record.task.data) == ("stream", data)
+        if (record.task.measurement, record.task.data) == (measurement, data)
         for name in record.values
     }
     return sorted(found)
@@ -72,19 +72,20 @@ def _measured(results: Results, data: str, methods: Sequence[str]) -> list[str]:
     return [method for method in methods if results.has("stream", data, method)]
 
 
-def _splits(results: Results, data: str, method: str, name: str) -> Floats:
+def _splits(
+    results: Results, data: str, method: str, name: str, measurement: str = "stream"
+) -> Floats:
     """Return values of the learning curve, splits by sizes."""
-    sizes = _sizes(results, data)
+    sizes = _sizes(results, data, measurement)
     return np.stack(
-        [results.values("stream", data, method, f"{name}@{size}") for size in sizes], axis=1
+        [results.values(measurement, data, method, f"{name}@{size}") for size in sizes], axis=1
     )
 
 
-def _line(results: Results, data: str, method: str, name: str) -> Series:
-    values = _splits(results, data, method, name)
+def _line(method: str, sizes: Sequence[int], values: Floats) -> Series:
     return Series(
         NAMES[method],
-        tuple(_sizes(results, data)),
+        tuple(sizes),
         tuple(values.mean(axis=0).tolist()),
         error=tuple(values.std(axis=0).tolist()),
     )
@@ -128,7 +129,10 @@ def _learning_curves(results: Results, data: str) -> list[Block]:
             f"{data}: {title}",
             ON_ROWS,
             "macro F1",
-            tuple(_line(results, data, method, "f1_macro") for method in chosen),
+            tuple(
+                _line(m, _sizes(results, data), _splits(results, data, m, "f1_macro"))
+                for m in chosen
+            ),
             x_log=True,
         )
         for title, chosen in (
@@ -202,7 +206,7 @@ def _coupling(results: Results, data: str) -> list[Block]:
     rows, lines = [], []
     sizes = _sizes(results, data)
     for name, pair in pairs.items():
-        by_size = [paired(results, data, pair, f"f1_macro@{size}") for size in sizes]
+        by_size = [paired(results, "stream", data, pair, f"f1_macro@{size}") for size in sizes]
         coupled, independent = np.array(by_size).transpose(1, 2, 0)
         gains = 200 * (coupled - independent) / (coupled + independent)
         rows += [
@@ -222,20 +226,21 @@ def _coupling(results: Results, data: str) -> list[Block]:
 
 
 def _training_time(results: Results, data: str) -> list[Block]:
-    methods = _measured(results, data, TIMED)
-    if not methods:
-        return []
-    sizes = _sizes(results, data)
-    rows = []
-    for method in methods:
-        seconds = np.median(_splits(results, data, method, "fit_seconds"), axis=0)
-        cells = ("–" if np.isnan(value) else f"{value:.2f}" for value in seconds)
-        rows.append((NAMES[method], *cells, f"{growth(sizes, seconds):.2f}"))
-    lines = tuple(_line(results, data, method, "fit_seconds") for method in methods)
+    measured = "training_time"
+    sizes = _sizes(results, data, measured)
+    rows, lines = [], []
+    for method in (method for method in TIMED if results.has(measured, data, method)):
+        seconds = _splits(results, data, method, "fit_seconds", measured)
+        median = np.median(seconds, axis=0)
+        cells = ("–" if np.isnan(value) else f"{value:.2f}" for value in median)
+        rows.append((NAMES[method], *cells, f"{growth(sizes, median):.2f}"))
+        lines.append(_line(method, sizes, seconds))
     note = "Median over the splits, one thread, final model only: no tuning by cross-validation."
     columns = (ON_ROWS, *(f"{size:,}" for size in sizes), "exponent")
     return [
-        LineChart(f"{data}: training time", ON_ROWS, "CPU seconds", lines, x_log=True, y_log=True),
+        LineChart(
+            f"{data}: training time", ON_ROWS, "CPU seconds", tuple(lines), x_log=True, y_log=True
+        ),
         Table(f"{data}: CPU seconds of training", columns, tuple(rows), note),
     ]
 

@@ -39,13 +39,13 @@ def curve(results: Results, method: str) -> Floats:
 
 
 def paired(
-    results: Results, data: str, methods: tuple[str, str], name: str
+    results: Results, measurement: str, data: str, methods: tuple[str, str], name: str
 ) -> tuple[Floats, Floats]:
-    """Return the values of two learning curves on the splits that both have."""
+    """Return the values of two methods on the splits that both have."""
     first, second = (
         {
             (record.task.seed, record.task.fold): record.values.get(name, np.nan)
-            for record in results.select("stream", data, method)
+            for record in results.select(measurement, data, method)
         }
         for method in methods
     )

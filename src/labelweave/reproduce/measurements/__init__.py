@@ -9,7 +9,7 @@ from labelweave.reproduce.measurements.chains import convergence, enumeration
 from labelweave.reproduce.measurements.folds import fold
 from labelweave.reproduce.measurements.mixtures import map_agreement, tree_counts
 from labelweave.reproduce.measurements.posteriors import expected_f1, message_changes
-from labelweave.reproduce.measurements.streams import in_parts, stream
+from labelweave.reproduce.measurements.streams import in_parts, stream, training_time
 from labelweave.reproduce.task import Task
 
 __all__ = ["MEASUREMENTS", "TIMED"]
@@ -22,10 +22,11 @@ MEASUREMENTS: dict[str, Callable[[Task], dict[str, Any]]] = {
     "tree_counts": tree_counts,
     "map_agreement": map_agreement,
     "stream": stream,
+    "training_time": training_time,
     "in_parts": in_parts,
     "expected_f1": expected_f1,
     "message_changes": message_changes,
 }
 
 #: Measurements of time, which must not compete for cores.
-TIMED = ("enumeration",)
+TIMED = ("enumeration", "training_time")
