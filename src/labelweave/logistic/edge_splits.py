@@ -24,8 +24,8 @@ _START_TOLERANCE = 1e-4
 # Bound on the error of a weight. Terms beyond second order are neglected, hence a little less than
 # the promised thousandth.
 _TOLERANCE = 9e-4
-# Iterations of one fit before its Hessian is factorised again.
-_MAX_ITERATIONS = 200
+# Iterations of one fit before its Hessian is factorised again, which costs about as much as fifty.
+_MAX_ITERATIONS = 100
 _LEAST_CURVATURE = 1e-290
 
 

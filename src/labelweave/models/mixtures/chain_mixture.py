@@ -101,6 +101,10 @@ class ChainLearner:
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
 
+    def for_comparison(self) -> ChainLearner:
+        """Return the learner itself: there is nothing cheaper."""
+        return self
+
 
 class ChainMixture(StructuredMixture):
     """A mixture of probabilistic classifier chains: P(y|x) = Σ_k λ_k(x) P(y|x, chain k).

@@ -38,7 +38,7 @@ from labelweave.models.mixtures.gate import Gate, GateProblem
 #: weighted, in any order.
 EXACT = 1e-14
 #: Accurate enough to compare mixtures.
-ROUGH = 1e-7
+ROUGH = 1e-4
 # A component, or a class of a label within a component, of less than this weight keeps its
 # parameters: nothing more can be learned about it.
 _LEAST_WEIGHT = 1e-8

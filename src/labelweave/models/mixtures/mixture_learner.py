@@ -11,7 +11,7 @@ Two initialisations, by the kind of mixing weights:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -68,6 +68,9 @@ class ComponentLearner(Protocol):
 
     def restricted(self, rows: Positions) -> Self:
         """Return the learner for a subset of the rows."""
+
+    def for_comparison(self) -> Self:
+        """Return a cheaper learner, of components that are compared and not kept."""
 
 
 Kind = TypeVar("Kind", bound=Component)
@@ -171,15 +174,17 @@ class MixtureLearner(Generic[Kind]):
 
     def candidates(self, max_components: int) -> Iterator[tuple[EM, FittedMixture[Kind]]]:
         """Yield mixtures of increasing size, to be compared."""
-        # Components that may be kept have to be exact; for a comparison a rough fit will do.
-        em = self.em(EXACT if self.settings.n_splits == 1 else ROUGH)
+        # Components that may be kept have to be exact; for a comparison rough ones will do.
+        kept = self.settings.n_splits == 1
+        learner = self if kept else replace(self, learner=self.learner.for_comparison())
+        em = learner.em(EXACT if kept else ROUGH)
         if not self.settings.linear_gate:
-            for fitted in self._one_by_one(em, max_components):
+            for fitted in learner._one_by_one(em, max_components):
                 yield em, fitted
             return
         last = 0
         for size in (size for size in SIZES if size <= max_components):
-            fitted = self._from_clusters(em, size)
+            fitted = learner._from_clusters(em, size)
             if fitted.mixture.n_components == last:  # there are no more clusters
                 return
             last = fitted.mixture.n_components

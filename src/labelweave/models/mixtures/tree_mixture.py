@@ -62,7 +62,8 @@ class TreeMixture(StructuredMixture):
     screen : int, "auto" or None, default="auto"
         Number of candidate parents per label; as in `TreeNetwork`.
     n_folds : int, default=3
-        Number of folds by which edges are weighed; as in `TreeNetwork`.
+        Number of folds by which edges are weighed; as in `TreeNetwork`. While numbers of trees are
+        compared on several splits, one fold weighs the edges.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
     decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"

@@ -128,6 +128,10 @@ class TreeLearner:
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
 
+    def for_comparison(self) -> TreeLearner:
+        """Return a learner that weighs edges by a single split."""
+        return replace(self, n_folds=1)
+
     def learn_with(self, estimator: Any, n_jobs: int | None) -> Structure:
         """Learn the best forest for a base classifier.
 
