@@ -10,8 +10,10 @@ from scipy.special import expit
 
 from labelweave.baselines import PairwiseCRF, _field_objectives
 from labelweave.baselines._field_fit import strongest_pairs
+from labelweave.baselines._field_moments import LabelMoments
 from labelweave.baselines._field_objectives import ExactLikelihood, FieldData, PseudoLikelihood
 from labelweave.joint import FieldJoint
+from labelweave.joint.enumeration import label_vectors
 from labelweave.models import BinaryRelevance
 from tests.contract.samples import sample
 from tests.reference.field import energy
@@ -112,12 +114,29 @@ def test_many_couplings_are_preconditioned_one_by_one(monkeypatch):
     np.testing.assert_allclose(one_by_one.coupling, together.coupling, atol=1e-7)
 
 
-def test_probabilities_are_kept_or_found_anew(monkeypatch):
-    field = data(n=30)
-    theta = np.random.default_rng(4).normal(size=4 * 4 + len(field.edges))
-    kept = hessian(ExactLikelihood(field), theta)
-    monkeypatch.setattr(_field_objectives, "_KEPT_CELLS", 0)
-    np.testing.assert_allclose(hessian(ExactLikelihood(field), theta), kept, rtol=1e-12, atol=1e-12)
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 5])
+def test_moments_are_sums_over_the_vectors_that_contain_a_set(n_labels):
+    vectors = label_vectors(n_labels)
+    probability = np.random.default_rng(4).dirichlet(np.ones(len(vectors)), size=6)
+    moments = LabelMoments(n_labels)
+    subsets = [s for size in (1, 2, 3) for s in itertools.combinations(range(n_labels), size)]
+    numbers = np.array([sum(2**label for label in subset) for subset in subsets])
+    np.testing.assert_array_equal(np.sort(numbers), moments.sets)
+    expected = [probability @ vectors[:, subset].all(axis=1) for subset in subsets]
+    found = moments.of(probability)[:, moments.positions(numbers)]
+    np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-12)
+
+
+def test_features_that_no_row_has_change_nothing():
+    X, Y = sample(n=60)
+    empty = np.zeros_like(X)
+    narrow, wide = sp.csr_array(X), sp.csr_array(np.hstack([empty, X, empty]))
+    fits = [PairwiseCRF(C=1.0, label_penalty=0.5).fit(Z, Y).field_ for Z in (narrow, wide)]
+    before, inner, after = np.split(fits[1].weights, 3, axis=1)
+    assert not before.any()
+    assert not after.any()
+    np.testing.assert_allclose(inner, fits[0].weights, atol=1e-9)
+    np.testing.assert_allclose(fits[1].coupling, fits[0].coupling, atol=1e-9)
 
 
 def test_duplicated_and_constant_features_do_not_harm():

@@ -8,7 +8,6 @@ value, a gradient, and products of its Hessian with vectors.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +15,12 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices
+from labelweave.baselines._field_moments import LabelMoments
 from labelweave.baselines._field_preconditioner import BlockInverse
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
 # Up to this many edges, the preconditioner has their full block of the Hessian.
 _MOST_EDGES = 512
-# Probabilities of label vectors that are kept between Hessian products; 64 MB.
-_KEPT_CELLS = 2**23
 
 
 @dataclass(frozen=True)
@@ -165,72 +163,65 @@ class PseudoLikelihood(FieldObjective):
 
 
 class ExactLikelihood(FieldObjective):
-    """Σ_n −log P(y_n | x_n), with partition function and moments by enumeration."""
+    """Σ_n −log P(y_n | x_n), with partition function and moments by enumeration.
+
+    The Hessian is the covariance of the sufficient statistics, labels and their products over
+    edges. A direction moves the couplings of all rows alike, so its product needs moments of three
+    labels of every row, and of four labels only in sum: no enumeration.
+    """
 
     def __init__(self, data: FieldData) -> None:
         super().__init__(data, data.label_penalty / data.C)
-        vectors = label_vectors(data.shape[0]).astype(np.float64)
         i, j = data.edges.T
-        # Sufficient statistics of every vector: labels, then products over edges.
-        self.statistics = np.concatenate([vectors, vectors[:, i] * vectors[:, j]], axis=1)
-        self.seen = np.concatenate([data.Y, data.Y[:, i] * data.Y[:, j]], axis=1)
-        self._blocks = row_blocks(len(data.Y), len(vectors))
-        self._keeps = len(data.Y) * len(vectors) <= _KEPT_CELLS
-
-    def _natural(self, scores: Floats, v: Floats) -> Floats:
-        return np.concatenate([scores, np.broadcast_to(v, (len(scores), len(v)))], axis=1)
+        labels = np.arange(data.shape[0])
+        self._vectors = label_vectors(len(labels)).astype(np.float64)
+        self._products = self._vectors[:, i] * self._vectors[:, j]
+        self._seen = data.Y[:, i] * data.Y[:, j]
+        self._blocks = row_blocks(len(data.Y), len(self._vectors))
+        self._sets = LabelMoments(len(labels))
+        label, edge = 2**labels, 2**i + 2**j
+        # Where to find E[y_i y_j], E[y_e] and E[y_i y_e] for labels i, j and edges e.
+        self._pair = self._sets.positions(label[:, None] | label)
+        self._edge = self._sets.positions(edge)
+        self._joined = self._sets.positions(label[:, None] | edge), labels[:, None]
 
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
-        self._parameters = self._natural(scores, v)
-        self._log_z = np.empty(len(scores))
-        self._moments = np.empty_like(self._parameters)
-        self._kept: list[Floats] = []
-        self._mass = np.zeros(len(self.statistics))
+        Y, weight = self.data.Y, self.data.weight
+        coupled = self._products @ v
+        log_z = np.empty(len(scores))
+        self._moments = np.empty((len(scores), len(self._sets.sets)))
+        mass = np.zeros(len(self._vectors))
         for block in self._blocks:
-            energy = self._parameters[block] @ self.statistics.T
+            energy = scores[block] @ self._vectors.T + coupled
             highest = energy.max(axis=1, keepdims=True)
             probability = np.exp(energy - highest)
             total = probability.sum(axis=1, keepdims=True)
             probability /= total
-            self._log_z[block] = (highest + np.log(total))[:, 0]
-            self._moments[block] = probability @ self.statistics
-            self._mass += self.data.weight[block] @ probability
-            if self._keeps:
-                self._kept.append(probability)
-        weight = self.data.weight
-        energy_seen = (self._parameters * self.seen).sum(axis=1)
-        loss = float((weight * (self._log_z - energy_seen)).sum())
-        return loss, *self._split(weight[:, None] * (self._moments - self.seen))
-
-    def _probabilities(self) -> Iterator[tuple[slice, Floats]]:
-        """Yield the probabilities of all label vectors for each block of rows."""
-        if self._keeps:
-            yield from zip(self._blocks, self._kept, strict=True)
-            return
-        for block in self._blocks:
-            energy = self._parameters[block] @ self.statistics.T
-            yield block, np.exp(energy - self._log_z[block, None])
+            log_z[block] = (highest + np.log(total))[:, 0]
+            self._moments[block] = self._sets.of(probability)
+            mass += weight[block] @ probability
+        pairs = self._moments[:, self._pair]
+        self._means = pairs.diagonal(axis1=1, axis2=2).copy()
+        self._covariance = pairs - self._means[:, :, None] * self._means[:, None, :]
+        self._edge_means = self._moments[:, self._edge]
+        self._edge_covariance = (mass[:, None] * self._products).T @ self._products
+        self._edge_covariance -= (weight[:, None] * self._edge_means).T @ self._edge_means
+        loss = float(weight @ (log_z - (scores * Y).sum(axis=1) - self._seen @ v))
+        return loss, weight[:, None] * (self._means - Y), weight @ (self._edge_means - self._seen)
 
     def _along(self, scores: Floats, v: Floats) -> tuple[Floats, Floats]:
-        direction = self._natural(scores, v)
-        change = np.empty_like(direction)
-        for block, probability in self._probabilities():
-            energy = direction[block] @ self.statistics.T
-            energy -= np.einsum("ns,ns->n", probability, energy)[:, None]
-            energy *= probability
-            change[block] = energy @ self.statistics
-        return self._split(self.data.weight[:, None] * change)
+        weight = self.data.weight[:, None]
+        by_label = np.zeros((len(self._sets.sets), len(scores.T)))
+        by_label[self._joined] = v
+        change = np.einsum("nij,nj->ni", self._covariance, scores)
+        change += self._moments @ by_label - self._means * (self._edge_means @ v)[:, None]
+        scores = weight * scores
+        by_edge = (self._moments.T @ scores)[self._joined].sum(axis=0)
+        by_edge -= np.einsum("nj,nj->n", self._means, scores) @ self._edge_means
+        return weight * change, by_edge + self._edge_covariance @ v
 
     def _score_curvature(self) -> Floats:
-        moments = self._moments[:, : self.data.shape[0]]
-        return np.asarray(self.data.weight[:, None] * moments * (1 - moments))
+        return np.asarray(self.data.weight[:, None] * self._means * (1 - self._means))
 
     def _edge_curvature(self) -> Floats:
-        n_labels = self.data.shape[0]
-        pairs, means = self.statistics[:, n_labels:], self._moments[:, n_labels:]
-        expected = (self._mass[:, None] * pairs).T @ pairs
-        return np.asarray(expected - (self.data.weight[:, None] * means).T @ means)
-
-    def _split(self, by_statistic: Floats) -> tuple[Floats, Floats]:
-        n_labels = self.data.shape[0]
-        return by_statistic[:, :n_labels], by_statistic[:, n_labels:].sum(axis=0)
+        return self._edge_covariance
