@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.features import without_empty_columns
 from labelweave.baselines._field_objectives import ExactLikelihood, FieldData, PseudoLikelihood
 from labelweave.baselines._newton import minimise
 from labelweave.logistic import LinearConditionals
@@ -39,8 +40,10 @@ def fit_field(
     # A constant label has no finite optimum: it keeps the smoothed intercept of the start.
     varies = np.flatnonzero(labels.min(axis=0) != labels.max(axis=0))
     inner = edges[np.ix_(varies, varies)]
+    # The weights of features that no row has are zero, in the start as at the optimum.
+    features, used = without_empty_columns(X)
     data = FieldData(
-        X,
+        features,
         labels[:, varies].astype(np.float64),
         np.ones(len(labels)) if sample_weight is None else sample_weight,
         np.argwhere(np.triu(inner, 1)),
@@ -51,12 +54,13 @@ def fit_field(
     coupling = np.zeros_like(start.coupling)
     # Without couplings the start is the optimum of both likelihoods.
     if len(data.edges):
+        fitted = np.ix_(varies, used)
         i, j = varies[data.edges].T
         mean = (start.coupling[i, j] + start.coupling[j, i]) / 2
-        parameters = data.pack(weights[varies], intercept[varies], mean)
+        parameters = data.pack(weights[fitted], intercept[varies], mean)
         objective = ExactLikelihood(data) if exact else PseudoLikelihood(data)
         parameters = minimise(objective, parameters)
-        weights[varies], intercept[varies], values = data.unpack(parameters)
+        weights[fitted], intercept[varies], values = data.unpack(parameters)
         coupling[np.ix_(varies, varies)] = data.matrix(values)
     return LinearConditionals(weights, intercept, coupling, start.C, start.label_penalty)
 
