@@ -94,19 +94,26 @@ def test_the_preconditioner_inverts_the_blocks_of_labels_and_couplings(kind):
 
 
 @pytest.mark.parametrize("kind", [PseudoLikelihood, ExactLikelihood])
-def test_for_sparse_features_it_inverts_their_diagonal(kind):
+def test_for_sparse_features_it_inverts_their_diagonal_and_the_block_of_the_rest(kind):
     field = data(sparse=True)
     objective = kind(field)
     n_labels, n_features, n_edges = field.shape
-    theta = np.random.default_rng(2).normal(size=n_labels * (n_features + 1) + n_edges)
-    diagonal = hessian(objective, theta).diagonal()[:-n_edges]
+    n_weights = n_labels * n_features
+    theta = np.random.default_rng(2).normal(size=n_weights + n_labels + n_edges)
+    whole = hessian(objective, theta)
     precondition = objective.preconditioner()
-    inverse = precondition(np.ones(len(theta)))[:-n_edges]
-    np.testing.assert_allclose(inverse, 1 / diagonal, rtol=1e-9)
+    inverse = precondition(np.ones(len(theta)))[:n_weights]
+    np.testing.assert_allclose(inverse, 1 / whole.diagonal()[:n_weights], rtol=1e-9)
+    blocks = np.diag(whole.diagonal())
+    blocks[n_weights:, n_weights:] = whole[n_weights:, n_weights:]
+    for vector in np.random.default_rng(3).normal(size=(5, len(theta))):
+        np.testing.assert_allclose(precondition(blocks @ vector), vector, atol=1e-3)
 
 
-def test_many_couplings_are_preconditioned_one_by_one(monkeypatch):
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_many_couplings_are_preconditioned_one_by_one(monkeypatch, form):
     X, Y = sample(n=60)
+    X = form(X)
     options = {"C": 0.5, "label_penalty": 0.2, "likelihood": "pseudo"}
     together = PairwiseCRF(**options).fit(X, Y).field_
     monkeypatch.setattr(_field_objectives, "_MOST_EDGES", 2)

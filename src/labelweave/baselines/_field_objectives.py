@@ -19,7 +19,7 @@ from labelweave.baselines._field_moments import LabelMoments
 from labelweave.baselines._field_preconditioner import BlockInverse
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
-# Up to this many edges, the preconditioner has their full block of the Hessian.
+# Up to this many edges, the preconditioner has the full block of intercepts and couplings.
 _MOST_EDGES = 512
 
 
@@ -97,12 +97,11 @@ class FieldObjective(ABC):
 
     def preconditioner(self) -> BlockInverse:
         """Return an approximate inverse Hessian at the last point of `value_and_gradient`."""
-        by_edge = self._edge_curvature()
-        if by_edge.ndim == 2:
-            by_edge = by_edge + self.coupling_penalty * np.eye(len(by_edge))
-        else:
-            by_edge = by_edge + self.coupling_penalty
-        return BlockInverse(self.data.X, self._score_curvature(), by_edge, 1 / self.data.C)
+        n_labels, _, n_edges = self.data.shape
+        by_offset = self._offset_curvature()
+        penalty = np.repeat([0.0, self.coupling_penalty], [n_labels, n_edges])
+        by_offset = by_offset + (np.diag(penalty) if by_offset.ndim == 2 else penalty)
+        return BlockInverse(self.data.X, self._score_curvature(), by_offset, 1 / self.data.C)
 
     @abstractmethod
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
@@ -117,8 +116,8 @@ class FieldObjective(ABC):
         """Return the second derivatives by each score, (n, L)."""
 
     @abstractmethod
-    def _edge_curvature(self) -> Floats:
-        """Return the second derivatives by pairs of edges, (E, E), or their diagonal, (E,)."""
+    def _offset_curvature(self) -> Floats:
+        """Return the second derivatives by intercepts and couplings, or only their diagonal."""
 
 
 class PseudoLikelihood(FieldObjective):
@@ -143,16 +142,19 @@ class PseudoLikelihood(FieldObjective):
     def _score_curvature(self) -> Floats:
         return self._variance
 
-    def _edge_curvature(self) -> Floats:
+    def _offset_curvature(self) -> Floats:
         edges, Y = self.data.edges, self.data.Y
+        n_labels = Y.shape[1]
         if len(edges) > _MOST_EDGES:
-            return self._of_edges(self._variance)
-        curvature = np.zeros((len(edges), len(edges)))
+            return np.concatenate([self._variance.sum(axis=0), self._of_edges(self._variance)])
+        curvature = np.zeros((n_labels + len(edges),) * 2)
         for label, variance in enumerate(self._variance.T):
             # The derivative of a label's score by its coupling to label k is y_k.
             touching = np.flatnonzero((edges == label).any(axis=1))
             others = Y[:, edges[touching].sum(axis=1) - label]
-            curvature[np.ix_(touching, touching)] += (variance[:, None] * others).T @ others
+            columns = np.column_stack([np.ones(len(Y)), others])
+            own = np.append(label, n_labels + touching)
+            curvature[np.ix_(own, own)] += (variance[:, None] * columns).T @ columns
         return curvature
 
     def _of_edges(self, by_score: Floats) -> Floats:
@@ -192,9 +194,11 @@ class ExactLikelihood(FieldObjective):
         self._moments = np.empty((len(scores), len(self._sets.sets)))
         mass = np.zeros(len(self._vectors))
         for block in self._blocks:
-            energy = scores[block] @ self._vectors.T + coupled
+            energy = scores[block] @ self._vectors.T
+            energy += coupled
             highest = energy.max(axis=1, keepdims=True)
-            probability = np.exp(energy - highest)
+            energy -= highest
+            probability = np.exp(energy, out=energy)
             total = probability.sum(axis=1, keepdims=True)
             probability /= total
             log_z[block] = (highest + np.log(total))[:, 0]
@@ -223,5 +227,9 @@ class ExactLikelihood(FieldObjective):
     def _score_curvature(self) -> Floats:
         return np.asarray(self.data.weight[:, None] * self._means * (1 - self._means))
 
-    def _edge_curvature(self) -> Floats:
-        return self._edge_covariance
+    def _offset_curvature(self) -> Floats:
+        weight = self.data.weight
+        by_label = np.tensordot(weight, self._covariance, axes=1)
+        mixed = (weight @ self._moments)[self._joined[0]]
+        mixed -= (weight[:, None] * self._means).T @ self._edge_means
+        return np.block([[by_label, mixed], [mixed.T, self._edge_covariance]])

@@ -1,8 +1,9 @@
 """A block-diagonal preconditioner for Newton systems of a field.
 
 The Hessian is dominated by its diagonal blocks, one for the weights and the intercept of each label
-and one for the couplings, so these are inverted. If they would be too large (wide X) or too costly
-(sparse X), only their diagonals are.
+and one for the couplings, so these are inverted. If the former would be too large (wide X) or too
+costly (sparse X), only the diagonal of the weights is, and the intercepts join the couplings: a
+coupling moves its labels' scores in many rows at once, much as their intercepts do.
 """
 
 from __future__ import annotations
@@ -22,40 +23,45 @@ _JITTER = 1e-6
 
 
 class BlockInverse:
-    """The inverse of the diagonal blocks of a Hessian, or of their diagonals.
+    """The inverse of the diagonal blocks of a Hessian.
 
     Parameters
     ----------
     X : (n, D) array or CSR
     curvature : (n, L) array
         Second derivatives of the loss by each score.
-    by_edge : (E, E) or (E,) array
-        Second derivatives by the couplings, or their diagonal, with the penalty.
+    by_offset : (L + E, L + E) or (L + E,) array
+        Second derivatives by intercepts and couplings, or their diagonal, with the penalty.
     penalty : float
         Penalty of the weights.
     """
 
-    def __init__(self, X: Any, curvature: Floats, by_edge: Floats, penalty: float) -> None:
+    def __init__(self, X: Any, curvature: Floats, by_offset: Floats, penalty: float) -> None:
         self.n_features, self.n_labels = X.shape[1], curvature.shape[1]
         wide = self.n_labels * (self.n_features + 1) ** 2 > _MOST_CELLS
         self.blocks: Floats | None = None
         if isinstance(X, np.ndarray) and not wide:
             self.blocks = _inverse_blocks(X, curvature, penalty)
+            # The intercepts are in the blocks of their labels.
+            by_offset = by_offset[(slice(self.n_labels, None),) * by_offset.ndim]
         else:
-            self.inverse = 1 / np.column_stack(_diagonals(X, curvature, penalty))
-        self.by_edge = _inverse(by_edge) if by_edge.ndim == 2 else 1 / _positive(by_edge)
+            self.diagonal = 1 / _diagonal(X, curvature, penalty)
+        self.offsets = _inverse(by_offset) if by_offset.ndim == 2 else 1 / _positive(by_offset)
 
     def __call__(self, residual: Floats) -> Floats:
         """Return the inverse times a vector laid out as the objective's parameters."""
         cut = self.n_labels * self.n_features
+        if self.blocks is None:
+            weights, offsets = np.split(residual, [cut])
+            return np.concatenate([self.diagonal * weights, self._of_offsets(offsets)])
         by_weight, by_intercept, by_edge = np.split(residual, [cut, cut + self.n_labels])
         columns = np.column_stack([by_weight.reshape(self.n_labels, -1), by_intercept])
-        if self.blocks is None:
-            solved = self.inverse * columns
-        else:
-            solved = np.matmul(self.blocks, columns[:, :, None])[:, :, 0]
-        edges = self.by_edge @ by_edge if self.by_edge.ndim == 2 else self.by_edge * by_edge
-        return np.concatenate([solved[:, :-1].ravel(), solved[:, -1], edges])
+        solved = np.matmul(self.blocks, columns[:, :, None])[:, :, 0]
+        return np.concatenate([solved[:, :-1].ravel(), solved[:, -1], self._of_offsets(by_edge)])
+
+    def _of_offsets(self, residual: Floats) -> Floats:
+        product = self.offsets @ residual if self.offsets.ndim == 2 else self.offsets * residual
+        return np.asarray(product)
 
 
 def _inverse_blocks(X: Floats, curvature: Floats, penalty: float) -> Floats:
@@ -75,10 +81,10 @@ def _inverse_blocks(X: Floats, curvature: Floats, penalty: float) -> Floats:
     return blocks
 
 
-def _diagonals(X: Any, curvature: Floats, penalty: float) -> tuple[Floats, Floats]:
+def _diagonal(X: Any, curvature: Floats, penalty: float) -> Floats:
+    """Return the second derivatives by the weights of each label, one after the other, (L D,)."""
     squared = X.multiply(X).tocsr() if hasattr(X, "multiply") else X**2
-    by_weight = np.asarray(squared.T @ curvature).T + penalty
-    return by_weight, _positive(curvature.sum(axis=0))
+    return np.ravel(np.asarray(squared.T @ curvature).T + penalty)
 
 
 def _inverse(matrix: Floats) -> Floats:
