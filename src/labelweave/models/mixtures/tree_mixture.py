@@ -183,7 +183,7 @@ class TreeMixture(StructuredMixture):
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         if isinstance(C, float) and isinstance(label_penalty, float):
             return PenaltyChoice(C, label_penalty)
-        return learner.with_penalties(C, label_penalty)[1]
+        return learner.chosen_penalties(C, label_penalty)
 
     def _member(
         self,

@@ -71,16 +71,26 @@ class TreeLearner:
         C is chosen for labels without parents and a first forest is learned with it; then both
         penalties are chosen for that forest, which is learned again if they have changed.
         """
+        structure, first, chosen = self._first_forest(C, label_penalty)
+        if (chosen.C, chosen.label_penalty) != (first.C, first.label_penalty):
+            structure = self.learn(chosen)
+        return structure, chosen
+
+    def chosen_penalties(self, C: float | str, label_penalty: float | str) -> PenaltyChoice:
+        """Choose the penalties given as "cv" as `with_penalties` does, without its last forest."""
+        return self._first_forest(C, label_penalty)[2]
+
+    def _first_forest(
+        self, C: float | str, label_penalty: float | str
+    ) -> tuple[Structure, PenaltyChoice, PenaltyChoice]:
+        """Return a first forest, the penalties it was learned with, and those chosen for it."""
         first = self.penalties(LabelGraph.empty(self.labels.shape[1]), C, label_penalty)
         if label_penalty == "cv":
             first = replace(first, label_penalty=FIRST_LABEL_PENALTY)
         structure = self.learn(first)
         if "cv" not in (C, label_penalty):
-            return structure, first
-        chosen = self.penalties(structure.graph(), C, label_penalty)
-        if (chosen.C, chosen.label_penalty) != (first.C, first.label_penalty):
-            structure = self.learn(chosen)
-        return structure, chosen
+            return structure, first, first
+        return structure, first, self.penalties(structure.graph(), C, label_penalty)
 
     def penalties(
         self, graph: LabelGraph, C: float | str, label_penalty: float | str

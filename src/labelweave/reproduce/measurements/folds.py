@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from sklearn.preprocessing import StandardScaler
+
 from labelweave.datasets import Dataset
 from labelweave.evaluation import (
     make_method,
@@ -15,7 +17,7 @@ from labelweave.evaluation import (
 )
 from labelweave.reproduce.task import Task, load_data
 
-__all__ = ["fold", "split_data"]
+__all__ = ["fold", "split_data", "standardised"]
 
 
 def split_data(task: Task) -> tuple[Dataset, Dataset]:
@@ -31,6 +33,14 @@ def split_data(task: Task) -> tuple[Dataset, Dataset]:
     splitter = make_splitter("kfold", task.settings["n_folds"], task.seed)
     train, test = list(splitter.split(data.X))[task.fold]
     return data.take(train), data.take(test)
+
+
+def standardised(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
+    """Standardise dense features by the training rows; sparse ones stay as they are."""
+    if train.is_sparse:
+        return train, test
+    scaler = StandardScaler().fit(train.X)
+    return Dataset(scaler.transform(train.X), train.Y), Dataset(scaler.transform(test.X), test.Y)
 
 
 def fold(task: Task) -> dict[str, Any]:

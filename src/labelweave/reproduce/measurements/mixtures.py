@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from labelweave._common.arrays import Floats
-from labelweave.datasets import Dataset
 from labelweave.evaluation import cll_loss_row, exact_match, make_method
 from labelweave.inference import ThresholdAlgorithm
 from labelweave.models import TreeNetwork
-from labelweave.reproduce.measurements.folds import split_data
+from labelweave.reproduce.measurements.folds import split_data, standardised
 from labelweave.reproduce.task import Task
 
 __all__ = ["map_agreement", "tree_counts"]
@@ -31,7 +29,7 @@ def tree_counts(task: Task) -> dict[str, Any]:
     >>> len(values["exact_match"]), len(values["cll_loss_row"])
     (2, 2)
     """
-    train, test = _scaled(*split_data(task))
+    train, test = standardised(*split_data(task))
     single = TreeNetwork(random_state=task.seed).fit(train.X, train.Y)
     scores: dict[str, list[float]] = {"exact_match": [], "cll_loss_row": []}
     for count in task.settings["counts"]:
@@ -56,7 +54,7 @@ def map_agreement(task: Task) -> dict[str, Any]:
     >>> 0.0 <= map_agreement(task)["agreement"] <= 1.0
     True
     """
-    train, test = _scaled(*split_data(task))
+    train, test = standardised(*split_data(task))
     model = make_method(task.method, seed=task.seed).set_params(n_components=task.settings["count"])
     joint = model.fit(train.X, train.Y).predict_joint(test.X)
     mode = ThresholdAlgorithm()(joint)
@@ -67,11 +65,3 @@ def map_agreement(task: Task) -> dict[str, Any]:
         "agreement": float(same[mode.optimal].mean()),
         "proven": float(mode.optimal.mean()),
     }
-
-
-def _scaled(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
-    """Standardise dense features by the training rows."""
-    if train.is_sparse:
-        return train, test
-    scaler = StandardScaler().fit(train.X)
-    return Dataset(scaler.transform(train.X), train.Y), Dataset(scaler.transform(test.X), test.Y)

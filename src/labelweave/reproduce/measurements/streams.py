@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from labelweave._common.arrays import Indicators
 from labelweave.datasets import Dataset
 from labelweave.evaluation import f1_macro, f1_micro, make_method, predict_labels
+from labelweave.reproduce.measurements.folds import standardised
 from labelweave.reproduce.task import Task, load_data
 
 __all__ = ["first_rows", "in_parts", "random_split", "stream", "training_time"]
@@ -40,11 +40,7 @@ def first_rows(train: Dataset, test: Dataset, size: int) -> tuple[Dataset, Datas
     """
     if size > train.n_rows:
         raise ValueError(f"size must be at most {train.n_rows}, the training rows; got {size}")
-    train = train.take(np.arange(size))
-    if train.is_sparse:
-        return train, test
-    scaler = StandardScaler().fit(train.X)
-    return Dataset(scaler.transform(train.X), train.Y), Dataset(scaler.transform(test.X), test.Y)
+    return standardised(train.take(np.arange(size)), test)
 
 
 def stream(task: Task) -> dict[str, Any]:
