@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.interruption import Interruptible
 from tests.report.chromium import Chromium, find_chromium
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -27,6 +31,24 @@ settings.register_profile("fast", settings.get_profile("whole"), max_examples=40
 def pytest_configure(config: pytest.Config) -> None:
     """Draw fewer examples in the fast suite."""
     settings.load_profile("fast" if config.getoption("markexpr") == "not slow" else "whole")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
+    """Give a worker whole modules, or the group that a test names instead.
+
+    A module fits what its tests share once, and a scheduler of thousands of single tests, which
+    looks at all of them after each, would cost as much as any folder.
+    """
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class Modules(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return super()._split_scope(nodeid).partition("::")[0]
+
+    return Modules(config, log)
 
 
 @pytest.fixture
