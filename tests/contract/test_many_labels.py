@@ -25,8 +25,8 @@ def test_number_of_jobs(estimator):
 
 
 def test_batches_and_order_of_rows(case, estimator):
-    batches = [[0], [11, 4, 7, 0], [5, 5, 5]]
-    check_batches(estimator.fit(X, Y), X[:12], batches, bitwise=case.bitwise)
+    batches = [[0], [6, 4, 1, 0], [5, 5, 5]]
+    check_batches(estimator.fit(X, Y), X[:7], batches, bitwise=case.bitwise)
 
 
 def test_more_labels_than_rows(estimator):

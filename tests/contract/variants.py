@@ -108,6 +108,13 @@ _RELEVANCE = {
         StackedBinaryRelevance(outputs="label", n_folds=3, **_FIXED),
     ),
     "stacked-seen": touches("determinism weights", StackedBinaryRelevance(n_folds=1, **_FIXED)),
+    "stacked-cv": touches("determinism edge_cases weights", StackedBinaryRelevance(n_folds=3)),
+    "iblr-cv": touches(
+        "determinism edge_cases",
+        InstanceBasedLogistic(n_neighbors=3),
+        weighted=False,
+        unsuited=NEIGHBOURS,
+    ),
     "iblr-features": touches(
         "determinism edge_cases inputs",
         InstanceBasedLogistic(n_neighbors=3, features=True),
@@ -147,7 +154,7 @@ _CHAINS = {
         unsuited=_RESAMPLED_BAYES,
     ),
     "chains-grown": touches(
-        "determinism edge_cases weights", ChainMixture(max_components=2, **_FIXED)
+        "determinism edge_cases weights", ChainMixture(max_components=2, n_splits=2, **_FIXED)
     ),
     "chains-random": touches(
         "answers determinism many_labels",
@@ -156,6 +163,7 @@ _CHAINS = {
 }
 
 _TREES = {
+    "tree-cv": touches("determinism edge_cases weights", TreeNetwork()),
     "tree-published": touches(
         "determinism edge_cases weights", TreeNetwork.preset("published", **_FIXED)
     ),
@@ -174,7 +182,8 @@ _TREES = {
     "tree-tree": touches("answers persistence", TreeNetwork(estimator=_TREE, screen=2)),
     "trees-cv": touches("determinism weights", TreeMixture(n_components=2)),
     "trees-grown": touches(
-        "determinism edge_cases weights", TreeMixture(max_components=2, **_FIXED)
+        "determinism edge_cases weights",
+        TreeMixture(max_components=2, n_folds=2, n_splits=2, **_FIXED),
     ),
     "trees-published": touches(
         "answers determinism edge_cases persistence",
@@ -198,6 +207,10 @@ _TREES = {
 }
 
 _POWERSETS = {
+    "powerset-cv": touches(
+        "determinism edge_cases weights", LabelPowerset(), bitwise=False, unsuited=LISTED
+    ),
+    "rakel-cv": touches("determinism", RAkEL(n_labelsets=2), bitwise=False, unsuited=LISTED),
     "powerset-tree": touches(
         "answers determinism persistence",
         LabelPowerset(estimator=_TREE, decision="hamming"),
@@ -214,21 +227,22 @@ _POWERSETS = {
 }
 
 _OTHERS = {
+    "crf-cv": touches("determinism edge_cases weights", PairwiseCRF()),
     "crf-pseudo": touches(
         "answers edge_cases many_labels weights",
         PairwiseCRF(likelihood="pseudo", max_edges=3, **_FIXED),
     ),
-    "mmoc-cv": touches("determinism weights", MaxMarginOutputCoding(margin_weight=30.0)),
+    "mmoc-cv": touches("determinism weights", MaxMarginOutputCoding(margin_weight=10.0)),
     # Takes seconds; tests/baselines has the choice by rows left out, and its weights.
     "mmoc-margin-cv": touches("", MaxMarginOutputCoding()),
     "mmoc-codes": touches(
         "edge_cases",
         MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0, n_codes=2),
     ),
-    "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(n_folds=3)),
+    "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(n_folds=2)),
     "svm-fixed": touches("answers edge_cases", ThresholdedSVM(C=1.0, decision="fixed")),
     "lasvm-rbf": touches("inputs edge_cases persistence", LaSVM(kernel="rbf", passes=5, tol=1e-8)),
-    "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", n_folds=3)),
+    "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", n_folds=2)),
     "online-independent": touches(
         "answers determinism persistence",
         BayesianOnlineClassifier(coupled=False, decision="subset"),
