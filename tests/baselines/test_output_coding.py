@@ -231,8 +231,9 @@ def test_codes_are_the_strongest_and_as_many_as_asked():
 
 def test_decoding_weight_weighs_the_classifiers():
     X, Y = sample()
-    codes = MaxMarginOutputCoding(C=1.0, ridge=1.0, decoding_weight=0.0).fit(X, Y)
-    labels = MaxMarginOutputCoding(C=1.0, ridge=1.0, decoding_weight=1e6).fit(X, Y)
+    options = {"C": 1.0, "ridge": 1.0, "margin_weight": 30.0}
+    codes = MaxMarginOutputCoding(**options, decoding_weight=0.0).fit(X, Y)
+    labels = MaxMarginOutputCoding(**options, decoding_weight=1e6).fit(X, Y)
     np.testing.assert_array_equal(labels.predict(X), labels.classifiers_.scores(X) > 0)
     metric = Codes(codes.codes_, codes.code_variances_).metric()
     nearest = decode(metric, codes.regressions_.scores(X) @ metric)
@@ -268,7 +269,7 @@ def test_dependent_labels_are_decoded_better_than_one_by_one():
 
 def test_it_has_no_probabilities():
     X, Y = sample()
-    model = MaxMarginOutputCoding(C=1.0, ridge=1.0).fit(X, Y)
+    model = MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0).fit(X, Y)
     for name in ("predict_proba", "predict_joint"):
         assert not hasattr(model, name)
         with pytest.raises(AttributeError, match="MaxMarginOutputCoding has no probabilities"):

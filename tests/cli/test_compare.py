@@ -18,7 +18,7 @@ from tests.cli.conftest import NEIGHBOURS, PRIOR
 # Classifiers of scikit-learn, by the form of what they know of probabilities.
 FOREIGN = {
     "list of tables": "sklearn.ensemble.RandomForestClassifier(n_estimators=3)",
-    "one table": "sklearn.neural_network.MLPClassifier(max_iter=2000, hidden_layer_sizes=[4])",
+    "one table": "sklearn.neural_network.MLPClassifier(max_iter=20, hidden_layer_sizes=[4])",
     "a chain": "sklearn.multioutput.ClassifierChain(estimator=sklearn.naive_bayes.GaussianNB())",
     "none": "sklearn.linear_model.RidgeClassifier",
     "none, inside": "sklearn.multioutput.MultiOutputClassifier(estimator=sklearn.svm.LinearSVC())",

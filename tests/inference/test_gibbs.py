@@ -218,7 +218,7 @@ class TestLaw:
         joint, rows = make_with_oracle(form, 3, 3, 4, scale=1.0)
         known, evidence = evidence_for(joint, rows, 1)
         posterior = joint.condition(evidence)
-        sweeps = 20000 if form == "chain" else 1500
+        sweeps = 20000 if form == "chain" else 800
         samples = Gibbs(sweeps=sweeps, burn_in=20, restarts=2).sample(posterior)
         weights = 2 ** np.arange(4)
         for i, table in enumerate(rows):
@@ -404,7 +404,7 @@ class TestRandomScan:
     def test_it_samples_the_distribution(self):
         rng = np.random.default_rng(0)
         joint = ChainJoint(*chain_parameters(rng, 3, 4))
-        found = Gibbs(sweeps=3000, burn_in=50, scan="random").estimate(joint, "marginals")
+        found = Gibbs(sweeps=1500, burn_in=50, scan="random").estimate(joint, "marginals")
         error = np.maximum(found.standard_error, 1e-3)
         assert (np.abs(found.value - joint.marginals()) < 5 * error).all()
 

@@ -121,16 +121,17 @@ def test_batch_equals_row_by_row(form, seed, n, L):
     joint, rows = make_with_oracle(form, seed, n, L)
     _, evidence = evidence_for(joint, rows, seed)
     for batch in (joint, joint.condition(evidence)):
-        draws = batch.sample(5, random_state=seed)
+        draws, mode = batch.sample(5, random_state=seed), batch.mode()
+        estimates = {quantity: batch.estimate(quantity) for quantity in QUANTITIES}
         for i in range(n):
             row = batch[i]
             assert len(row) == 1
             assert row.row_ids[0] == i
             np.testing.assert_array_equal(row.sample(5, random_state=seed)[0], draws[i])
-            np.testing.assert_array_equal(row.mode().labels[0], batch.mode().labels[i])
-            for quantity in QUANTITIES:
+            np.testing.assert_array_equal(row.mode().labels[0], mode.labels[i])
+            for quantity, estimate in estimates.items():
                 np.testing.assert_allclose(
-                    row.estimate(quantity).value[0], batch.estimate(quantity).value[i], atol=1e-12
+                    row.estimate(quantity).value[0], estimate.value[i], atol=1e-12
                 )
 
 
