@@ -37,8 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
     """Give a worker whole modules, or the group that a test names instead.
 
-    A module fits what its tests share once, and a scheduler of thousands of single tests, which
-    looks at all of them after each, would cost as much as any folder.
+    So what the tests of a module share is made once, and the scheduler need not look at thousands
+    of single tests after each.
     """
     if config.getoption("dist") != "loadgroup":
         return None

@@ -171,7 +171,15 @@ def test_labels_with_biases_of_their_own_have_no_offset():
 
 
 @each
-@pytest.mark.parametrize(("n", "sizes"), [(60, [1]), (160, [7, 1, 100]), (160, [150])])
+@pytest.mark.parametrize(
+    ("n", "sizes"),
+    [
+        (60, [1]),
+        pytest.param(160, [1], marks=pytest.mark.slow),
+        (160, [7, 1, 100]),
+        (160, [150]),
+    ],
+)
 def test_batches_of_any_size_give_the_same_bits(kind, n, sizes):
     X, Y = stream(n=n)
     whole = learned(X, Y, kind)
