@@ -70,6 +70,7 @@ print("leaving")
 
 
 def check_exit(pieces, seconds):
+    """Leave while pieces of work run; none that calls `np.unique`, where NumPy itself aborts."""
     done = run(["-c", EXIT.format(pieces=pieces, seconds=seconds)])
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
 

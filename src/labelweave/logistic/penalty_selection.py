@@ -84,14 +84,15 @@ def choose_penalties(
         C=1.0 if C == "cv" else float(C),
         label_penalty=_FIRST_LABEL_PENALTY if label_penalty == "cv" else float(label_penalty),
     )
-    if "cv" not in (C, label_penalty):
+    choose_label_penalty = label_penalty == "cv" and problems.has_extras
+    if C != "cv" and not choose_label_penalty:
         return chosen
     folds = _Folds.of(problems, n_folds, seed, n_threads)
     if folds.n_folds < 2:  # all rows are equal: nothing can be held out
         return chosen
     if C == "cv":
         chosen = folds.choose(C_GRID, [chosen.label_penalty])
-    if label_penalty == "cv" and problems.has_extras:
+    if choose_label_penalty:
         chosen = folds.choose([chosen.C], LABEL_PENALTY_GRID, cautious=True)
     if C == "cv":
         chosen = folds.choose(chosen.C * C_STEPS, [chosen.label_penalty], cautious=True)
