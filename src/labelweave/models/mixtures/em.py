@@ -24,7 +24,7 @@ the last one ended. For "equal" the penalties move with the shares and it may de
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,11 +34,19 @@ from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave.logistic import LinearConditionals, LogisticProblems, PenaltyChoice, solve_problems
 from labelweave.models.mixtures.gate import Gate, GateProblem
 
+
+class Tolerances(NamedTuple):
+    """When EM stops: the solver of an M-step, and its own iterations, per unit of weight."""
+
+    m_step: float
+    objective: float
+
+
 #: With M-steps this accurate, EM does not depend on the form of the data: rows repeated or
 #: weighted, in any order.
-EXACT = 1e-14
+EXACT = Tolerances(m_step=1e-14, objective=1e-5)
 #: Accurate enough to compare mixtures.
-ROUGH = 1e-4
+ROUGH = Tolerances(m_step=1e-4, objective=1e-3)
 # A component, or a class of a label within a component, of less than this weight keeps its
 # parameters: nothing more can be learned about it.
 _LEAST_WEIGHT = 1e-8
@@ -100,8 +108,7 @@ class EM:
         Whether every component has the total weight of the data, or its share.
     prior_weight : float
         Additional weight ε of every row in every component.
-    tol : float
-        Tolerance of the M-steps.
+    tolerances : Tolerances
     """
 
     X: Any
@@ -112,7 +119,7 @@ class EM:
     n_threads: int
     equal: bool
     prior_weight: float
-    tol: float = EXACT
+    tolerances: Tolerances = EXACT
 
     def log_probs(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
         """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
@@ -140,10 +147,8 @@ class EM:
             cost *= self.weight @ responsibilities / self.weight.sum()
         return float(cost.sum()) + mixture.gate.penalty
 
-    def run(
-        self, mixture: Mixture, n_iterations: int, tol: float = 1e-5
-    ) -> tuple[Mixture, list[float]]:
-        """Iterate until the objective changes by less than `tol` per unit of weight.
+    def run(self, mixture: Mixture, n_iterations: int) -> tuple[Mixture, list[float]]:
+        """Iterate until the objective hardly changes.
 
         Returns the mixture and the penalised log-likelihood before each iteration and at the end.
         """
@@ -158,7 +163,7 @@ class EM:
             objective = float(self.weight @ (evidence + prior))
             objectives.append(objective - self.penalty(mixture, responsibilities))
             change = np.inf if iteration == 0 else abs(objectives[-1] - objectives[-2])
-            if iteration == n_iterations or change < tol * total:
+            if iteration == n_iterations or change < self.tolerances.objective * total:
                 break
             mixture = self.refit(mixture, responsibilities)
         return mixture, objectives
@@ -172,7 +177,7 @@ class EM:
             weights=np.zeros((n_components, n_labels, self.X.shape[1])),
             intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
             coupling=np.zeros((n_components, n_labels, n_labels)),
-            gate=self.gate.fit(responsibilities * self.weight[:, None], tol=self.tol),
+            gate=self.gate.fit(responsibilities * self.weight[:, None], tol=self.tolerances.m_step),
         )
         return self.refit(zero, responsibilities, gate=False)
 
@@ -180,7 +185,9 @@ class EM:
         """Do the M-step: refit all conditionals, and the gate, to the responsibilities."""
         shares = responsibilities * self.weight[:, None]
         if gate:
-            mixture = replace(mixture, gate=self.gate.fit(shares, mixture.gate, self.tol))
+            mixture = replace(
+                mixture, gate=self.gate.fit(shares, mixture.gate, self.tolerances.m_step)
+            )
         shares += self._prior(mixture.n_components) * self.weight[:, None]
         component, label = np.nonzero(self._learnable(shares))
         if len(component) == 0:
@@ -203,7 +210,7 @@ class EM:
             weight_of=component.astype(np.int32),
             start=np.hstack([*parts, mixture.coupling[chosen]] if has_extras else parts),
         )
-        solutions = solve_problems(problems, tol=self.tol, n_threads=self.n_threads)
+        solutions = solve_problems(problems, tol=self.tolerances.m_step, n_threads=self.n_threads)
         weights, intercept = mixture.weights.copy(), mixture.intercept.copy()
         coupling = mixture.coupling.copy()
         weights[chosen], intercept[chosen] = solutions.coef, solutions.intercept

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.label_graph import LabelGraph
 from labelweave.logistic import PenaltyChoice
-from labelweave.models.mixtures.em import EM, EXACT, ROUGH, Mixture
+from labelweave.models.mixtures.em import EM, EXACT, ROUGH, Mixture, Tolerances
 from labelweave.models.mixtures.gate import GateProblem
 from labelweave.models.mixtures.label_clustering import (
     cluster_label_vectors,
@@ -140,8 +140,8 @@ class MixtureLearner(Generic[Kind]):
         given = self.learner.sample_weight
         return np.ones(len(self.learner.labels)) if given is None else given
 
-    def em(self, tol: float = EXACT) -> EM:
-        """Return EM on these rows, with M-steps solved to a tolerance."""
+    def em(self, tolerances: Tolerances = EXACT) -> EM:
+        """Return EM on these rows."""
         rows, settings = self.learner, self.settings
         gate_C = self.penalties.C if settings.linear_gate else None
         return EM(
@@ -153,7 +153,7 @@ class MixtureLearner(Generic[Kind]):
             n_threads=rows.n_threads,
             equal=settings.equal,
             prior_weight=settings.prior_weight,
-            tol=tol,
+            tolerances=tolerances,
         )
 
     def fit(self, n_components: int) -> FittedMixture[Kind]:
