@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -141,7 +142,7 @@ def _show_verdicts(document: Document) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Progress], None]]:
-    """Show a bar on a terminal, and a line per twentieth of the work otherwise."""
+    """Show a bar on a terminal, otherwise a line per twentieth of the work and per minute."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
@@ -155,12 +156,12 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
         TimeElapsedColumn(),
         TextColumn("left: {task.fields[left]}"),
     )
-    told = 0
+    told, told_at = 0, time.monotonic()
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("tasks", total=None, left="unknown")
 
         def advance(state: Progress) -> None:
-            nonlocal told
+            nonlocal told, told_at
             left = _time_left(state.seconds_left)
             bar.update(
                 task,
@@ -169,9 +170,9 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
                 description=str(state.record.task),
                 left=left,
             )
-            twentieth = 20 * state.done // state.total
-            if not console.is_terminal and twentieth > told:
-                told = twentieth
+            twentieth, now = 20 * state.done // state.total, time.monotonic()
+            if not console.is_terminal and (twentieth > told or now - told_at > 60):
+                told, told_at = twentieth, now
                 typer.echo(f"{state.done} of {state.total} tasks, left: {left}", err=True)
 
         yield advance

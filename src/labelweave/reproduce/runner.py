@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from labelweave.reproduce.measurements import MEASUREMENTS, TIMED
+from labelweave.reproduce.measurements import MEASUREMENTS, SHARED, TIMED
 from labelweave.reproduce.store import Record, ResultStore
 from labelweave.reproduce.task import Task, data_hash
 from labelweave.versions import code_version
@@ -78,13 +78,21 @@ def run(
 
 
 def _run_all(tasks: dict[str, Task], n_jobs: int) -> Iterator[tuple[str, Record]]:
-    together = {key: task for key, task in tasks.items() if task.measurement not in TIMED}
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
-        delayed(_measure)(key, task) for key, task in together.items()
-    )
+    groups: dict[str, list[tuple[str, Task]]] = defaultdict(list)
+    for key, task in tasks.items():
+        if task.measurement not in TIMED:
+            share = SHARED.get(task.measurement)
+            groups[share(task) if share else key].append((key, task))
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    for measured in parallel(delayed(_measure_all)(group) for group in groups.values()):
+        yield from measured
     for key, task in tasks.items():
         if task.measurement in TIMED:
             yield _measure(key, task)
+
+
+def _measure_all(tasks: Sequence[tuple[str, Task]]) -> list[tuple[str, Record]]:
+    return [_measure(key, task) for key, task in tasks]
 
 
 def _measure(key: str, task: Task) -> tuple[str, Record]:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from labelweave.reproduce.measurements.chains import convergence, enumeration
-from labelweave.reproduce.measurements.folds import fold
+from labelweave.reproduce.measurements.folds import fit_key, fold
 from labelweave.reproduce.measurements.mixtures import map_agreement, tree_counts
 from labelweave.reproduce.measurements.posteriors import expected_f1, message_changes
 from labelweave.reproduce.measurements.streams import in_parts, stream, training_time
 from labelweave.reproduce.task import Task
 
-__all__ = ["MEASUREMENTS", "TIMED"]
+__all__ = ["MEASUREMENTS", "SHARED", "TIMED"]
 
 #: Every measurement by its name in a plan.
 MEASUREMENTS: dict[str, Callable[[Task], dict[str, Any]]] = {
@@ -27,6 +27,9 @@ MEASUREMENTS: dict[str, Callable[[Task], dict[str, Any]]] = {
     "expected_f1": expected_f1,
     "message_changes": message_changes,
 }
+
+#: Tasks of these measurements that have the same key are best measured one after another.
+SHARED: dict[str, Callable[[Task], str]] = {"fold": fit_key}
 
 #: Measurements of time, which must not compete for cores.
 TIMED = ("enumeration", "training_time")
