@@ -97,8 +97,7 @@ def _lines_table(chart: LineChart) -> Table:
         errors = series.error or (math.nan,) * len(series.x)
         for x, y, error in zip(series.x, series.y, errors, strict=True):
             seen[x] = seen.get(x, -1) + 1
-            written = _number(y) if math.isnan(error) else f"{_number(y)} ± {_number(error)}"
-            rows.setdefault((x, seen[x]), {})[number] = written
+            rows.setdefault((x, seen[x]), {})[number] = _with_error(y, error)
     columns = (chart.x_label, *(series.name for series in chart.series))
     # nan compares with nothing: last.
     order = sorted(rows, key=lambda place: (math.isnan(place[0]), place))
@@ -115,6 +114,12 @@ def _summary(scores: tuple[float, ...]) -> tuple[str, str, str, str]:
         return "0", "–", "–", "–"
     mean = sum(score / len(known) for score in known)
     return str(len(known)), _number(mean), _number(min(known)), _number(max(known))
+
+
+def _with_error(y: float, error: float) -> str:
+    if math.isnan(y):
+        return "–"
+    return _number(y) if math.isnan(error) else f"{_number(y)} ± {error:.2g}"
 
 
 def _number(value: float) -> str:

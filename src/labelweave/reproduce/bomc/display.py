@@ -103,7 +103,8 @@ def _size_table(
     """Return a table of methods by sizes, the best of the online learners in bold."""
     values = {method: _splits(results, data, method, name) for method in methods}
     online = [method for method in methods if method not in (SVM, SVM_ALONE)]
-    best = np.nanmax([values[method].mean(axis=0) for method in online], axis=0)
+    means = np.array([values[method].mean(axis=0) for method in online])
+    best = np.where(np.isnan(means), -np.inf, means).max(axis=0)
     rows: list[tuple[Cell | str, ...]] = [
         (
             label,
