@@ -127,6 +127,6 @@ def written_value(label: str) -> float:
     """Return the number that a label such as ``2·10⁻³`` stands for."""
     plain = label.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
     if label == plain:
-        return float(label)
+        return float(label.replace(",", ""))
     mantissa, _, power = plain.rpartition("10")
     return float((mantissa.rstrip("·") or "1").replace("-", "-1", mantissa == "-") + f"e{power}")

@@ -57,7 +57,9 @@ class Scale:
         >>> [label for _, label in Scale(0.18, 0.41, 0, 1).ticks()]
         ['0.20', '0.25', '0.30', '0.35', '0.40']
         >>> [label for _, label in Scale(0.5, 3e6, 0, 1, log=True).ticks()]
-        ['1', '10', '100', '1000', '10⁴', '10⁵', '10⁶']
+        ['1', '10', '100', '1,000', '10,000', '10⁵', '10⁶']
+        >>> [label for _, label in Scale(900, 25_000, 0, 1, log=True).ticks()]
+        ['1,000', '2,000', '5,000', '10,000', '20,000']
         """
         return self._log_ticks(at_most) if self.log else self._linear_ticks(at_most)
 
@@ -75,7 +77,7 @@ class Scale:
     def _log_ticks(self, at_most: int) -> list[tuple[float, str]]:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         decades = max(last - first, 1)
-        if decades > 2:
+        if math.log10(self.high / self.low) > 2:
             # All multiples of a whole number of decades, so that ticks are evenly spaced.
             stride = math.ceil(decades / (at_most + 2))
             powers = range(first + -first % stride, last + 1, stride)
@@ -118,7 +120,9 @@ def _step(at_least: float) -> float:
 
 
 def _decimal(value: float) -> str:
-    return f"{value:g}" if 1e-3 <= value < 9999 else _power(value, 0)
+    if not 1e-3 <= value < 99_999:
+        return _power(value, 0)
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
 def _power(value: float, digits: int) -> str:
