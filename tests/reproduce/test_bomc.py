@@ -16,7 +16,9 @@ from labelweave.report import Document, to_html, to_markdown
 from labelweave.reproduce.bomc import PLAN
 from labelweave.reproduce.bomc.experiments import (
     CMN,
+    IND_CMN,
     NAMES,
+    NARROW_CMN,
     NO_HEURISTIC,
     SAMPLE,
 )
@@ -191,6 +193,20 @@ def test_quick_experiments_fit_the_bundled_data(monkeypatch: pytest.MonkeyPatch)
         smallest = experiment.settings.get("sizes", [experiment.settings.get("size", 1)])[0]
         for data in experiment.data:
             assert smallest <= int(0.8 * load_data(data).n_rows)
+
+
+@pytest.mark.parametrize(
+    ("method", "published", "changed"),
+    [
+        (NO_HEURISTIC, CMN, {"skew_margin", "decision"}),
+        (NARROW_CMN, IND_CMN, {"bias_variance"}),
+    ],
+)
+def test_all_but_the_named_settings_are_published(
+    method: str, published: str, changed: set[str]
+) -> None:
+    one, other = (make_method(m, seed=0).get_params(deep=False) for m in (method, published))
+    assert {name for name in one if repr(one[name]) != repr(other[name])} == changed
 
 
 # The report

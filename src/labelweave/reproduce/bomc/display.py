@@ -15,6 +15,7 @@ from labelweave.reproduce.bomc.experiments import (
     IND_CMN,
     LASVM,
     NAMES,
+    NARROW_CMN,
     OUR_BOMC,
     OUR_CMN,
     OUR_IND_CMN,
@@ -200,6 +201,7 @@ def _coupling(results: Results, data: str) -> list[Block]:
         name: (coupled, independent)
         for name, coupled, independent in (
             ("published settings", CMN, IND_CMN),
+            ("published, local biases N(0, 1)", CMN, NARROW_CMN),
             ("our defaults", OUR_CMN, OUR_IND_CMN),
         )
         if results.has("stream", data, coupled, independent)

@@ -21,6 +21,7 @@ from labelweave.reproduce.bomc.experiments import (
     IND_CMN,
     LASVM,
     NAMES,
+    NARROW_CMN,
     OUR_CMN,
     OUR_IND_CMN,
     OUR_SAMPLE,
@@ -105,15 +106,21 @@ def large_test_sets(results: Results) -> Judgement:
     return Judgement("reproduced" if gain >= SIGNIFICANT else "not reproduced", measured, reason)
 
 
-@needs("stream", CMN, IND_CMN)
+@needs("stream", CMN, IND_CMN, NARROW_CMN)
 def independent_on_topics(results: Results) -> Judgement:
-    """Judge claim 33: of its two halves, that on topics is testable."""
-    coupled, independent = curve(results, CMN), curve(results, IND_CMN)
-    measured = f"topics: independent {listed(independent)}, coupled {listed(coupled)}"
-    measured += f"; ours {listed(curve(results, OUR_IND_CMN))}, {listed(curve(results, OUR_CMN))}"
-    better = independent > coupled
-    reason = f"independent better {at_sizes(better)}; no data for industries and regions"
-    return Judgement("partly" if better.mean() > 0.5 else "not reproduced", measured, reason)
+    """Judge claim 33: of its two halves, that on topics is testable, for two priors of biases."""
+    coupled = curve(results, CMN)
+    wide, narrow = curve(results, IND_CMN), curve(results, NARROW_CMN)
+    measured = f"topics: coupled {listed(coupled)}; independent, local biases N(0, 10⁴) "
+    measured += f"{listed(wide)}, N(0, 1) {listed(narrow)}; ours, coupled "
+    measured += f"{listed(curve(results, OUR_CMN))}, independent "
+    measured += listed(curve(results, OUR_IND_CMN))
+    better = wide > coupled, narrow > coupled
+    reason = f"independent better {at_sizes(better[0])} with the prior of the global bias for "
+    reason += f"local ones, {at_sizes(better[1])} with that of the weights: the paper says nothing "
+    reason += "of local ones; no data for industries and regions"
+    holds = max(np.mean(sizes) for sizes in better) > 0.5
+    return Judgement("partly" if holds else "not reproduced", measured, reason)
 
 
 @needs("expected_f1", SAMPLE)
