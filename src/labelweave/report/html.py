@@ -28,6 +28,9 @@ from labelweave.report.svg.lines import styles
 
 __all__ = ["to_html"]
 
+# Beyond, deviations are written below their means, so that the last column is on the page.
+_MANY_COLUMNS = 8
+
 _TAGS = {"plain": "", "code": "code", "bold": "strong"}
 # A sign besides the colour.
 _SIGNS = {"reproduced": "✓", "partly": "◐", "not reproduced": "✗", "not testable": "?"}
@@ -197,9 +200,12 @@ def _table(table: Table, name: str) -> str:
         for column, is_marked in zip(others, marked[1:], strict=True)
     )
     rows = "\n".join(_row(row, marked) for row in table.cells)
+    wide = ""
+    if len(table.columns) > _MANY_COLUMNS:
+        wide, rows = ' class="wide"', re.sub("± [^<]+", r"<small>\g<0></small>", rows)
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-caption">'
-        f'<table><caption id="{name}-caption"><span>{_text(table.title)}</span></caption>\n'
+        f'<table{wide}><caption id="{name}-caption"><span>{_text(table.title)}</span></caption>\n'
         f"<thead><tr>{headings}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
     )
 
