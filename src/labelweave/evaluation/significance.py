@@ -25,7 +25,7 @@ __all__ = [
     "TESTS",
     "TTest",
     "WinTieLoss",
-    "Verdict",
+    "Standing",
     "corrected_t_test",
     "judge",
     "paired_t_test",
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 #: Whether the first method is significantly better or worse than the other, or neither.
-Verdict = Literal["better", "worse", "tie"]
+Standing = Literal["better", "worse", "tie"]
 
 #: Names of the tests.
 TESTS = ("paired", "corrected")
@@ -132,7 +132,7 @@ def _paired_differences(a: ArrayLike, b: ArrayLike) -> tuple[Floats, float]:
 
 def verdicts(
     comparison: Comparison, metric: str, *, test: str = "paired", alpha: float = 0.05
-) -> dict[str, Verdict | None]:
+) -> dict[str, Standing | None]:
     """Test the first method of a comparison against each of the others on one metric.
 
     Parameters
@@ -156,7 +156,7 @@ def verdicts(
     check_number(alpha, "alpha", above=0, below=1)
     first, *others = comparison.method_names
     reference = comparison.scores(first, metric)
-    result: dict[str, Verdict | None] = {}
+    result: dict[str, Standing | None] = {}
     for name in others:
         scores = comparison.scores(name, metric)
         if test == "paired":
@@ -168,7 +168,7 @@ def verdicts(
     return result
 
 
-def judge(outcome: TTest, higher_is_better: bool, alpha: float = 0.05) -> Verdict | None:
+def judge(outcome: TTest, higher_is_better: bool, alpha: float = 0.05) -> Standing | None:
     """Return whether the first of two methods is "better" or "worse", or "tie"; None if unknown.
 
     Examples
@@ -201,7 +201,7 @@ class WinTieLoss:
         return f"{self.wins}/{self.ties}/{self.losses}"
 
 
-def win_tie_loss(by_metric: Mapping[str, Mapping[str, Verdict | None]]) -> dict[str, WinTieLoss]:
+def win_tie_loss(by_metric: Mapping[str, Mapping[str, Standing | None]]) -> dict[str, WinTieLoss]:
     """Count the wins, ties and losses of the first method against each other method.
 
     Parameters

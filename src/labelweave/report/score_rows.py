@@ -13,7 +13,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.evaluation import METRICS, Comparison, verdicts, win_tie_loss
-from labelweave.evaluation.significance import Verdict
+from labelweave.evaluation.significance import Standing
 from labelweave.report.console import Symbols
 
 __all__ = ["Figure", "ScoreRow", "legend", "score_rows"]
@@ -86,7 +86,7 @@ def legend(
 def _figures(
     values: dict[str, Floats],
     higher_is_better: bool,
-    judged: dict[str, Verdict | None],
+    judged: dict[str, Standing | None],
     symbols: Symbols,
     with_spread: bool,
 ) -> dict[str, Figure]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.evaluation import METRICS, judge, paired_t_test
-from labelweave.evaluation.significance import Verdict
+from labelweave.evaluation.significance import Standing
 from labelweave.reproduce.store import Record
 
 __all__ = ["COLUMNS", "Results"]
@@ -99,7 +99,7 @@ class Results:
             )
         )
 
-    def compare(self, data: str, method: str, rival: str, metric: str) -> Verdict | None:
+    def compare(self, data: str, method: str, rival: str, metric: str) -> Standing | None:
         """Compare two methods by paired t-tests over the folds, one per seed; the majority counts.
 
         None if there are no scores to compare, or fewer than five folds.
