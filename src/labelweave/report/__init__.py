@@ -1,5 +1,6 @@
 """Display results: tables, trees, plots, warnings, and documents as HTML, Markdown and LaTeX."""
 
+from labelweave.report.charts import LineChart, RankDiagram, Series, Strips
 from labelweave.report.comparison_report import (
     command_paragraph,
     comparison_document,
@@ -12,13 +13,9 @@ from labelweave.report.document import (
     Cell,
     Document,
     Facts,
-    LineChart,
     Outcome,
     Paragraph,
-    RankDiagram,
     Section,
-    Series,
-    Strips,
     Table,
     Verdict,
     Verdicts,

@@ -6,17 +6,9 @@ from collections.abc import Sequence
 
 from labelweave.evaluation import METRICS, Comparison
 from labelweave.evaluation.comparison_display import heading
+from labelweave.report.charts import Strips
 from labelweave.report.console import Symbols
-from labelweave.report.document import (
-    Block,
-    Cell,
-    Document,
-    Facts,
-    Paragraph,
-    Section,
-    Strips,
-    Table,
-)
+from labelweave.report.document import Block, Cell, Document, Facts, Paragraph, Section, Table
 from labelweave.report.notes import warning_notes
 from labelweave.report.rank_blocks import rank_blocks
 from labelweave.report.score_rows import Figure, legend, score_rows

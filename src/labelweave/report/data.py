@@ -8,13 +8,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from labelweave.report.document import (
-    Document,
-    LineChart,
-    RankDiagram,
-    Strips,
-    Table,
-)
+from labelweave.report.charts import LineChart, RankDiagram, Strips
+from labelweave.report.document import Document, Table
 
 __all__ = ["Chart", "block_name", "chart_table", "document_json"]
 

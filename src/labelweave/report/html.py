@@ -7,17 +7,15 @@ from functools import cache, singledispatch
 from html import escape
 from importlib import resources
 
+from labelweave.report.charts import LineChart, RankDiagram, Strips
 from labelweave.report.data import Chart, block_name, chart_table, document_json
 from labelweave.report.document import (
     Block,
     Cell,
     Document,
     Facts,
-    LineChart,
     Paragraph,
-    RankDiagram,
     Section,
-    Strips,
     Table,
     Verdict,
     Verdicts,

@@ -7,19 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from functools import singledispatch
 
+from labelweave.report.charts import LineChart, RankDiagram, Strips
 from labelweave.report.data import Chart, block_name, chart_table
-from labelweave.report.document import (
-    Block,
-    Cell,
-    Document,
-    Facts,
-    LineChart,
-    Paragraph,
-    RankDiagram,
-    Strips,
-    Table,
-    Verdicts,
-)
+from labelweave.report.document import Block, Cell, Document, Facts, Paragraph, Table, Verdicts
 from labelweave.report.inline import clean, spans
 
 __all__ = ["to_latex"]

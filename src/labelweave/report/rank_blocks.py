@@ -17,7 +17,8 @@ from labelweave.evaluation import (
     friedman_test,
     nemenyi_critical_difference,
 )
-from labelweave.report.document import Block, Cell, RankDiagram, Table
+from labelweave.report.charts import RankDiagram
+from labelweave.report.document import Block, Cell, Table
 
 __all__ = ["rank_blocks", "rank_diagram"]
 

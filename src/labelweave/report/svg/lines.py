@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelweave.report.document import LineChart, Series
+from labelweave.report.charts import LineChart, Series
 from labelweave.report.svg.axes import horizontal_axis, vertical_axis
 from labelweave.report.svg.element import WIDTH, drawing, element, text, text_width
 from labelweave.report.svg.markers import N_COLOURS, marker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from labelweave.report.document import RankDiagram
+from labelweave.report.charts import RankDiagram
 from labelweave.report.svg.element import (
     WIDTH,
     drawing,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelweave.report.document import Strips
+from labelweave.report.charts import Strips
 from labelweave.report.svg.axes import horizontal_axis
 from labelweave.report.svg.element import WIDTH, drawing, element, shortened, text, text_width
 from labelweave.report.svg.scales import Scale, fitted, is_drawable
