@@ -116,7 +116,7 @@ def test_many_couplings_are_preconditioned_one_by_one(monkeypatch, form):
     X = form(X)
     options = {"C": 0.5, "label_penalty": 0.2, "likelihood": "pseudo"}
     together = PairwiseCRF(**options).fit(X, Y).field_
-    monkeypatch.setattr(_field_objectives, "_MOST_EDGES", 2)
+    monkeypatch.setattr(_field_objectives, "_LARGEST_BLOCK", 2)
     one_by_one = PairwiseCRF(**options).fit(X, Y).field_
     np.testing.assert_allclose(one_by_one.coupling, together.coupling, atol=1e-7)
 

@@ -1,8 +1,8 @@
 """The classes that keep the contract, each in the configuration that all laws are tested on.
 
 A new class joins by a line in `DEFAULTS`; `tests.contract.variants` has their other configurations.
-Penalties are chosen by binary relevance and the chain; elsewhere they are fixed here, which makes
-thousands of fits cheap, and the choice is a variant.
+Penalties are chosen by binary relevance, the chain and `PassiveAggressive`; elsewhere they are
+fixed here, which makes thousands of fits cheap. The choice is a variant of single models.
 """
 
 from __future__ import annotations

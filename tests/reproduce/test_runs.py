@@ -34,11 +34,11 @@ def test_a_killed_run_goes_on(tmp_path, whole, finished):
             process.stdout.readline()
         process.send_signal(signal.SIGKILL)
     kept = lines_of(tmp_path)
-    assert finished <= len(kept) < 12
+    assert finished <= len(kept) < 18
     measured = []
     reproduce([PLAN], tmp_path, n_jobs=1, progress=lambda state: measured.append(state.done))
     assert lines_of(tmp_path)[: len(kept)] == kept
-    assert measured == list(range(len(kept) + 1, 13))
+    assert measured == list(range(len(kept) + 1, 19))
     for name in ("report.html", "report.md", "report.tex"):
         assert (tmp_path / name).read_text() == (whole / name).read_text()
 
@@ -75,6 +75,14 @@ def test_failures_are_kept_by_name_and_tried_again(tmp_path):
     assert "br(C=-1)" in Results((record,)).failures()[0]
 
 
+def test_a_method_that_does_not_exist_fails_alone(tmp_path):
+    settings = {"n_folds": 5, "metrics": ["jaccard"]}
+    tasks = [Task("fold", "emotions", m, 0, 0, settings) for m in ("nosuch", "br(C=1)")]
+    failed, good = run(tasks, ResultStore(tmp_path), n_jobs=1)
+    assert "nosuch" in failed.error
+    assert not good.error
+
+
 def test_missing_data_is_left_out_and_said(tmp_path, monkeypatch):
     monkeypatch.setenv("LABELWEAVE_DATA", str(tmp_path))
     monkeypatch.setenv("LABELWEAVE_CACHE", str(tmp_path))
@@ -91,8 +99,8 @@ def test_missing_data_is_left_out_and_said(tmp_path, monkeypatch):
 def test_two_papers_may_share_their_tasks(tmp_path):
     other = PLAN.__class__(**{**vars(PLAN), "name": "other"})
     found = reproduce([PLAN, other], tmp_path, n_jobs=1)
-    assert found.n_tasks == 24
-    assert len(lines_of(tmp_path)) == 12
+    assert found.n_tasks == 36
+    assert len(lines_of(tmp_path)) == 18
     lines = (tmp_path / "values.csv").read_text().splitlines()
     small, second = (
         [ln.split(",", 1)[1] for ln in lines if ln.startswith(p)] for p in ("sm", "ot")

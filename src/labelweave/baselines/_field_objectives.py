@@ -19,8 +19,8 @@ from labelweave.baselines._field_moments import LabelMoments
 from labelweave.baselines._field_preconditioner import BlockInverse
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
-# Up to this many edges, the preconditioner has the full block of intercepts and couplings.
-_MOST_EDGES = 512
+# Up to this many intercepts and couplings, the preconditioner has their full block.
+_LARGEST_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class PseudoLikelihood(FieldObjective):
     def _offset_curvature(self) -> Floats:
         edges, Y = self.data.edges, self.data.Y
         n_labels = Y.shape[1]
-        if len(edges) > _MOST_EDGES:
+        if n_labels + len(edges) > _LARGEST_BLOCK:
             return np.concatenate([self._variance.sum(axis=0), self._of_edges(self._variance)])
         curvature = np.zeros((n_labels + len(edges),) * 2)
         for label, variance in enumerate(self._variance.T):

@@ -46,7 +46,8 @@ class PairwiseCRF(MultiLabelClassifier):
         Penalty of the couplings relative to the features'.
     likelihood : {"auto", "pseudo", "exact"}, default="auto"
         The objective. "exact" enumerates all label vectors for the partition function and takes at
-        most 16 labels; "auto" is exact up to 10 labels.
+        most 16 labels; per row it keeps the moments of up to three labels, 175 numbers for 10
+        labels and 696 for 16. "auto" is exact up to 10 labels.
     edges : (L, L) array of bool, optional
         Symmetric mask of the pairs of labels that may be coupled; by default all pairs.
     max_edges : int, "auto" or None, default="auto"

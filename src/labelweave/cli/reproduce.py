@@ -142,7 +142,7 @@ def _show_verdicts(document: Document) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Progress], None]]:
-    """Show a bar on a terminal, otherwise a line per twentieth of the work and per minute."""
+    """Show a bar on a terminal; otherwise a line per twentieth of the work, or after a minute."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 

@@ -114,7 +114,9 @@ def _summary(scores: tuple[float, ...]) -> tuple[str, str, str, str]:
 def _with_error(y: float, error: float) -> str:
     if math.isnan(y):
         return "–"
-    return _number(y) if math.isnan(error) else f"{_number(y)} ± {error:.2g}"
+    if math.isnan(error):
+        return _number(y)
+    return f"{_number(y)} ± {error:.2g}" if error < 99.5 else f"{_number(y)} ± {_number(error)}"
 
 
 def _number(value: float) -> str:

@@ -47,8 +47,9 @@ def run(
 ) -> list[Record]:
     """Run the tasks that have no result in the store, and return the record of each task.
 
-    Tasks that failed are tried again by the next run. Measurements of time come last and have the
-    machine to themselves.
+    Tasks that failed are tried again by the next run. Tasks that share a fit run one after another
+    in one process, and are finished together. Measurements of time come last and have the machine
+    to themselves.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def run(
     n_jobs : int, default=-1
         Number of worker processes; -1 for all cores.
     progress : callable, optional
-        Called with a :class:`Progress` after each task.
+        Called with a :class:`Progress` for each finished task.
     """
     keys = [task.key(data_hash(task.data), code_version()) for task in tasks]
     wanted = dict(zip(keys, tasks, strict=True))
@@ -81,14 +82,21 @@ def _run_all(tasks: dict[str, Task], n_jobs: int) -> Iterator[tuple[str, Record]
     groups: dict[str, list[tuple[str, Task]]] = defaultdict(list)
     for key, task in tasks.items():
         if task.measurement not in TIMED:
-            share = SHARED.get(task.measurement)
-            groups[share(task) if share else key].append((key, task))
+            groups[_shared_key(task) or key].append((key, task))
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
     for measured in parallel(delayed(_measure_all)(group) for group in groups.values()):
         yield from measured
     for key, task in tasks.items():
         if task.measurement in TIMED:
             yield _measure(key, task)
+
+
+def _shared_key(task: Task) -> str | None:
+    """Return the key of the tasks to measure together with this one, None if there are none."""
+    try:
+        return SHARED[task.measurement](task)
+    except Exception:  # no such measurement or method: the task fails by itself, with its name
+        return None
 
 
 def _measure_all(tasks: Sequence[tuple[str, Task]]) -> list[tuple[str, Record]]:
@@ -125,7 +133,10 @@ class _Estimate:
         self._seconds[kind].append(record.seconds)
         means = {kind: sum(taken) / len(taken) for kind, taken in self._seconds.items()}
         overall = sum(means.values()) / len(means)
-        return sum(n * means.get(k, overall) for k, n in self._left.items()) / self._workers
+        return sum(
+            n * means.get(kind, overall) / (1 if kind[0] in TIMED else self._workers)
+            for kind, n in self._left.items()
+        )
 
 
 def _kind(task: Task) -> tuple[str, str, str]:

@@ -1,8 +1,8 @@
 """Results on disk: one JSON line per finished task, kept whatever happens to the process.
 
-A line is written and forced to the disk as soon as its task is finished; a line that was cut short
-by a kill is dropped when the file is opened again. Lines of other settings, data or code stay in
-the file and are ignored.
+A line is written and forced to the disk as soon as its task is finished, together with those that
+share its fit; a line that was cut short by a kill is dropped when the file is opened again. Lines
+of other settings, data or code stay in the file and are ignored.
 """
 
 from __future__ import annotations

@@ -238,6 +238,8 @@ def _training_time(results: Results, data: str) -> list[Block]:
         cells = ("–" if np.isnan(value) else f"{value:.2f}" for value in median)
         rows.append((NAMES[method], *cells, f"{growth(sizes, median):.2f}"))
         lines.append(_line(method, sizes, seconds))
+    if not rows:
+        return []
     note = "Median over the splits, one thread, final model only: no tuning by cross-validation."
     columns = (ON_ROWS, *(f"{size:,}" for size in sizes), "exponent")
     return [

@@ -23,7 +23,7 @@ PA_ALONE = "pa-online(C='scale',decision='fixed')"
 
 
 def _published_but_for(method: str, **changed: str) -> str:
-    """Spell the published settings out, some of them changed: a preset does not let go of its."""
+    """Spell the published settings out, some changed: those of a preset cannot be overridden."""
     settings = {
         "margin": "1.0",
         "noise": "0.01",

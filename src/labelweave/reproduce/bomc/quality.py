@@ -117,8 +117,8 @@ def independent_on_topics(results: Results) -> Judgement:
     measured += listed(curve(results, OUR_IND_CMN))
     better = wide > coupled, narrow > coupled
     reason = f"independent better {at_sizes(better[0])} with the prior of the global bias for "
-    reason += f"local ones, {at_sizes(better[1])} with that of the weights: the paper says nothing "
-    reason += "of local ones; no data for industries and regions"
+    reason += f"local ones, {at_sizes(better[1])} with that of the weights: the paper does not say "
+    reason += "which; no data for industries and regions"
     holds = max(np.mean(sizes) for sizes in better) > 0.5
     return Judgement("partly" if holds else "not reproduced", measured, reason)
 
