@@ -139,6 +139,6 @@ def test_a_label_that_copies_another(estimator):
     assert (predicted[:, 0] == predicted[:, 1]).mean() > 0.9
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("scale", [pytest.param(1e-6, marks=pytest.mark.slow), 1e6])
 def test_features_of_odd_size(estimator, scale):
     check_answers(estimator.fit(X * scale, Y), X * scale)

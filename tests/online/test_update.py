@@ -194,7 +194,9 @@ def test_batches_of_any_size_give_the_same_bits(kind, n, sizes):
 
 
 @each
-@pytest.mark.parametrize("n_labels", [1, 16, 64, 65, 150, 330])
+@pytest.mark.parametrize(
+    "n_labels", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (16, 64, 150)), 65, 330]
+)
 def test_threads_give_the_same_bits(kind, n_labels):
     X, Y = stream(n=150, n_labels=n_labels)
     one = learned(X, Y, kind)
