@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -34,7 +34,6 @@ grids = st.integers(1, 20).flatmap(
 )
 
 
-@settings(max_examples=60)
 @given(data=grids, k=st.integers(1, 25), form=st.sampled_from(list(FORMS)), alone=st.booleans())
 def test_ties_go_to_the_earlier_row(data, k, form, alone):
     train, X = data

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 from sklearn.preprocessing import scale
@@ -47,7 +47,6 @@ def corners(L):
     return np.array(list(itertools.product((0.0, 1.0), repeat=L)))
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 6), st.integers(0, 10**6))
 def test_no_label_vector_within_two_flips_is_better(L, seed):
     rng = np.random.default_rng(seed)

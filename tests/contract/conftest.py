@@ -12,15 +12,20 @@ from tests.contract.variants import VARIANTS
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a law on all defaults and variants; on variants that do not touch it as a slow test."""
+    """Run a law on all defaults and variants; on variants that do not touch it as a slow test.
+
+    Nor does a variant touch a law that a class keeps or breaks whatever its parameters are
+    (`of_classes`).
+    """
     if "case" not in metafunc.fixturenames:
         return
     law = metafunc.module.__name__.rpartition(".test_")[2]
+    of_classes = metafunc.definition.get_closest_marker("of_classes") is not None
     cases = [pytest.param(case, id=name) for name, case in DEFAULTS.items()]
     # The fast suite would make thousands of tests in every worker to throw them away.
     fast_only = metafunc.config.getoption("markexpr") == "not slow"
     for name, variant in VARIANTS.items():
-        if law in variant.laws:
+        if law in variant.laws and not of_classes:
             cases.append(pytest.param(variant.case, id=name))
         elif not fast_only:
             cases.append(pytest.param(variant.case, id=name, marks=pytest.mark.slow))

@@ -39,6 +39,7 @@ def test_fitting_again_gives_the_same_model(estimator):
     np.testing.assert_array_equal(values_of(estimator.fit(FIVE_X, FIVE_Y), FIVE_X), first)
 
 
+@pytest.mark.of_classes
 def test_no_random_state_counts_as_zero(estimator):
     zero = clone(estimator).set_params(random_state=0).fit(FIVE_X, FIVE_Y)
     np.random.seed(99)  # noqa: NPY002 - the global generator must have no say
@@ -47,6 +48,7 @@ def test_no_random_state_counts_as_zero(estimator):
     np.testing.assert_array_equal(none.predict(FIVE_X), zero.predict(FIVE_X))
 
 
+@pytest.mark.of_classes
 def test_a_random_state_object_is_used(estimator):
     expected = clone(estimator).set_params(random_state=check_random_state(4)).fit(X, Y)
     actual = estimator.set_params(random_state=check_random_state(4)).fit(X, Y)

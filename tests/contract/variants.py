@@ -232,7 +232,7 @@ _OTHERS = {
         "answers edge_cases many_labels weights",
         PairwiseCRF(likelihood="pseudo", max_edges=3, **_FIXED),
     ),
-    "mmoc-cv": touches("determinism weights", MaxMarginOutputCoding(margin_weight=10.0)),
+    "mmoc-cv": touches("weights", MaxMarginOutputCoding(margin_weight=10.0)),
     # Takes seconds; tests/baselines has the choice by rows left out, and its weights.
     "mmoc-margin-cv": touches("", MaxMarginOutputCoding()),
     "mmoc-codes": touches(

@@ -7,7 +7,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.datasets import Limits, RowStream, load, read_csv, read_svmlight, read_xmc
@@ -115,7 +115,6 @@ def test_limits_are_checked():
     assert format_size(parse_size("2.5TB")) == "2.5 TB"
 
 
-@settings(max_examples=60)
 @given(st.text("xf1", max_size=2), st.integers(0, 12), st.integers(-15, 15), st.data())
 def test_numbered_names_are_like_a_tuple(prefix, count, at, data):
     names, plain = NumberedNames(prefix, count), tuple(f"{prefix}{j}" for j in range(count))

@@ -7,7 +7,7 @@ import lzma
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.datasets import read_svmlight, read_xmc
@@ -112,7 +112,6 @@ def test_bad_lines_stop_with_their_place(tmp_path, bad):
     assert str(caught.value).startswith(f"{path}:7:{BAD[bad]}")
 
 
-@settings(max_examples=60)
 @given(st.lists(st.sampled_from([b"1 1:2 2:3\n", b"2:1\n", *BAD]), max_size=8), st.integers(1, 4))
 def test_bad_lines_can_be_left_out(lines, n_lines):
     stream = RowStream(io.BytesIO(b"".join(lines)), skip_bad=True)

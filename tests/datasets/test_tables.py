@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.datasets import read_csv, read_parquet
@@ -171,7 +171,6 @@ def test_numbers_may_be_names(tmp_path):
     assert unnamed.X.tolist() == [[5]]
 
 
-@settings(max_examples=60)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
 def test_numbers_are_read_to_the_last_bit(tmp_path_factory, values):
     text = "y,x\n" + "".join(f"1,{value!r}\n" for value in values)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.decision import (
@@ -29,7 +29,6 @@ def hamming(y, truth):
 LOSSES = {subset: SubsetLoss(), hamming: HammingLoss()}
 
 
-@settings(max_examples=40)
 @given(forms, seeds, row_counts, label_counts, st.sampled_from([subset, hamming]))
 def test_decisions_minimise_the_expected_loss(form, seed, n, L, definition):
     joint, rows = make_with_oracle(form, seed, n, L)

@@ -62,7 +62,6 @@ def by_counts(p):
     return np.array(out)
 
 
-@settings(max_examples=60)
 @given(probabilities)
 def test_expected_f1_by_enumeration(p):
     order = np.argsort(p)[::-1]
@@ -195,7 +194,6 @@ def test_the_counts_give_the_mean_f1_over_the_samples():
         assert expected[c, counts.grid == chosen[c]] == pytest.approx(best[c])
 
 
-@settings(max_examples=40)
 @given(st.lists(st.integers(0, 30), max_size=6), st.integers(0, 100))
 def test_batches_of_any_size_in_any_order_give_the_same_counts(cuts, seed):
     scores, drawn = drawn_set(30, 2, 3, seed)

@@ -41,7 +41,6 @@ calls = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(calls)
 def test_what_is_written_is_read_back(call):
     assert parse_specification(str(call)) == call

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.inference import Annealing, Exhaustive, Greedy, ThresholdAlgorithm
@@ -12,7 +12,6 @@ from tests.inference.test_threshold_algorithm import trees
 from tests.joint.cases import forms, make, seeds
 
 
-@settings(max_examples=60)
 @given(forms, seeds, st.integers(0, 4), st.integers(1, 5), st.integers(0, 60))
 def test_the_answer_is_never_worse_than_the_start(form, seed, n, L, steps):
     joint, _ = make(form, seed, n, L)
@@ -24,7 +23,6 @@ def test_the_answer_is_never_worse_than_the_start(form, seed, n, L, steps):
         np.testing.assert_array_equal(mode.labels, start.labels)
 
 
-@settings(max_examples=40)
 @given(seeds, st.integers(1, 12), st.integers(1, 4), st.sampled_from([0.0, 0.2]))
 def test_the_compiled_walk_is_the_walk_of_whole_vectors(seed, L, K, infinite):
     joint = trees(seed, 5, L, K, infinite=infinite)

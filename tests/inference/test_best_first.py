@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.inference import BestFirst, Exhaustive, Greedy, SearchedMode
@@ -18,12 +18,10 @@ from tests.inference.chains import (
 )
 from tests.joint.cases import forms, make, seeds
 
-laws = settings(max_examples=80)
 rows = st.integers(0, 4)
 labels = st.integers(1, 10)
 
 
-@laws
 @given(seeds, rows, labels, scales, st.booleans())
 def test_exact(seed, n, L, scale, evidence):
     joint = random_chain(seed, n, L, scale, evidence)
@@ -34,7 +32,6 @@ def test_exact(seed, n, L, scale, evidence):
     assert mode.optimal.all()
 
 
-@laws
 @given(seeds, rows, st.integers(1, 6), scales, st.booleans())
 def test_exact_through_conditionals_only(seed, n, L, scale, evidence):
     joint = as_general(random_chain(seed, n, L, scale, evidence))
@@ -45,7 +42,6 @@ def test_exact_through_conditionals_only(seed, n, L, scale, evidence):
     assert mode.optimal.all()
 
 
-@laws
 @given(seeds, rows, labels, scales, st.booleans(), st.integers(1, 40), st.booleans())
 def test_bounds_hold_whenever_the_budget_ends(seed, n, L, scale, evidence, budget, general):
     joint = random_chain(seed, n, L, scale, evidence)
@@ -56,7 +52,6 @@ def test_bounds_hold_whenever_the_budget_ends(seed, n, L, scale, evidence, budge
     assert (mode.log_prob >= greedy.log_prob - 1e-12).all()
 
 
-@laws
 @given(seeds, labels, scales, st.floats(0.0, 3.0), st.booleans())
 def test_epsilon_is_what_may_be_missing(seed, L, scale, epsilon, general):
     joint = random_chain(seed, 4, L, scale)
@@ -179,7 +174,6 @@ def test_exhaustive_search_is_the_same_search():
     np.testing.assert_array_equal(joint.mode().labels, BestFirst()(joint).labels)
 
 
-@laws
 @given(forms, seeds, rows, st.integers(1, 5))
 def test_every_form_has_an_answer(form, seed, n, L):
     joint, _ = make(form, seed, n, L)
@@ -212,7 +206,6 @@ def test_bad_arguments(arguments, name):
         BestFirst(**arguments)
 
 
-@laws
 @given(seeds, st.integers(1, 3), st.integers(1, 7), scales)
 def test_conditioning_agrees_with_bayes_rule_on_the_table(seed, n, L, scale):
     """The mode given some labels, from the table of all vectors and from the search."""

@@ -23,7 +23,6 @@ from tests.joint.cases import (
 )
 from tests.reference import gibbs as reference
 
-laws = settings(max_examples=50)
 scales = st.sampled_from([0.0, 0.3, 2.0, 8.0, 100.0])
 
 
@@ -49,7 +48,6 @@ def assert_same_run(one, other, gain_tolerance=1e-7):
 
 
 class TestSameStates:
-    @laws
     @given(seeds, row_counts, label_counts, scales, st.integers(0, 2**32 - 9))
     def test_reference(self, seed, n, L, scale, first_draw):
         rng = np.random.default_rng(seed)
@@ -71,7 +69,6 @@ class TestSameStates:
             np.testing.assert_array_equal(run.samples[i], visited[2 * L - 1 :: L])
             np.testing.assert_array_equal(run.last[i], visited[-1])
 
-    @laws
     @given(seeds, st.integers(0, 20), st.integers(1, 12), scales)
     def test_both_algorithms(self, seed, n, L, scale):
         rng = np.random.default_rng(seed)
@@ -104,7 +101,6 @@ class TestSameStates:
         np.testing.assert_array_equal(strategy(linear).labels, strategy(general).labels)
         np.testing.assert_allclose(strategy.trace(linear), strategy.trace(general))
 
-    @laws
     @given(seeds, st.integers(1, 4), st.integers(1, 4))
     def test_best_is_the_best_visited(self, seed, n, L):
         rng = np.random.default_rng(seed)
@@ -256,7 +252,6 @@ class TestLaw:
 
 
 class TestAnswer:
-    @settings(max_examples=40)
     @given(forms, seeds, row_counts, label_counts)
     def test_between_greedy_and_the_mode(self, form, seed, n, L):
         joint, _ = make(form, seed, n, L)

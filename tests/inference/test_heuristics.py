@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -14,20 +14,17 @@ from labelweave.joint import ChainJoint, IndependentJoint
 from tests.inference.chains import as_general, assert_valid, random_chain, scales, true_maximum
 from tests.joint.cases import forms, make, seeds
 
-laws = settings(max_examples=60)
 rows = st.integers(0, 4)
 labels = st.integers(1, 8)
 STRATEGIES = (EpsilonApproximate(0.1), MonteCarlo(10), MeanField(5))
 
 
-@laws
 @given(st.sampled_from(STRATEGIES), seeds, rows, labels, scales, st.booleans())
 def test_answers_are_valid(strategy, seed, n, L, scale, evidence):
     joint = random_chain(seed, n, L, scale, evidence)
     assert_valid(strategy(joint), joint, true_maximum(joint))
 
 
-@laws
 @given(st.sampled_from(STRATEGIES), forms, seeds, rows, st.integers(1, 5))
 def test_every_form_has_an_answer_or_a_reason(strategy, form, seed, n, L):
     joint, _ = make(form, seed, n, L)
@@ -42,7 +39,6 @@ def test_every_form_has_an_answer_or_a_reason(strategy, form, seed, n, L):
 
 
 class TestEpsilonApproximate:
-    @laws
     @given(seeds, labels, scales, st.booleans(), st.floats(0.001, 1.0), st.booleans())
     def test_finds_the_mode_if_it_is_probable_enough(
         self, seed, L, scale, evidence, epsilon, general
@@ -106,7 +102,6 @@ class TestMeanField:
         softplus = (weight * z).sum(axis=0) / 2 + np.logaddexp(xi / 2, -xi / 2)
         return (weight * y * z).sum() - softplus.sum() + entropy
 
-    @laws
     @given(seeds, st.integers(1, 5))
     def test_the_objective_never_falls(self, seed, L):
         joint = random_chain(seed, 1, L, 1.0)

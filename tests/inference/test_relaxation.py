@@ -44,7 +44,6 @@ def flat(n, n_labels, seed=0):
     return ChainJoint(rng.normal(scale=0.5, size=(n, n_labels)), coupling)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 12),
@@ -65,7 +64,6 @@ def test_the_bound_holds_however_short_the_fit(seed, n_labels, scale, evidence, 
     np.testing.assert_array_equal(log_joint, joint._log_joint(labels))
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), scales, st.booleans())
 def test_few_labels_are_proven_from_any_start(seed, n_labels, scale, evidence):
     joint = random_chain(seed, 3, n_labels, scale, evidence)
@@ -75,7 +73,7 @@ def test_few_labels_are_proven_from_any_start(seed, n_labels, scale, evidence):
     np.testing.assert_array_equal(bound, log_joint)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 21),

@@ -4,14 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from labelweave.inference import Exhaustive, Greedy, Inference, Mode
 from labelweave.joint import ChainJoint, IndependentJoint
 from tests.joint.cases import chain_parameters, forms, label_counts, make, row_counts, seeds
 
 
-@settings(max_examples=60)
 @given(forms, seeds, row_counts, label_counts)
 def test_exact_inference_beats_greedy(form, seed, n, L):
     joint, _ = make(form, seed, n, L)
@@ -77,7 +76,6 @@ def test_any_callable_is_a_strategy():
     assert not mode.optimal.any()
 
 
-@settings(max_examples=60)
 @given(forms, seeds, row_counts, label_counts)
 def test_enumeration_proves_what_the_pruned_search_finds(form, seed, n, L):
     joint, _ = make(form, seed, n, L)

@@ -51,7 +51,6 @@ def assert_same_modes(mode, exact):
     assert (mode.gap == 0).all()
 
 
-@settings(max_examples=80)
 @given(seeds, st.integers(0, 4), st.integers(1, 8), st.integers(1, 5), st.sampled_from([0.0, 0.2]))
 def test_it_is_the_mode_of_mixtures_of_trees(seed, n, L, K, infinite):
     joint = trees(seed, n, L, K, infinite=infinite)
@@ -74,7 +73,6 @@ def test_it_is_the_mode_of_mixtures_of_any_forms(seed, n, L):
     assert mode.optimal.all()
 
 
-@settings(max_examples=60)
 @given(seeds, st.integers(1, 8), st.integers(1, 4), st.integers(1, 6), st.booleans())
 def test_small_budgets_leave_an_honest_gap(seed, L, K, budget, compiled):
     joint = trees(seed, 3, L, K, scale=0.7)
@@ -112,7 +110,6 @@ def test_lists_and_compiled_walks_agree():
     np.testing.assert_array_equal(joint.mode().labels, compiled.labels)
 
 
-@settings(max_examples=60)
 @given(seeds, st.integers(1, 6), st.integers(1, 4), st.integers(1, 40), st.booleans())
 def test_top_of_mixtures_of_trees(seed, L, K, k, nested):
     joint = trees(seed, 2, L, K, infinite=0.1)
@@ -178,7 +175,6 @@ def test_a_component_without_weight_is_not_walked():
     assert (ThresholdAlgorithm()(alone).nodes == 1).all()
 
 
-@settings(max_examples=40)
 @given(forms, seeds, st.integers(0, 3), st.integers(1, 5))
 def test_every_form_has_an_answer(form, seed, n, L):
     joint, _ = make(form, seed, n, L)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logsumexp
 
@@ -380,7 +380,6 @@ def test_general_chains_and_mixtures_average_conditionals_too():
     np.testing.assert_array_equal(mixture[rows].marginals(), estimate.value[rows])
 
 
-@settings(max_examples=40)
 @given(seeds, st.integers(0, 4), st.integers(1, 6))
 def test_greedy_path_by_hand(seed, n, L):
     """Label by label along the chain: its conditional given what was chosen before."""

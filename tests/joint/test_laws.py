@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.inference import Exhaustive, Greedy
@@ -20,7 +20,6 @@ from tests.joint.cases import (
 )
 from tests.reference import table as oracle
 
-laws = settings(max_examples=60)
 QUANTITIES = ("marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy")
 
 
@@ -56,19 +55,16 @@ def assert_search_is_right(joint, rows):
     np.testing.assert_allclose(np.exp(greedy.log_prob)[greedy.optimal], best[greedy.optimal])
 
 
-@laws
 @given(forms, seeds, row_counts, label_counts)
 def test_every_quantity_matches_its_definition(form, seed, n, L):
     assert_is(*make_with_oracle(form, seed, n, L))
 
 
-@laws
 @given(forms, seeds, row_counts, label_counts)
 def test_exact_inference_finds_the_mode_and_greedy_bounds_it(form, seed, n, L):
     assert_search_is_right(*make_with_oracle(form, seed, n, L))
 
 
-@laws
 @given(forms, seeds, st.integers(0, 3), label_counts, st.integers(1, 40))
 def test_top_lists_the_most_probable_vectors(form, seed, n, L, k):
     joint, rows = make_with_oracle(form, seed, n, L)
@@ -87,7 +83,6 @@ def test_top_lists_the_most_probable_vectors(form, seed, n, L, k):
         assert (top.labels[i][~possible] == -1).all()
 
 
-@laws
 @given(forms, seeds, st.integers(0, 3), label_counts)
 def test_conditioning_is_bayes_rule(form, seed, n, L):
     joint, rows = make_with_oracle(form, seed, n, L)
@@ -105,7 +100,6 @@ def test_conditioning_is_bayes_rule(form, seed, n, L):
     assert posterior.marginals()[known == 0] == pytest.approx(0.0, abs=1e-12)
 
 
-@laws
 @given(forms, seeds, st.integers(1, 3), st.integers(2, 5))
 def test_conditioning_twice_is_conditioning_once(form, seed, n, L):
     joint, rows = make_with_oracle(form, seed, n, L)
@@ -115,7 +109,6 @@ def test_conditioning_twice_is_conditioning_once(form, seed, n, L):
     assert_is(joint.condition(first).condition(second), oracle.condition(rows, known))
 
 
-@laws
 @given(forms, seeds, st.integers(1, 4), label_counts)
 def test_batch_equals_row_by_row(form, seed, n, L):
     joint, rows = make_with_oracle(form, seed, n, L)
@@ -135,7 +128,6 @@ def test_batch_equals_row_by_row(form, seed, n, L):
                 )
 
 
-@laws
 @given(forms, seeds, st.integers(1, 5), label_counts)
 def test_permuting_rows_permutes_results(form, seed, n, L):
     joint, _ = make(form, seed, n, L)

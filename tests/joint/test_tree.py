@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave._core import native
@@ -38,7 +38,6 @@ SHAPES = {"path": path, "star": star, "forest": forest}
 shapes = pytest.mark.parametrize("shape", SHAPES)
 
 
-@settings(max_examples=60)
 @given(seeds, st.integers(1, 3), st.integers(1, 7))
 def test_laws_of_the_number_of_labels(seed, n, L):
     joint, rows = make_with_oracle("forest", seed, n, L)
@@ -53,7 +52,6 @@ def test_laws_of_the_number_of_labels(seed, n, L):
     assert (pairwise <= joint.marginals()[:, :, None] + 1e-15).all()
 
 
-@settings(max_examples=60)
 @given(seeds, st.integers(1, 3), st.integers(1, 6), st.booleans())
 def test_a_posterior_is_a_tree_with_the_same_parents(seed, n, L, twice):
     joint, rows = make_with_oracle("forest", seed, n, L)

@@ -8,7 +8,7 @@ from functools import cache
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -82,7 +82,6 @@ def test_as_good_as_networkx(n, density, seed):
     assert total(pair, alone, parents) == pytest.approx(networkx_total(pair, alone), rel=1e-12)
 
 
-@settings(max_examples=80)
 @given(st.data(), st.integers(1, 4))
 def test_ties(data, n):
     """Many equal weights: cycles within cycles, and still a best forest without idle edges."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import label_ranking_loss
@@ -29,7 +29,6 @@ def moved(mean, variance, labels, margin, flip=0.0):
     return mean + variance * update.gradient, variance - variance**2 * update.curvature
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_messages_agree_with_an_independent_implementation(data):
     n_labels = data.draw(st.integers(2, 6))

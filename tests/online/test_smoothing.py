@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.online import OnlineSettings, OnlineState, drifted, smooth
@@ -23,7 +23,6 @@ def conditional(observations, noise, prior, drift):
     return gain @ observations, np.diag(covariance - gain @ covariance)
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.floats(-5, 5), st.floats(0.1, 5)), min_size=1, max_size=8),
     st.floats(0.1, 10),

@@ -250,7 +250,6 @@ def test_prequential_figures_are_of_predictions_made_before():
     same_posterior(silent.state, state)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 1000), st.integers(1, 5))
 def test_prequential_f1_is_scikit_learns(seed, L):
     from sklearn.metrics import f1_score

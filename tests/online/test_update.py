@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
@@ -265,7 +265,6 @@ LARGE = st.floats(min_value=-1e300, max_value=1e300)
 NUMBERS = st.one_of(st.just(0.0), st.floats(-10, 10), LARGE, st.sampled_from([1e-300, 1e30, -1e30]))
 
 
-@settings(max_examples=60)
 @given(
     rows=arrays(np.float64, (6, 4), elements=NUMBERS),
     labels=arrays(np.int8, (6, 3), elements=st.integers(-1, 1)),

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from labelweave.report import Document, Paragraph, Section, Table, to_html
 from labelweave.report.data import Chart
@@ -15,7 +15,6 @@ from tests.report.page import data_of, parse
 NAMESPACE = "http://www.w3.org/2000/svg"
 
 
-@settings(max_examples=80)
 @given(documents)
 def test_any_document_is_a_well_formed_page_that_loads_nothing(document):
     page = to_html(document)
@@ -47,7 +46,6 @@ def every_element(root):
     return below + [inner for part in below for inner in every_element(part)]
 
 
-@settings(max_examples=80)
 @given(documents)
 def test_the_data_of_a_page_are_those_of_the_document(document):
     blocks = data_of(parse(to_html(document)))

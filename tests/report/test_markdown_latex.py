@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from labelweave.report import (
     Cell,
@@ -73,7 +73,6 @@ def test_latex_of_a_table():
     assert r"bold: \textbf{best}" in text
 
 
-@settings(max_examples=80)
 @given(documents)
 def test_latex_is_balanced(document):
     text = to_latex(document)
@@ -92,7 +91,6 @@ def test_latex_is_balanced(document):
     assert len(labels) == len(set(labels))
 
 
-@settings(max_examples=60)
 @given(tables())
 def test_latex_tables_keep_their_shape(table):
     text = to_latex(of(table))

@@ -4,7 +4,7 @@ import math
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.report import LineChart, RankDiagram, Series, Strips
@@ -140,7 +140,6 @@ def test_two_methods_share_a_bar_if_and_only_if_they_do_not_differ(ranks, differ
     assert not any(set(a) <= set(b) for a in groups for b in groups if a is not b)
 
 
-@settings(max_examples=60)
 @given(line_charts, rank_diagrams, strips)
 def test_anything_can_be_drawn_and_stays_on_the_paper(lines, ranks, folds):
     for drawn in (draw_lines(lines, "a"), draw_ranks(ranks, "b"), draw_strips(folds, "c")):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.reproduce import Record, ResultStore, Task
@@ -33,7 +33,6 @@ def test_infinite_losses_survive(tmp_path):
 
 
 @given(st.data())
-@settings(max_examples=40)
 def test_a_file_cut_anywhere_keeps_its_whole_lines(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("cut")
     write(folder, RECORDS)
