@@ -14,11 +14,18 @@ from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 from labelweave import __version__
 from labelweave._core import native
 
-__all__ = ["code_version", "cpu_name", "environment", "library_versions", "show_versions"]
+__all__ = [
+    "code_version",
+    "cpu_name",
+    "environment",
+    "library_versions",
+    "results_depend_on",
+    "show_versions",
+]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
 # What shows results and cannot change them.
-_SHOWING = ("cli", "report", "reproduce")
+_SHOWING = ("cli", "report", "reproduce", "distributed")
 _MEASURING = ("reproduce/measurements/", "reproduce/task.py")
 
 
@@ -35,6 +42,24 @@ def library_versions() -> dict[str, str]:
 
 
 @cache
+def results_depend_on() -> dict[str, str]:
+    """Return what must be the same in two processes for their results to be the same bits.
+
+    Examples
+    --------
+    >>> [name for name in results_depend_on() if name not in library_versions()]
+    ['SIMD level', 'compiler', 'code']
+    """
+    own = {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "SIMD level": native.level(),
+        "compiler": native.compiler(),
+        "code": _python_digest().hexdigest()[:12],
+    }
+    return library_versions() | own
+
+
+@cache
 def code_version() -> str:
     """Return the version of the library, its SIMD level, and a digest of what results depend on.
 
@@ -45,14 +70,21 @@ def code_version() -> str:
     >>> code_version().startswith(__version__)
     True
     """
-    digest = hashlib.sha256(Path(native.__file__).read_bytes())
+    digest = _python_digest()
+    digest.update(Path(native.__file__).read_bytes())
     digest.update(repr((library_versions(), cpu_name())).encode())
+    return f"{__version__}+{native.level()}.{digest.hexdigest()[:12]}"
+
+
+def _python_digest() -> hashlib._Hash:
+    """Return a digest of the Python code that computes."""
+    digest = hashlib.sha256()
     folder = Path(__file__).parent
     for file in sorted(folder.rglob("*.py")):
         name = file.relative_to(folder).as_posix()
         if not name.startswith(_SHOWING) or name.startswith(_MEASURING):
             digest.update(name.encode() + file.read_bytes())
-    return f"{__version__}+{native.level()}.{digest.hexdigest()[:12]}"
+    return digest
 
 
 def environment() -> dict[str, str]:

@@ -1,0 +1,35 @@
+"""The same work on the workers of a dask cluster.
+
+Needs ``pip install 'labelweave[dask]'``. `connect` names a cluster; `DaskEngine` runs calls on it.
+Another engine is a class with the three members of `Engine`: it can be passed wherever a dask
+client can.
+"""
+
+from labelweave._common.engine import Call, Engine, Lost, LostWorkError
+
+try:
+    from labelweave.distributed.connection import as_engine, connect
+    from labelweave.distributed.dask_engine import (
+        ClusterLostError,
+        DaskEngine,
+        WorkerMismatchError,
+    )
+except ModuleNotFoundError as error:
+    if error.name not in ("dask", "distributed"):
+        raise
+    raise ModuleNotFoundError(
+        f"labelweave.distributed needs {error.name}: pip install 'labelweave[dask]'",
+        name=error.name,
+    ) from error
+
+__all__ = [
+    "Call",
+    "ClusterLostError",
+    "DaskEngine",
+    "Engine",
+    "Lost",
+    "LostWorkError",
+    "WorkerMismatchError",
+    "as_engine",
+    "connect",
+]
