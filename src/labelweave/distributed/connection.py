@@ -69,7 +69,11 @@ def _local_cluster(number: str) -> Iterator[LocalCluster]:
     n_workers = int(number) if number else len(os.sched_getaffinity(0))
     # One thread a worker: a call has its core to itself, as it has on this machine alone.
     with LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",  # nobody else may reach it
+        dashboard_address="127.0.0.1:0",
     ) as cluster:
         yield cluster
 
