@@ -101,6 +101,6 @@ def test_a_cluster_that_is_none(cluster, message):
 
 def test_no_scheduler(monkeypatch):
     monkeypatch.setattr("labelweave.distributed.connection._PATIENCE", 0.2)
-    with pytest.raises(ConnectionError, match="no scheduler answers at tcp"):
-        with connect("tcp://127.0.0.1:9"):
-            pass
+    expected = pytest.raises(ConnectionError, match="no scheduler answers at tcp")
+    with expected, connect("tcp://127.0.0.1:9"):
+        pass
