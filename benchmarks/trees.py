@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tests.reference.tree import PlainTree, random_forest
 
 from benchmarks.measure import Timing, machine, timed
 from benchmarks.table import README, markdown, write_level
 from labelweave.inference import Annealing, ThresholdAlgorithm
 from labelweave.joint import MixtureJoint, TreeJoint
+from tests.reference.tree import PlainTree, random_forest
 
 BEGIN = "<!-- written by python -m benchmarks.trees: begin -->"
 END = "<!-- written by python -m benchmarks.trees: end -->"
