@@ -5,7 +5,7 @@ Another engine is a class with the three members of `Engine`: it can be passed w
 client can.
 """
 
-from labelweave._common.engine import Call, Engine, Lost, LostWorkError
+from labelweave._common.engine import Call, Engine, JoblibEngine, Lost, LostWorkError
 
 try:
     from labelweave.distributed.connection import as_engine, connect
@@ -14,6 +14,7 @@ try:
         DaskEngine,
         WorkerMismatchError,
     )
+    from labelweave.distributed.streams import PartitionedLearner, fit_stream
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
         raise
@@ -27,9 +28,12 @@ __all__ = [
     "ClusterLostError",
     "DaskEngine",
     "Engine",
+    "JoblibEngine",
     "Lost",
     "LostWorkError",
+    "PartitionedLearner",
     "WorkerMismatchError",
     "as_engine",
     "connect",
+    "fit_stream",
 ]

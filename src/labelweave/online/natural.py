@@ -57,6 +57,12 @@ class Evidence(NamedTuple):
             added([each.precision_mean for each in evidence], common.precision_mean),
         )
 
+    def __sub__(self, other: Evidence) -> Evidence:
+        """Return what is left of the evidence without another."""
+        return Evidence(
+            self.precision - other.precision, self.precision_mean - other.precision_mean
+        )
+
     def moments(self, prior_variance: float) -> tuple[Floats, Floats]:
         """Return mean and variance of prior and evidence together."""
         precision = 1 / prior_variance + self.precision

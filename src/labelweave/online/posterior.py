@@ -122,7 +122,9 @@ class Posterior:
     def _stored_current(self) -> Counts:
         return self._current[: self._panels.n_features]
 
-    def panel_moments(self, number: int, rows: slice = slice(None)) -> tuple[Weights, Weights]:
+    def panel_moments(
+        self, number: int, rows: slice | Indices = slice(None)
+    ) -> tuple[Weights, Weights]:
         """Return mean and variance of the weights of one panel, the first row the offsets'."""
         panel = self._panels.views()[number][rows]
         mean, variance = panel[:, 0], panel[:, 1]
@@ -165,13 +167,12 @@ class Posterior:
         panel = self._panels.views()[number][rows]
         panel[:, 0], panel[:, 1] = mean, variance
 
-    def weight_evidence(self, number: int, rows: slice, row_length: float) -> Evidence:
+    def weight_evidence(self, number: int, rows: slice | Indices, row_length: float) -> Evidence:
         """Return the evidence about weights of one panel, for features divided by `row_length`."""
         mean, variance = self.panel_moments(number, rows)
-        scale = np.full((len(mean), 1), self.row_length / row_length)
-        if rows.start in (None, 0):
-            scale[0] = 1.0  # the constant feature is not scaled
-        return Evidence.of(mean, variance, self.settings.prior_variance, scale)
+        scale = np.full((1 + self.n_features, 1), self.row_length / row_length)
+        scale[0] = 1.0  # the constant feature is not scaled
+        return Evidence.of(mean, variance, self.settings.prior_variance, scale[rows])
 
     def bias_evidence(self) -> Evidence:
         """Return the evidence about all biases, (1,) or (L,)."""
@@ -263,6 +264,10 @@ class Posterior:
         """Return the state that `to_arrays` described, as a copy."""
         known = OnlineSettings(**settings)
         check_posterior(arrays, known)
+        return cls._copied(arrays, known)
+
+    @classmethod
+    def _copied(cls, arrays: Mapping[str, NDArray[Any]], known: OnlineSettings) -> Self:
         sizes = len(arrays["current"]) - 1, len(arrays["positives"])
         state = cls(*sizes, settings=known)
         for number, panel in enumerate(state._panels.views()):
@@ -274,7 +279,7 @@ class Posterior:
 
     def copy(self) -> Self:
         """Return a state that learns on its own."""
-        return self.from_arrays(*self.to_arrays())
+        return self._copied(self.to_arrays()[0], self.settings)
 
     def __getstate__(self) -> dict[str, Any]:
         arrays, settings = self.to_arrays()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelweave._common.arrays import Counts
+from labelweave._common.arrays import Counts, Labels
+from labelweave.decision import ClassMassNormalization
+from labelweave.online.state import OnlineState
 
 
 class PrequentialF1:
@@ -37,6 +40,28 @@ class PrequentialF1:
         self.true += np.count_nonzero(truth, axis=0)
         self.given += np.count_nonzero(predicted, axis=0)
 
+    @classmethod
+    def sum(cls, parts: Iterable[tuple[Sequence[int], PrequentialF1]]) -> PrequentialF1:
+        """Return the counts of several streams, each with the numbers of its labels.
+
+        Examples
+        --------
+        >>> one = PrequentialF1()
+        >>> one.add(truth=np.array([[1]]), predicted=np.array([[1]]))
+        >>> PrequentialF1.sum([([3], one), ([7], one)]).true
+        array([1, 1])
+        """
+        parts, total = list(parts), cls()
+        numbers = dict.fromkeys(number for labels, _ in parts for number in labels)
+        column = {number: place for place, number in enumerate(numbers)}
+        for name in total.to_arrays():
+            counts = np.zeros(len(column), dtype=np.int64)
+            for labels, quality in parts:
+                known = getattr(quality, name)  # labels may have joined after the last batch
+                np.add.at(counts, [column[number] for number in labels[: len(known)]], known)
+            setattr(total, name, counts)
+        return total
+
     def macro(self) -> float:
         """Mean F1 of the labels that occurred or were predicted; nan before any did."""
         both = self.true + self.given
@@ -63,3 +88,9 @@ class PrequentialF1:
             raise ValueError("the counts of prequential F1 contradict each other")
         quality.found, quality.true, quality.given = found.copy(), true.copy(), given.copy()
         return quality
+
+
+def predict_by_frequency(state: OnlineState, X: Any, n_threads: int = 1) -> Labels:
+    """Predict a batch as a test set of its own, each label as often as it was seen so far."""
+    rates = state.positives / np.maximum(state.observed, 1)
+    return ClassMassNormalization(rates).label(state.probabilities(X, n_threads))

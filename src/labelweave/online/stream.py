@@ -11,16 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._common.archives import damage_named
-from labelweave._common.arrays import Labels
 from labelweave._common.checks import check_whole_number
 from labelweave._common.files import require_writable
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_reader import Place
 from labelweave.datasets.row_stream import RowBatch, RowStream
-from labelweave.decision import ClassMassNormalization
 from labelweave.online.checkpoint import Checkpoint
 from labelweave.online.label_columns import LabelColumns
-from labelweave.online.prequential import PrequentialF1
+from labelweave.online.prequential import PrequentialF1, predict_by_frequency
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import OnlineState
 from labelweave.online.validation import as_count
@@ -168,7 +166,7 @@ class StreamLearner:
         if not len(Y):
             return
         if self.score and self._passes_done == 0 and self.state.n_rows:
-            self.quality.add(Y == 1, self._predict(X))
+            self.quality.add(Y == 1, predict_by_frequency(self.state, X, self.n_threads))
         self.state.update(X, Y, self.n_threads, seen=self._passes_done > 0)
 
     def _check_size(self, n_features: int, n_labels: int) -> None:
@@ -176,10 +174,6 @@ class StreamLearner:
         self.limits.check_matrix(
             1 + n_features, n_labels, "weights of features × labels", self.stream.source.name
         )
-
-    def _predict(self, X: Any) -> Labels:
-        rates = self.state.positives / np.maximum(self.state.observed, 1)
-        return ClassMassNormalization(rates).label(self.state.probabilities(X, self.n_threads))
 
     def _settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("passes", "score", "batch_lines")}
