@@ -1,0 +1,167 @@
+"""Sites of parts: they add up to the posterior, and a cavity is what the other parts know."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelweave.online import OnlineSettings, OnlineState, merge_states
+from labelweave.online.partitions import Others, calibrate, learn_partition
+from labelweave.online.sites import cavity, damped, posterior_of
+from tests.online.make import stream
+
+SETTINGS = [
+    OnlineSettings(),
+    OnlineSettings(coupled=False, scale_rows=False),
+    OnlineSettings(likelihood="pairwise"),
+]
+
+
+def parts_of(X, Y, k):
+    return [(X[i::k], Y[i::k]) for i in range(k)]
+
+
+def learned(X, Y, k, settings):
+    return [learn_partition(part, settings, n_sampled=20) for part in parts_of(X, Y, k)]
+
+
+def assert_close(one, other, tolerance=2e-5):
+    for name in ("mean", "variance", "bias_mean", "bias_variance", "offset_mean"):
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(other, name), rtol=tolerance, atol=tolerance, err_msg=name
+        )
+    assert one.n_rows == other.n_rows
+    np.testing.assert_array_equal(one.positives, other.positives)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@given(n_parts=st.integers(1, 4), seed=st.integers(0, 99))
+def test_sites_add_up_to_the_merged_posterior(settings, n_parts, seed):
+    X, Y = stream(n=60, n_features=12, n_labels=3, seed=seed)
+    states = []
+    for part in parts_of(X, Y, n_parts):
+        states.append(OnlineState(12, 3, settings=settings))
+        states[-1].update(*part)
+    sites = [part.site for part in learned(X, Y, n_parts, settings)]
+    posterior, labels = posterior_of(sites, settings, 12)
+    assert labels == (0, 1, 2)
+    assert_close(posterior, merge_states(states))
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_cavity_is_the_posterior_of_the_other_parts(settings):
+    X, Y = stream(n=90, n_features=12, n_labels=3)
+    sites = [part.site for part in learned(X, Y, 3, settings)]
+    posterior, labels = posterior_of(sites, settings, 12)
+    others, _ = posterior_of(sites[1:], settings, 12)
+    without = cavity(posterior, labels, sites[0])
+    features = sites[0].features
+    for name in ("mean", "variance"):
+        np.testing.assert_allclose(
+            getattr(without, name), getattr(others, name)[features], rtol=1e-4, atol=1e-5
+        )
+    np.testing.assert_allclose(without.bias_mean, others.bias_mean, rtol=1e-9)
+    np.testing.assert_array_equal(without.observed, others.observed)
+    assert without.row_length == pytest.approx(others.row_length)
+
+
+def test_labels_may_be_numbered_in_any_order():
+    X, Y = stream(n=90, n_features=12, n_labels=3)
+    settings = OnlineSettings(coupled=False)
+    first, second, third = (part.site for part in learned(X, Y, 3, settings))
+    expected, _ = posterior_of([first, second, third], settings, 12)
+    order = [2, 0, 1]
+    turned = replace(
+        second,
+        labels=(2, 0, 1),
+        precision=second.precision[:, order],
+        precision_mean=second.precision_mean[:, order],
+        biases=second.biases[:, order],
+        counts={
+            name: array[order] if name in ("positives", "observed", "calibration") else array
+            for name, array in second.counts.items()
+        },
+    )
+    found, labels = posterior_of([first, turned, third], settings, 12)
+    assert labels == (0, 1, 2)
+    np.testing.assert_array_equal(found.mean, expected.mean)
+    np.testing.assert_array_equal(found.positives, expected.positives)
+    np.testing.assert_allclose(
+        cavity(found, labels, turned).mean, cavity(expected, labels, second).mean, atol=1e-6
+    )
+    known_to = np.full(12, 3)
+    moved = damped(turned, first, known_to, 3)
+    np.testing.assert_array_equal(
+        moved.precision_mean, damped(second, first, known_to, 3).precision_mean
+    )
+
+
+def test_a_part_that_lacks_labels_says_nothing_about_them():
+    X, Y = stream(n=60, n_features=12, n_labels=3)
+    whole, half = (
+        learn_partition((X, Y), OnlineSettings()),
+        learn_partition((X, Y[:, :2]), OnlineSettings()),
+    )
+    posterior, labels = posterior_of([half.site, whole.site], OnlineSettings(), 12)
+    alone, _ = posterior_of([whole.site], OnlineSettings(), 12)
+    assert labels == (0, 1, 2)
+    # But for the constant feature, a label's weights are its own.
+    np.testing.assert_allclose(posterior.mean[:, 2], alone.mean[:, 2], rtol=1e-5, atol=1e-6)
+    assert posterior.observed.tolist() == [120, 120, 60]
+
+
+def test_a_damped_site_moves_by_one_over_the_parts_that_know_a_feature():
+    X, Y = stream(n=90, n_features=12, n_labels=3)
+    old, new, _ = (part.site for part in learned(X, Y, 3, OnlineSettings(scale_rows=False)))
+    np.testing.assert_array_equal(damped(old, new, np.ones(12, int), 1).precision, new.precision)
+    still = damped(old, old, np.full(12, 3), 3)
+    np.testing.assert_allclose(still.precision_mean, old.precision_mean, rtol=1e-6)
+    moved = damped(old, new, np.full(12, 4), 4)
+    expected = 0.75 * old.precision_mean + 0.25 * new.precision_mean
+    np.testing.assert_allclose(moved.precision_mean, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(moved.biases, 0.75 * old.biases + 0.25 * new.biases)
+
+
+def test_a_further_round_begins_from_what_the_others_know():
+    """One part that begins from another is the stream of both."""
+    X, Y = stream(n=120, n_features=12, n_labels=3)
+    settings = OnlineSettings(scale_rows=False, calibrate=False)
+    first = learn_partition((X[:60], Y[:60]), settings).site
+    second = learn_partition((X[60:], Y[60:]), settings).site
+    posterior, labels = posterior_of([first, second], settings, 12)
+    again = learn_partition((X[60:], Y[60:]), settings, Others(posterior, labels, second)).site
+    both, _ = posterior_of([first, again], settings, 12)
+    whole = OnlineState(12, 3, settings=settings)
+    whole.update(X, Y)
+    assert_close(both, whole, 2e-4)
+
+
+def test_a_part_that_changed_between_rounds_is_refused():
+    X, Y = stream(n=60, n_features=12, n_labels=3)
+    settings = OnlineSettings()
+    site = learn_partition((X, Y), settings).site
+    posterior, labels = posterior_of([site], settings, 12)
+    changed = X.toarray()
+    changed[:, 3:9] = 0
+    with pytest.raises(ValueError, match="has changed since the round before"):
+        learn_partition((changed, Y), settings, Others(posterior, labels, site))
+
+
+def test_rows_that_other_parts_predict_calibrate_the_posterior():
+    X, Y = stream(n=3000, n_features=40, seed=1)
+    parts = [
+        learn_partition(part, OnlineSettings(), n_sampled=100)
+        for part in parts_of(X[:2000], Y[:2000], 20)
+    ]
+    state, labels = posterior_of([part.site for part in parts], OnlineSettings(), 40)
+
+    def loss():
+        p = state.probabilities(X[2000:])
+        return -np.where(Y[2000:], np.log(p), np.log1p(-p)).mean()
+
+    before = loss()
+    calibrate(state, labels, parts)
+    assert state.counts()["calibration"].sum() == 20 * 100 * Y.shape[1]
+    assert loss() < before
