@@ -67,8 +67,8 @@ def neighbours(score):
 
 
 def ensembles(ecc, epcc):
-    scores = {"cc": 0.4, "ecc": ecc, "pcc": 0.4, "epcc": epcc}
-    return folds({"emotions": scores}, "exact_match")
+    scores = {"CC": 0.4, "ECC": ecc, "PCC": 0.4, "EPCC": epcc}
+    return folds({"emotions": {PUBLISHED[m]: v for m, v in scores.items()}}, "exact_match")
 
 
 CASES = [
@@ -127,7 +127,11 @@ CASES = [
     (24, ensembles(0.3, 0.4), "reproduced"),
     (24, ensembles(0.5, 0.3), "partly"),
     (24, ensembles(0.5, 0.5), "not reproduced"),
-    (24, folds({"emotions": {"cc": 0.4, "ecc": 0.5}}, "exact_match"), "not reproduced"),
+    (
+        24,
+        folds({"emotions": {PUBLISHED["CC"]: 0.4, PUBLISHED["ECC"]: 0.5}}, "exact_match"),
+        "not reproduced",
+    ),
     (25, f1({"ECC": 0.9, "EPCC": 0.8, "MC": 0.7}), "reproduced"),
     (25, f1({"ECC": 0.1, "EPCC": 0.1, "MC": 0.1}), "not reproduced"),
     (26, curve([2.0, 1.5, 1.4, 1.4], [0.3, 0.4, 0.4, 0.4]), "reproduced"),

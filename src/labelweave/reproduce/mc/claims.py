@@ -102,7 +102,7 @@ def _best_likelihood(results: Results) -> Judgement:
             notes.append(f"{data}: {first} {known[first]:.3f}, MC {known['MC']:.3f}")
     if not total:
         return _NOTHING
-    pcc = tally(reported, "cll_loss_row", PUBLISHED["MC"], "pcc")
+    pcc = tally(reported, "cll_loss_row", PUBLISHED["MC"], PUBLISHED["PCC"])
     measured = f"lowest on {best} of {total} data sets; against PCC {'/'.join(map(str, pcc))}"
     return Judgement(judged_by_share(best, total), measured, "; ".join(notes))
 
