@@ -10,7 +10,7 @@ import pytest
 from labelweave.evaluation import compare, make_methods, make_splitter
 from labelweave.reproduce import Experiment, Record, Results, ResultStore, Task, reproduce
 from labelweave.reproduce.runner import run
-from labelweave.reproduce.task import load_data
+from labelweave.reproduce.task import load_data, read_data
 from tests.reproduce.small_plan import METHODS, PLAN
 
 SCRIPT = [sys.executable, "-m", "tests.reproduce.small_plan"]
@@ -87,7 +87,7 @@ def test_missing_data_is_left_out_and_said(tmp_path, monkeypatch):
     monkeypatch.setenv("LABELWEAVE_DATA", str(tmp_path))
     monkeypatch.setenv("LABELWEAVE_CACHE", str(tmp_path))
     grid = Experiment("tables", "fold", ("rcv1subset1 top:10",), ("br",), 2)
-    load_data.cache_clear()
+    read_data.cache_clear()
     plan = PLAN.__class__(**{**vars(PLAN), "experiments": (grid,), "claims": ()})
     found = reproduce([plan], tmp_path / "results", n_jobs=1)
     texts = [getattr(block, "text", "") for block in found.document.sections[0].blocks]

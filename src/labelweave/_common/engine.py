@@ -7,12 +7,15 @@ cluster.
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 # Failures of a machine rather than of the work: elsewhere, or later, the same call may succeed.
 MACHINE_ERRORS = (MemoryError, OSError)
@@ -131,6 +134,27 @@ def _attempt(number: int, call: Call) -> tuple[int, Any]:
         return number, call()
     except Exception as error:
         return number, Lost.by(call.name, error)
+
+
+_process = threading.RLock()
+
+
+@contextmanager
+def process_to_itself() -> Iterator[None]:
+    """Hold this process, with one thread for linear algebra, for as long as the context lasts.
+
+    A worker of a cluster may run several calls in threads of one process. For those whose results
+    depend on what is the process's own, such as caught warnings or the threads of BLAS, the others
+    wait.
+
+    Examples
+    --------
+    >>> with process_to_itself():
+    ...     sum(range(4))
+    6
+    """
+    with _process, threadpool_limits(limits=1):
+        yield
 
 
 def all_results(engine: Engine, calls: Sequence[Call]) -> list[Any]:

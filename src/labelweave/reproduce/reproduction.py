@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from labelweave._common.engine import Engine
 from labelweave._common.files import replacing
 from labelweave.report import Document, write_document
 from labelweave.reproduce.document import reproduction_document
@@ -51,6 +52,7 @@ def reproduce(
     only: Sequence[str] = (),
     n_seeds: int = 1,
     n_jobs: int = -1,
+    engine: Engine | None = None,
     progress: Callable[[Progress], None] | None = None,
     command: str = "",
 ) -> Reproduction:
@@ -74,6 +76,9 @@ def reproduce(
         Number of seeds, from 0; each of them repeats all folds.
     n_jobs : int, default=-1
         Number of worker processes; -1 for all cores.
+    engine : Engine, optional
+        Where to run instead, such as the workers of a cluster (:mod:`labelweave.distributed`).
+        Measurements of time stay on this machine.
     progress : callable, optional
         Called after each task.
     command : str
@@ -106,7 +111,8 @@ def reproduce(
         for plan in plans
     }
     everything = [task for some in tasks.values() for task in some]
-    records = iter(run(everything, ResultStore(folder), n_jobs=n_jobs, progress=progress))
+    store = ResultStore(folder)
+    records = iter(run(everything, store, n_jobs=n_jobs, engine=engine, progress=progress))
     parts = [(plan, Results(tuple(islice(records, len(tasks[plan.name]))))) for plan in plans]
     left_out = tuple(f"{name}: {why}" for name, why in skipped.items())
     document = reproduction_document(parts, command=command, skipped=left_out)

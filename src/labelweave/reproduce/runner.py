@@ -7,12 +7,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from joblib import Parallel, cpu_count, delayed
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-from labelweave.reproduce.measurements import MEASUREMENTS, SHARED, TIMED
+from labelweave._common.engine import (
+    MACHINE_ERRORS,
+    Call,
+    Engine,
+    JoblibEngine,
+    Lost,
+    process_to_itself,
+)
+from labelweave.datasets import Dataset
+from labelweave.reproduce.measurements import MEASUREMENTS, SHARED, TIMED, forget_fit
 from labelweave.reproduce.store import Record, ResultStore
-from labelweave.reproduce.task import Task, data_hash
+from labelweave.reproduce.task import Task, data_hash, handed_data, load_data
 from labelweave.versions import code_version
 
 __all__ = ["Progress", "run"]
@@ -43,13 +49,14 @@ def run(
     store: ResultStore,
     *,
     n_jobs: int = -1,
+    engine: Engine | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Record]:
     """Run the tasks that have no result in the store, and return the record of each task.
 
     Tasks that failed are tried again by the next run. Tasks that share a fit run one after another
-    in one process, and are finished together. Measurements of time come last and have the machine
-    to themselves.
+    in one process, and are finished together. Measurements of time come last, on this machine, and
+    have it to themselves.
 
     Parameters
     ----------
@@ -59,17 +66,21 @@ def run(
         Where results are kept.
     n_jobs : int, default=-1
         Number of worker processes; -1 for all cores.
+    engine : Engine, optional
+        Where to run instead, such as the workers of a cluster (:mod:`labelweave.distributed`);
+        they are sent the data sets.
     progress : callable, optional
         Called with a :class:`Progress` for each finished task.
     """
+    engine = JoblibEngine(n_jobs) if engine is None else engine
     keys = [task.key(data_hash(task.data), code_version()) for task in tasks]
     wanted = dict(zip(keys, tasks, strict=True))
     with store.writing() as append:
         kept = store.read()
         found = {key: kept[key] for key in wanted if key in kept and not kept[key].error}
         missing = {key: task for key, task in wanted.items() if key not in found}
-        estimate = _Estimate(list(missing.values()), list(found.values()), n_jobs)
-        for key, record in _run_all(missing, n_jobs):
+        estimate = _Estimate(list(missing.values()), list(found.values()), engine.n_workers)
+        for key, record in _run_all(missing, engine):
             append(key, record)
             found[key] = record
             left = estimate.after(record)
@@ -78,17 +89,33 @@ def run(
     return [found[key] for key in keys]
 
 
-def _run_all(tasks: dict[str, Task], n_jobs: int) -> Iterator[tuple[str, Record]]:
-    groups: dict[str, list[tuple[str, Task]]] = defaultdict(list)
-    for key, task in tasks.items():
-        if task.measurement not in TIMED:
-            groups[_shared_key(task) or key].append((key, task))
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    for measured in parallel(delayed(_measure_all)(group) for group in groups.values()):
-        yield from measured
+Group = list[tuple[str, Task]]  # tasks of one data set, by key
+
+
+def _run_all(tasks: dict[str, Task], engine: Engine) -> Iterator[tuple[str, Record]]:
+    groups: dict[str, Group] = defaultdict(list)
+    timed: list[Group] = []
     for key, task in tasks.items():
         if task.measurement in TIMED:
-            yield _measure(key, task)
+            timed.append([(key, task)])
+        else:
+            groups[_shared_key(task) or key].append((key, task))
+    yield from _run_groups(list(groups.values()), engine)
+    yield from _run_groups(timed, JoblibEngine(1))
+
+
+def _run_groups(groups: Sequence[Group], engine: Engine) -> Iterator[tuple[str, Record]]:
+    names = dict.fromkeys(group[0][1].data for group in groups)
+    data = {name: engine.share(load_data(name)) for name in names}
+    calls = [
+        Call(str(group[0][1]), _measure_all, (group, group[0][1].data, data[group[0][1].data]))
+        for group in groups
+    ]
+    for number, result in engine.run(calls):
+        if isinstance(result, Lost):
+            yield from ((key, Record(task, {}, 0.0, result.reason)) for key, task in groups[number])
+        else:
+            yield from result
 
 
 def _shared_key(task: Task) -> str | None:
@@ -99,28 +126,34 @@ def _shared_key(task: Task) -> str | None:
         return None
 
 
-def _measure_all(tasks: Sequence[tuple[str, Task]]) -> list[tuple[str, Record]]:
-    return [_measure(key, task) for key, task in tasks]
+def _measure_all(group: Group, name: str, data: Dataset) -> list[tuple[str, Record]]:
+    with process_to_itself(), handed_data(name, data):
+        try:
+            return [_measure(key, task) for key, task in group]
+        finally:
+            # A worker may outlive the run, and be handed other data by the same name.
+            forget_fit()
 
 
 def _measure(key: str, task: Task) -> tuple[str, Record]:
     start = time.perf_counter()
     values, error = {}, ""
-    with threadpool_limits(limits=1):
-        try:
-            values = MEASUREMENTS[task.measurement](task)
-        except Exception as failure:
-            error = " ".join(f"{type(failure).__name__}: {failure}".split())
+    try:
+        values = MEASUREMENTS[task.measurement](task)
+    except MACHINE_ERRORS:
+        raise  # another worker may succeed
+    except Exception as failure:
+        error = " ".join(f"{type(failure).__name__}: {failure}".split())
     return key, Record(task, values, time.perf_counter() - start, error)
 
 
 class _Estimate:
     """The time left, from the mean time of finished tasks of the same kind."""
 
-    def __init__(self, missing: Sequence[Task], finished: Sequence[Record], n_jobs: int) -> None:
+    def __init__(self, missing: Sequence[Task], finished: Sequence[Record], n_workers: int) -> None:
         self._seconds: dict[tuple[str, str, str], list[float]] = defaultdict(list)
         self._left: dict[tuple[str, str, str], int] = defaultdict(int)
-        self._workers = min(cpu_count() if n_jobs < 0 else n_jobs, max(len(missing), 1))
+        self._workers = min(n_workers, max(len(missing), 1))
         for task in missing:
             self._left[_kind(task)] += 1
         for record in finished:
@@ -130,9 +163,10 @@ class _Estimate:
         """Count a finished task and return the seconds that are left."""
         kind = _kind(record.task)
         self._left[kind] -= 1
-        self._seconds[kind].append(record.seconds)
+        if not record.error:
+            self._seconds[kind].append(record.seconds)
         means = {kind: sum(taken) / len(taken) for kind, taken in self._seconds.items()}
-        overall = sum(means.values()) / len(means)
+        overall = sum(means.values()) / max(len(means), 1)
         return sum(
             n * means.get(kind, overall) / (1 if kind[0] in TIMED else self._workers)
             for kind, n in self._left.items()

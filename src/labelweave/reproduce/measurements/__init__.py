@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from labelweave.reproduce.measurements.chains import convergence, enumeration
-from labelweave.reproduce.measurements.folds import fit_key, fold
+from labelweave.reproduce.measurements.folds import fit_key, fold, forget_fit
 from labelweave.reproduce.measurements.mixtures import map_agreement, tree_counts
 from labelweave.reproduce.measurements.posteriors import expected_f1, message_changes
 from labelweave.reproduce.measurements.streams import in_parts, stream, training_time
 from labelweave.reproduce.task import Task
 
-__all__ = ["MEASUREMENTS", "SHARED", "TIMED"]
+__all__ = ["MEASUREMENTS", "SHARED", "TIMED", "forget_fit"]
 
 #: Every measurement by its name in a plan.
 MEASUREMENTS: dict[str, Callable[[Task], dict[str, Any]]] = {

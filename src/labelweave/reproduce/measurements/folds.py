@@ -18,7 +18,7 @@ from labelweave.evaluation import (
 )
 from labelweave.reproduce.task import Task, load_data
 
-__all__ = ["fit_key", "fold", "split_data", "standardised"]
+__all__ = ["fit_key", "fold", "forget_fit", "split_data", "standardised"]
 
 # Parameters by which models of a joint distribution predict; their fit does not depend on them.
 _PREDICTING = ("decision", "inference")
@@ -87,6 +87,11 @@ def fit_key(task: Task) -> str:
     }
     settings = {name: task.settings.get(name) for name in ("n_folds", "scale")}
     return repr((type(estimator), params, task.data, task.fold, task.seed, settings))
+
+
+def forget_fit() -> None:
+    """Forget the last model: the next one is fitted, whatever its key."""
+    _last_fit.clear()
 
 
 def _fitted(task: Task, train: Dataset) -> tuple[Any, float]:

@@ -1,0 +1,110 @@
+"""Results on disk: one JSON line for each, kept whatever happens to the process.
+
+A line is forced to the disk as soon as it is written; one that was cut short by a kill is dropped
+when the file is written to again. What a result depends on is in its key: lines of other settings,
+data or code stay in the file and are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Generic, TypeVar
+
+from labelweave._common.files import LockedError, locked
+
+__all__ = ["KeyedLines", "KeyedLinesError"]
+
+Value = TypeVar("Value")
+
+
+class KeyedLinesError(ValueError):
+    """A file of results is damaged, or another process writes to it."""
+
+
+class KeyedLines(Generic[Value]):
+    """Values by key, in a file that is only ever appended to.
+
+    Parameters
+    ----------
+    file : path
+        Its folder must exist when it is written to.
+    encode : callable
+        Turns a value into a dict for JSON, without an entry "key".
+    decode : callable
+        The inverse; a ValueError, KeyError, TypeError or AttributeError says that the dict is
+        damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lines = KeyedLines(Path(folder, "squares.jsonl"), lambda n: {"n": n}, lambda d: d["n"])
+    ...     with lines.writing() as append:
+    ...         append("two", 4)
+    ...         append("three", 9)
+    ...     lines.read()
+    {'two': 4, 'three': 9}
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        encode: Callable[[Value], dict[str, Any]],
+        decode: Callable[[dict[str, Any]], Value],
+    ) -> None:
+        self.file = file
+        self._encode = encode
+        self._decode = decode
+
+    def read(self) -> dict[str, Value]:
+        """Return the last value of every key."""
+        return dict(
+            self._parse(line, number) for number, line in enumerate(self._whole_lines(), start=1)
+        )
+
+    @contextmanager
+    def writing(self) -> Iterator[Callable[[str, Value], None]]:
+        """Hold the file and yield a function that appends a value under a key.
+
+        Raises
+        ------
+        KeyedLinesError
+            If another process holds it.
+        """
+        try:
+            with (
+                locked(self.file.with_name(self.file.name + ".lock")),
+                self.file.open("ab") as file,
+            ):
+                os.truncate(file.fileno(), sum(map(len, self._whole_lines())))
+                yield lambda key, value: self._append(file, key, value)
+        except LockedError as error:
+            raise KeyedLinesError(
+                f"{self.file} is being written to by another run; wait for it or choose another "
+                "place for the results"
+            ) from error
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        if self.file.exists():
+            with self.file.open("rb") as file:
+                yield from (line for line in file if line.endswith(b"\n"))
+
+    def _append(self, file: BinaryIO, key: str, value: Value) -> None:
+        content = {"key": key} | self._encode(value)
+        file.write(json.dumps(content, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+    def _parse(self, line: bytes, number: int) -> tuple[str, Value]:
+        try:
+            content = json.loads(line)
+            return content.pop("key"), self._decode(content)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise KeyedLinesError(
+                f"{self.file}: line {number} is damaged ({error}); delete the line, its result is "
+                "computed again"
+            ) from error
