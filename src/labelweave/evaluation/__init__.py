@@ -15,7 +15,8 @@ from labelweave.evaluation.classification_metrics import (
     subset_loss,
 )
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.cross_validation import compare, score_model
+from labelweave.evaluation.cross_validation import compare
+from labelweave.evaluation.fold_runs import score_model
 from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
 from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
 from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import time
-import traceback
+import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import _safe_indexing, check_consistent_length
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from sklearn.utils import check_consistent_length
 
 from labelweave._common.arrays import Indices
+from labelweave._common.engine import Engine, JoblibEngine
 from labelweave.evaluation.classifier_checks import check_classifier
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
+from labelweave.evaluation.fold_runs import FoldTask, run_folds
+from labelweave.evaluation.kept_folds import FoldKeys, keeping
 from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, resolve_metrics
-from labelweave.evaluation.predictions import predict_joint, predict_labels, predict_scores
 from labelweave.evaluation.preprocessing import Scale, with_preprocessing
 from labelweave.evaluation.splits import make_splitter
 from labelweave.evaluation.validation import check_labels
 from labelweave.versions import environment, library_versions
 
-__all__ = ["compare", "score_model"]
+__all__ = ["compare"]
 
 
 def compare(
@@ -39,6 +38,8 @@ def compare(
     metrics: Iterable[str] = DEFAULT_METRICS,
     scale: Scale = "auto",
     n_jobs: int | None = None,
+    engine: Engine | None = None,
+    results: str | os.PathLike[str] | None = None,
     progress: Callable[[FoldResult], None] | None = None,
     name: str = "",
 ) -> Comparison:
@@ -67,8 +68,17 @@ def compare(
         which also converts categories and missing values to numbers.
     n_jobs : int, optional
         Number of worker processes; -1 for all cores.
+    engine : Engine, optional
+        Where to run instead of `n_jobs` processes, such as the workers of a cluster
+        (:mod:`labelweave.distributed`). The scores are the same.
+    results : path, optional
+        A file of JSON lines in which each result is kept as it comes. A comparison that was stopped
+        continues where it was, and runs that failed are repeated. Results of other estimators,
+        folds, metrics, data or versions of labelweave stay in the file and are not used; the code
+        of classes of your own is not looked at.
     progress : callable, optional
-        Called in this process with each :class:`FoldResult` as it completes.
+        Called in this process with each :class:`FoldResult` as it completes; with those of an
+        earlier run at once.
     name : str, default=""
         Name of the data set, recorded in the result.
 
@@ -100,16 +110,15 @@ def compare(
     parts = list(splitter.split(X, truth))
     _check_parts(parts)
     tasks = [
-        _Task(method, number, with_preprocessing(estimator, X, scale), train, test)
-        for number, (train, test) in enumerate(parts)
+        FoldTask(method, number, with_preprocessing(estimator, X, scale), rows)
+        for number, rows in enumerate(parts)
         for method, estimator in methods.items()
     ]
-    runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_run)(task, X, Y, measures) for task in tasks
-    )
-    results: dict[tuple[str, int], FoldResult] = {}
-    for run in runs:
-        results[run.method, run.fold] = run
+    runs: dict[tuple[str, int], FoldResult] = {}
+    engine = JoblibEngine(n_jobs) if engine is None else engine
+    file = None if results is None else Path(results)
+    for run in _run_missing(tasks, X, Y, measures, engine, file):
+        runs[run.method, run.fold] = run
         if progress is not None:
             progress(run)
     comparison = Comparison(
@@ -119,7 +128,7 @@ def compare(
         scale=str(scale),
         metrics=tuple(metric.name for metric in measures),
         methods={method: " ".join(repr(model).split()) for method, model in methods.items()},
-        results=tuple(results[method, fold] for method in methods for fold in range(len(parts))),
+        results=tuple(runs[method, fold] for method in methods for fold in range(len(parts))),
         versions=library_versions() | environment(),
     )
     for note in comparison.failure_notes():
@@ -134,100 +143,26 @@ def _check_parts(parts: list[tuple[Indices, Indices]]) -> None:
                 raise ValueError(f"folds: the {name} set of fold {number} has no rows")
 
 
-@dataclass(frozen=True)
-class _Task:
-    """One method on one fold."""
-
-    method: str
-    fold: int
-    estimator: Any
-    train: Indices
-    test: Indices
-
-
-# Addressed to developers, not to someone who compares methods.
-_DEVELOPER_WARNINGS = (
-    DeprecationWarning,
-    PendingDeprecationWarning,
-    ImportWarning,
-    ResourceWarning,
-)
-
-
-def _run(task: _Task, X: Any, Y: Any, metrics: tuple[Metric, ...]) -> FoldResult:
-    """Run one task; errors and warnings become part of the result."""
-    outcome: dict[str, Any]
-    with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            outcome = _fit_and_score(task, X, Y, metrics)
-        except Exception as error:
-            outcome = {"error": _one_line(error), "traceback": traceback.format_exc()}
-    messages = dict.fromkeys(
-        f"{entry.category.__name__}: {entry.message}"
-        for entry in caught
-        if not issubclass(entry.category, _DEVELOPER_WARNINGS)
-    )
-    return FoldResult(task.method, task.fold, warnings=tuple(messages), **outcome)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
-
-
-def _fit_and_score(task: _Task, X: Any, Y: Any, metrics: tuple[Metric, ...]) -> dict[str, Any]:
-    X_train, Y_train = _safe_indexing(X, task.train), _safe_indexing(Y, task.train)
-    X_test, Y_test = _safe_indexing(X, task.test), _safe_indexing(Y, task.test)
-    start = time.perf_counter()
-    model = clone(task.estimator).fit(X_train, Y_train)
-    fitted = time.perf_counter()
-    scores, predict_seconds = score_model(model, X_test, Y_test, metrics)
-    return {
-        "scores": scores,
-        "fit_seconds": fitted - start,
-        "predict_seconds": predict_seconds,
-    }
-
-
-def score_model(
-    model: Any, X: Any, Y: Any, metrics: Iterable[Metric]
-) -> tuple[dict[str, float], float]:
-    """Score a fitted model on test data.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        A multi-label classifier, or a pipeline that ends in one.
-    X, Y : array-like
-        Test data.
-    metrics : iterable of Metric
-        The metrics to compute; those that need a joint distribution or scores are omitted if the
-        model has none.
-
-    Returns
-    -------
-    dict, float
-        The scores by metric, and the seconds that ``predict`` took.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, Y = np.eye(4), np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
-    >>> tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
-    >>> scores, seconds = score_model(tree, X, Y, resolve_metrics(["exact_match", "cll_loss"]))
-    >>> scores
-    {'exact_match': 1.0}
-    """
-    truth = check_labels(Y, "Y")
-    start = time.perf_counter()
-    prediction = predict_labels(model, X)
-    seconds = time.perf_counter() - start
-    wanted = list(metrics)
-    joint = predict_joint(model, X) if any(metric.needs_joint for metric in wanted) else None
-    scores = predict_scores(model, X) if any(metric.needs_scores for metric in wanted) else None
-    inputs = {
-        metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
-        for metric in wanted
-    }
-    results = {m.name: m(truth, values) for m, values in inputs.items() if values is not None}
-    return results, seconds
+def _run_missing(
+    tasks: Sequence[FoldTask],
+    X: Any,
+    Y: Any,
+    metrics: tuple[Metric, ...],
+    engine: Engine,
+    file: Path | None,
+) -> Iterator[FoldResult]:
+    """Yield the results that are kept in a file, then the others as they come."""
+    with keeping(file) as (found, keep):
+        keys = [""] * len(tasks)
+        if file is not None:
+            key = FoldKeys(X, Y, [metric.name for metric in metrics])
+            keys = [key(task.estimator, task.rows) for task in tasks]
+        missing = []
+        for number, task in enumerate(tasks):
+            if keys[number] in found:
+                yield replace(found[keys[number]], method=task.method, fold=task.fold)
+            else:
+                missing.append(number)
+        for place, run in run_folds([tasks[number] for number in missing], X, Y, metrics, engine):
+            keep(keys[missing[place]], run)
+            yield run
