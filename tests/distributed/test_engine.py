@@ -51,10 +51,13 @@ def test_a_killed_worker_costs_its_calls_only(own_engine, tmp_path):
 
 @pytest.mark.slow
 def test_a_call_that_kills_every_worker_is_reported_by_name(own_engine):
+    """Those that waited on the same workers are not to blame."""
     fatal = Call("the fatal one", work.kills_its_worker, ())
-    ((_, result),) = own_engine.run([fatal])
-    assert result.name == "the fatal one"
-    assert "KilledWorker" in result.reason
+    others = [Call(f"{number}", work.total, (number, [1])) for number in range(6)]
+    results = dict(own_engine.run([fatal, *others]))
+    assert [results[number] for number in range(1, 7)] == [1, 2, 3, 4, 5, 6]
+    assert results[0].name == "the fatal one"
+    assert "KilledWorker: all 4 workers that ran it alone died" in results[0].reason
 
 
 def test_what_may_succeed_elsewhere_is_tried_again(engine, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -74,6 +75,7 @@ def _local_cluster(number: str) -> Iterator[LocalCluster]:
         processes=True,
         host="127.0.0.1",  # nobody else may reach it
         dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,  # what goes wrong is raised, or told by a `Lost`
     ) as cluster:
         yield cluster
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from distributed import Client, Future, as_completed, get_worker
+from distributed import Client, Future, KilledWorker, as_completed, get_worker
 from distributed.client import FutureCancelledError
 
 from labelweave._common.engine import MACHINE_ERRORS, Call, Lost
@@ -73,15 +73,40 @@ class DaskEngine:
 
     def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
         """Run the calls on the workers."""
+        suspects = []
+        for number, result in self._run_together(calls, range(len(calls))):
+            if isinstance(result, KilledWorker):
+                suspects.append(number)
+            else:
+                yield number, result
+        # What waits on a worker that dies is as suspect to dask as what killed it: alone, it works.
+        for suspect in suspects:
+            for number, result in self._run_together(calls, [suspect]):
+                if isinstance(result, KilledWorker):
+                    deaths = result.allowed_failures + 1
+                    reason = f"KilledWorker: all {deaths} workers that ran it alone died"
+                    yield number, Lost(calls[number].name, reason)
+                else:
+                    yield number, result
+
+    def _run_together(
+        self, calls: Sequence[Call], chosen: Iterable[int]
+    ) -> Iterator[tuple[int, Any]]:
+        """Run some of the calls; those whose workers die have a `KilledWorker` for their result."""
         numbers = {
             self._submit(
-                _attempt, self._versions, call.name, call.function, *call.arguments, pure=False
+                *(_attempt, self._versions, calls[number].name, calls[number].function),
+                *calls[number].arguments,
+                pure=False,
             ): number
-            for number, call in enumerate(calls)
+            for number in chosen
         }
         for future in as_completed(list(numbers)):
             number = numbers.pop(future)
-            yield number, self._result(future, calls[number].name)
+            result = self._result(future, calls[number].name)
+            # Else the call would be run again if the worker that keeps its result died.
+            future.release()
+            yield number, result
 
     def _submit(self, function: Callable[..., Any], *arguments: Any, pure: bool) -> Future[Any]:
         with warnings.catch_warnings():
@@ -96,6 +121,8 @@ class DaskEngine:
             raise
         except FutureCancelledError as error:
             raise ClusterLostError(f"the scheduler at {self._address} is gone") from error
+        except KilledWorker as error:
+            return error
         except Exception as error:
             return Lost.by(name, error)
 
