@@ -139,8 +139,9 @@ def show_versions() -> None:
 def _blas_libraries() -> list[str]:
     import scipy.linalg.blas  # noqa: F401 - SciPy's BLAS is loaded on first use
 
-    return [
+    # In the order of their names, not in that in which they happened to be loaded.
+    return sorted(
         f"{pool['internal_api']} {pool['version']} ({pool['num_threads']} threads)"
         for pool in threadpool_info()
         if pool["user_api"] == "blas"
-    ]
+    )
