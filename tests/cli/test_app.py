@@ -92,7 +92,7 @@ def test_out_of_memory(run, table, monkeypatch):
 def test_help_does_not_load_the_libraries_it_does_not_need():
     program = (
         "import sys; import labelweave.cli; "
-        "print(*{'sklearn', 'scipy', 'pandas', 'joblib', 'skops'} & set(sys.modules))"
+        "print(*{'sklearn', 'scipy', 'pandas', 'joblib', 'skops', 'dask'} & set(sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -95,7 +95,7 @@ class KeyedLines(Generic[Value]):
 
     def _append(self, file: BinaryIO, key: str, value: Value) -> None:
         content = {"key": key} | self._encode(value)
-        file.write(json.dumps(content, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+        file.write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
 

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
+from labelweave.cli.errors import WorkFailedError, argument
 from labelweave.cli.fit import announce_preprocessing
-from labelweave.cli.inputs import ReadOptions, chosen_metrics, load_dataset
+from labelweave.cli.inputs import ReadOptions, check_writable, chosen_metrics, load_dataset
 from labelweave.cli.options import (
+    ClusterOption,
     DatasetArgument,
     HeaderOption,
     IgnoreOption,
+    JobsOption,
     LabelsOption,
     MaxFeaturesOption,
     MaxMemoryOption,
@@ -37,6 +39,7 @@ from labelweave.cli.outputs import (
     write_comparison,
     write_report,
 )
+from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison, FoldResult
@@ -67,9 +70,8 @@ def compare(
     max_memory: MaxMemoryOption = None,
     max_features: MaxFeaturesOption = None,
     scale: ScaleOption = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")
-    ] = -1,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
     test: Annotated[
         Test,
         typer.Option(
@@ -90,6 +92,14 @@ def compare(
             "to share (.html), Markdown (.md) or LaTeX (.tex).",
         ),
     ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            help="Keep each fold in this file (.jsonl) as it is finished: the same command "
+            "continues where it was.",
+        ),
+    ] = None,
 ) -> None:
     """Compare methods by cross-validation on the same folds.
 
@@ -102,11 +112,12 @@ def compare(
     labelweave compare scene -m br,sklearn.tree.DecisionTreeClassifier(max_depth=5) -k 5
     labelweave compare yeast --splits stratified --test corrected --output yeast.json
     labelweave compare emotions --methods br,cc,pcc,sc --report emotions.html
+    labelweave compare yeast --methods br,mc --results yeast.jsonl --cluster tcp://host:8786
     """  # noqa: D301
-    if jobs == 0:
-        raise BadInputError("--jobs: must be at least 1, or -1 for all cores; got 0")
+    check_workers(jobs, cluster)
     check_output(output)
     check_report(report_file)
+    check_writable(results, "--results")
     measures = chosen_metrics(metrics)
 
     from sklearn.exceptions import FitFailedWarning
@@ -129,7 +140,14 @@ def compare(
     announce_preprocessing(evaluation.with_preprocessing(first, data.X, scale_of(scale)))
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
-    with _progress(len(estimators) * folds) as advance, warnings.catch_warnings():
+    kept = _what_is_kept(results)
+    with (
+        workers(jobs, cluster, kept=kept) as engine,
+        _progress(len(estimators) * folds) as advance,
+        resumable(kept),
+        file_of_results("--results"),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", FitFailedWarning)  # reported below, with the exit code
         result = evaluation.compare(
             estimators,
@@ -138,7 +156,8 @@ def compare(
             folds=splitter,
             metrics=[metric.name for metric in measures],
             scale=scale_of(scale),
-            n_jobs=jobs,
+            engine=engine,
+            results=results,
             progress=advance,
             name=data.name,
         )
@@ -149,6 +168,12 @@ def compare(
     if len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
     _report_problems(result)
+
+
+def _what_is_kept(results: Path | None) -> str | None:
+    if results is None:
+        return None
+    return f"finished folds are kept in {results}: the same command continues where it was"
 
 
 def _report_problems(result: Comparison) -> None:

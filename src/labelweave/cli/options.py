@@ -9,9 +9,11 @@ from typing import Annotated, Literal
 import typer
 
 __all__ = [
+    "ClusterOption",
     "DatasetArgument",
     "HeaderOption",
     "IgnoreOption",
+    "JobsOption",
     "LabelsOption",
     "MaxFeaturesOption",
     "MaxMemoryOption",
@@ -91,6 +93,20 @@ MaxFeaturesOption = Annotated[
         min=1,
         help="Largest number of features or labels that a short svmlight or XMC file may declare.",
         show_default="2^24",
+    ),
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", help="Number of processes; -1 for all cores.", show_default="all cores"
+    ),
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Run on the workers of a dask cluster: tcp://host:8786, the scheduler's file, or "
+        "local:4, which starts four on this machine.",
     ),
 ]
 MetricsOption = Annotated[

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
+from labelweave.cli.errors import WorkFailedError, argument
+from labelweave.cli.options import ClusterOption, JobsOption
 from labelweave.cli.outputs import COMMAND_LINE
+from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
     from labelweave.report import Document
@@ -58,9 +60,8 @@ def reproduce(
     results: Annotated[
         Path, typer.Option("--results", help="Folder for results and report.")
     ] = Path("reproduction"),
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")
-    ] = -1,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Reproduce the experiments of a paper, with a verdict on every claim.
 
@@ -71,9 +72,9 @@ def reproduce(
     labelweave reproduce all --quick
     labelweave reproduce mc --data data --seeds 5
     labelweave reproduce p2cg --only figures --results p2cg
+    labelweave reproduce mc --data data --cluster tcp://host:8786
     """  # noqa: D301
-    if jobs == 0:
-        raise BadInputError("--jobs: must be at least 1, or -1 for all cores; got 0")
+    check_workers(jobs, cluster)
     if data is not None:
         os.environ["LABELWEAVE_DATA"] = str(data.resolve())  # for the worker processes, too
 
@@ -85,14 +86,20 @@ def reproduce(
         library.check_experiments(plans, chosen, quick=quick)
     with argument("--results"):
         _make_folder(results)
-    with _progress() as advance, _resumable():
+    kept = "the same command continues where it was"
+    with (
+        workers(jobs, cluster, kept=kept) as engine,
+        _progress() as advance,
+        resumable(kept),
+        file_of_results("--results"),
+    ):
         found = library.reproduce(
             plans,
             results,
             quick=quick,
             only=chosen,
             n_seeds=seeds,
-            n_jobs=jobs,
+            engine=engine,
             progress=advance,
             command=ctx.meta.get(COMMAND_LINE, ""),
         )
@@ -115,15 +122,6 @@ def _make_folder(path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
     if not os.access(path, os.W_OK):
         raise PermissionError(f"{path} cannot be written to; choose another folder")
-
-
-@contextmanager
-def _resumable() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("interrupted; the same command continues where it was", err=True)
-        raise
 
 
 def _show_verdicts(document: Document) -> None:
