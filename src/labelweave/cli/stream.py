@@ -13,18 +13,21 @@ import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import ReadOptions, check_writable
-from labelweave.cli.options import MaxMemoryOption, SeedOption
+from labelweave.cli.options import ClusterOption, MaxMemoryOption, SeedOption
+from labelweave.cli.stream_partitions import stream_partitions
+from labelweave.cli.stream_summary import exclusive, figures, show_summary
 
 if TYPE_CHECKING:
     from labelweave.online import OnlineSettings, StreamLearner
 
 
 def stream(
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str],
         typer.Argument(
             metavar="FILE",
-            help="svmlight or XMC text, plain or compressed; - reads standard input.",
+            help="svmlight or XMC text, plain or compressed; - reads standard input. With "
+            "--cluster several: the partitions of the stream.",
         ),
     ],
     out: Annotated[
@@ -65,7 +68,20 @@ def stream(
     ] = True,
     max_memory: MaxMemoryOption = None,
     seed: SeedOption = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of threads.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Number of threads.", show_default="1"),
+    ] = None,
+    cluster: ClusterOption = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            "--rounds",
+            min=1,
+            help="With --cluster: how often to learn from each partition.",
+            show_default="1",
+        ),
+    ] = None,
 ) -> None:
     """Learn from a stream of rows in one pass and in bounded memory.
 
@@ -76,34 +92,60 @@ def stream(
     must supply the same rows again) and ends with the same model. The checkpoint is removed once
     the model is safely on disk.
 
+    On a cluster each FILE is learned by a worker, from the same prior, and what they taught is
+    added up: the same model for any number of workers. Further rounds learn each FILE from what all
+    the others taught. What is finished is kept in MODEL.partitions.
+
     \b
     labelweave stream news.svm.gz --out news.skops --checkpoint-every 50000
     zcat day*.svm.gz | labelweave stream - --labels 103 --skip-bad --out news.skops
     labelweave predict news.skops tomorrow.svm --proba
+    labelweave stream part-*.svm.gz --labels 103 --out news.skops --cluster tcp://host:8786
     """  # noqa: D301
     check_writable(out, "--out")
-
+    reading = {
+        "zero_based": zero_based,
+        "n_features": features,
+        "n_labels": labels,
+        "skip_bad": skip_bad,
+    }
+    limits = ReadOptions(max_memory=max_memory).limits()
+    with argument("--method"):
+        model, settings = _online_model(method, seed)
+    if cluster is not None:
+        _refuse_with_cluster(files, passes, jobs)
+        with exclusive(out):
+            stream_partitions(
+                model,
+                files,
+                out,
+                cluster=cluster,
+                restart=restart,
+                rounds=rounds or 1,
+                options=reading,
+                batch_rows=batch,
+                score=score,
+                limits=limits,
+            )
+        return
+    if len(files) > 1 or rounds is not None:
+        raise BadInputError(
+            f"{'FILE: several files' if len(files) > 1 else '--rounds'}: only with --cluster; "
+            "--cluster local learns on the cores of this machine"
+        )
+    (file,) = files
     from labelweave import datasets, persistence
     from labelweave._common.files import remove
 
-    with argument("--method"):
-        model, settings = _online_model(method, seed)
     if file == "-" and passes > 1:
         raise BadInputError("--passes: standard input can be read only once")
     checkpoint = out.with_name(out.name + ".checkpoint")
     with argument("FILE"):
-        source = datasets.RowStream(
-            sys.stdin.buffer if file == "-" else file,
-            zero_based=zero_based,
-            n_features=features,
-            n_labels=labels,
-            skip_bad=skip_bad,
-        )
+        source = datasets.RowStream(sys.stdin.buffer if file == "-" else file, **reading)
     from labelweave.online import StreamLearner
 
     started = time.perf_counter()
-    limits = ReadOptions(max_memory=max_memory).limits()
-    with source, _exclusive(out):
+    with source, exclusive(out):
         if restart:
             remove(checkpoint)
         with argument("FILE"):
@@ -115,7 +157,7 @@ def stream(
                 checkpoint=checkpoint,
                 checkpoint_every=checkpoint_every,
                 score=score,
-                n_threads=jobs,
+                n_threads=jobs or 1,
                 limits=limits,
             )
         _learn(learner)
@@ -124,7 +166,8 @@ def stream(
         with argument("--out"):
             persistence.save(model, out)
         remove(checkpoint)  # only once the model is on disk
-    typer.echo(_summary(learner, seconds, out), err=True)
+    resumed = f"resumed after row {learner.n_resumed:,}" if learner.n_resumed else ""
+    show_summary(learner, seconds, out, resumed)
 
 
 def _online_model(method: str, seed: int) -> tuple[Any, OnlineSettings]:
@@ -137,18 +180,14 @@ def _online_model(method: str, seed: int) -> tuple[Any, OnlineSettings]:
     return model, model.settings()
 
 
-@contextmanager
-def _exclusive(out: Path) -> Iterator[None]:
-    """Lock the model and its checkpoint against other processes."""
-    from labelweave._common.files import LockedError, locked
-
-    try:
-        with locked(out.with_name(out.name + ".lock")):
-            yield
-    except LockedError as error:
-        raise BadInputError(
-            f"--out: another process is learning {out}; wait for it or choose another file"
-        ) from error
+def _refuse_with_cluster(files: list[str], passes: int, jobs: int | None) -> None:
+    """Raise an error for what a cluster has no use for."""
+    if "-" in files:
+        raise BadInputError("FILE: workers cannot read standard input; name files")
+    if passes > 1:
+        raise BadInputError("--passes: not with --cluster; --rounds learns each FILE again")
+    if jobs is not None:
+        raise BadInputError("--jobs: not with --cluster; local:4 is a cluster of four processes")
 
 
 def _learn(learner: StreamLearner) -> None:
@@ -168,27 +207,6 @@ def _learn(learner: StreamLearner) -> None:
             raise ValueError(f"{learner.stream.source.name} has no labels to learn from")
 
 
-def _figures(learner: StreamLearner, seconds: float) -> str:
-    rows = learner.n_rows - learner.n_resumed
-    parts = [f"{learner.n_rows:,} rows", f"{rows / max(seconds, 1e-9):,.0f} rows/s"]
-    macro, micro = learner.quality.macro(), learner.quality.micro()
-    if learner.score and macro == macro:  # nan after the first batch, which is not predicted
-        parts.append(f"prequential F1 macro {macro:.3f} micro {micro:.3f}")
-    if learner.n_bad:
-        parts.append(f"{learner.n_bad:,} bad lines")
-    return ", ".join(parts)
-
-
-def _summary(learner: StreamLearner, seconds: float, out: Path) -> str:
-    lines = [f"learned from {_figures(learner, seconds)}"]
-    if learner.n_resumed:
-        lines.append(f"resumed after row {learner.n_resumed:,}")
-    if learner.n_bad:
-        lines.append(f"first bad line: {learner.complaint}")
-    size = f"{learner.state.n_features} features, {learner.state.n_labels} labels"
-    return "\n".join([*lines, f"model: {out} ({size})"])
-
-
 @contextmanager
 def _progress() -> Iterator[Callable[[StreamLearner], None]]:
     """Show a status line on standard error, updated with every batch, unless it is a pipe."""
@@ -202,4 +220,4 @@ def _progress() -> Iterator[Callable[[StreamLearner], None]]:
         yield lambda _: None
         return
     with Status("reading", console=console) as status:
-        yield lambda learner: status.update(_figures(learner, time.perf_counter() - started))
+        yield lambda learner: status.update(figures(learner, time.perf_counter() - started))

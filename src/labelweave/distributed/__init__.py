@@ -14,6 +14,7 @@ try:
         DaskEngine,
         WorkerMismatchError,
     )
+    from labelweave.distributed.partition_files import OtherRunError
     from labelweave.distributed.streams import PartitionedLearner, fit_stream
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
@@ -31,6 +32,7 @@ __all__ = [
     "JoblibEngine",
     "Lost",
     "LostWorkError",
+    "OtherRunError",
     "PartitionedLearner",
     "WorkerMismatchError",
     "as_engine",

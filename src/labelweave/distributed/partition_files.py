@@ -18,9 +18,13 @@ from labelweave.online.partitions import LearnedPartition, PartitionSummary, Row
 from labelweave.online.prequential import PrequentialF1
 from labelweave.online.sites import Site
 
-__all__ = ["PartitionFiles"]
+__all__ = ["OtherRunError", "PartitionFiles"]
 
 _SITE_ARRAYS = ("features", "precision", "precision_mean", "biases")
+
+
+class OtherRunError(ValueError):
+    """A folder holds the partitions of a run over other files or with other settings."""
 
 
 class PartitionFiles:
@@ -35,7 +39,7 @@ class PartitionFiles:
 
     Raises
     ------
-    ValueError
+    OtherRunError
         If the folder belongs to a run over other partitions or with other settings.
     """
 
@@ -48,7 +52,7 @@ class PartitionFiles:
                 was, now = json.loads(file.read_text("utf-8")), json.loads(text)
                 changed = [name for name in now if was.get(name) != now[name]]
             if changed:
-                raise ValueError(f"{folder} belongs to a run with other {', '.join(changed)}")
+                raise OtherRunError(f"{folder} belongs to a run with other {', '.join(changed)}")
         else:
             with replacing(file) as new:
                 new.write(text.encode())
