@@ -28,6 +28,17 @@ ROOMS = sorted(
 # Records and helpers that are shown by the examples of what makes or calls them.
 SHOWN_ELSEWHERE = {
     "datasets": {"CatalogueEntry"},
+    "distributed": {
+        "Call",
+        "ClusterLostError",
+        "Engine",
+        "Lost",
+        "LostWorkError",
+        "OtherRunError",
+        "PartitionedLearner",
+        "WorkerMismatchError",
+        "as_engine",
+    },
     "evaluation": {"DataSummary", "FoldResult", "FriedmanTest", "Method", "TTest", "verdicts"},
     "joint": {"JointDistribution"},
     "logistic": {

@@ -171,7 +171,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "versions": ("show_versions",),
 }
 
-_MODULES = (*_EXPORTS, "logistic", "persistence", "report", "reproduce")
+_MODULES = (*_EXPORTS, "distributed", "logistic", "persistence", "report", "reproduce")
 
 
 def __getattr__(name: str) -> Any:

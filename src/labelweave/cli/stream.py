@@ -103,7 +103,7 @@ def stream(
     labelweave stream part-*.svm.gz --labels 103 --out news.skops --cluster tcp://host:8786
     """  # noqa: D301
     check_writable(out, "--out")
-    reading = {
+    reading: dict[str, Any] = {
         "zero_based": zero_based,
         "n_features": features,
         "n_labels": labels,

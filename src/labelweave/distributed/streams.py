@@ -160,7 +160,8 @@ class PartitionedLearner:
         self.options, self.batch_rows, self.score = dict(options or {}), batch_rows, score
         self.limits = limits
         self._files = None if checkpoint is None else PartitionFiles(checkpoint, self._facts())
-        self.state, self._labels = OnlineState(settings=settings), ()
+        self.state = OnlineState(settings=settings)
+        self._labels: tuple[int, ...] = ()
         self.round, self.n_resumed = 1, 0
         self._before: dict[int, LearnedPartition] = {}
         self._learned: dict[int, LearnedPartition] = {}

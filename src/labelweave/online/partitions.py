@@ -173,9 +173,11 @@ def _joined(
     numbers = np.concatenate([np.zeros(0, np.int32), *(batch.labels for batch in batches)])
     columns, Y = columns.read(numbers, starts)
     n_features = max((batch.X.shape[1] for batch in batches), default=0)
-    for batch in batches:
-        batch.X.resize(batch.X.shape[0], n_features)
-    X = sparse.vstack([batch.X for batch in batches], format="csr") if batches else None
+    parts: list[Any] = [batch.X for batch in batches]
+    for part in parts:
+        part.resize(part.shape[0], n_features)
+    none: Any = sparse.csr_array((0, n_features))
+    X: Any = sparse.vstack(parts, format="csr") if parts else none
     summary = PartitionSummary(
         len(Y),
         declared[1] if declared else n_features,
@@ -183,8 +185,6 @@ def _joined(
         next((batch.complaint for batch in batches if batch.complaint), ""),
         declared is not None,
     )
-    if X is None:
-        X = sparse.csr_array((0, n_features))
     # Rows before the first label of all are of no use.
     begin = int(np.argmax((Y >= 0).any(axis=1))) if none_known and Y.size else 0
     return X[begin:], Y[begin:], columns.numbers, summary

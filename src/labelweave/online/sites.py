@@ -66,7 +66,8 @@ class Site:
         """Return what was taught about some of the labels, for features divided by `row_length`."""
         scale = self.row_length / row_length
         learned = Evidence(
-            self.precision[rows, columns] * scale**2, self.precision_mean[rows, columns] * scale
+            np.multiply(self.precision[rows, columns], scale**2, dtype=np.float64),
+            np.multiply(self.precision_mean[rows, columns], scale, dtype=np.float64),
         )
         if rows.start == 0:  # the constant feature is not scaled
             learned.precision[0] = self.precision[0, columns]
