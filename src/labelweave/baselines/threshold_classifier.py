@@ -16,6 +16,7 @@ from labelweave._common.checks import check_number, check_whole_number
 from labelweave.baselines._decision_functions import Scorer
 from labelweave.baselines._out_of_fold import HeldOut, best_held_out, hold_out, mean_square
 from labelweave.decision import (
+    Evidence,
     ThresholdRule,
     TunedThresholds,
     resolve_score_rule,
@@ -72,6 +73,20 @@ class ThresholdClassifier(LabelClassifier):
         """Labels whose scores are above their thresholds, (n, L) of 0/1."""
         margins = self.decision_function(X).reshape(-1, self.n_labels_)
         return self._encoding.decode((margins > 0).astype(np.int8))
+
+    def threshold_rule(self) -> ThresholdRule | None:
+        """Return the rule that chooses the thresholds of a test set."""
+        return self._rule()
+
+    def evidence(self, X: Any) -> Evidence:
+        """Return the scores of the rows of X."""
+        check_is_fitted(self)
+        return Evidence(self._scores(self._features(X, reset=False)))
+
+    def predict_above(self, X: Any, thresholds: Floats) -> NDArray[Any]:
+        """Return the labels above these thresholds; those that were constant stay constant."""
+        thresholds = np.where(self._rates == 0, np.inf, thresholds)
+        return super().predict_above(X, np.where(self._rates == 1, -np.inf, thresholds))
 
     @property
     def thresholds_(self) -> Floats:

@@ -11,12 +11,19 @@ from labelweave.decision.majority_vote import MajorityVote
 from labelweave.decision.proof import UnprovenModeWarning
 from labelweave.decision.registry import resolve_decision, resolve_score_rule
 from labelweave.decision.sampled_f import F1Statistics, SampledF
-from labelweave.decision.threshold_rule import FixedThreshold, ThresholdRule, apply_thresholds
+from labelweave.decision.threshold_rule import (
+    Evidence,
+    FixedThreshold,
+    ThresholdRule,
+    ThresholdSurvey,
+    apply_thresholds,
+)
 from labelweave.decision.tuned_thresholds import TunedThresholds, tune_thresholds
 
 __all__ = [
     "ClassMassNormalization",
     "Decision",
+    "Evidence",
     "ExpectedAUC",
     "ExpectedF",
     "F1Statistics",
@@ -27,6 +34,7 @@ __all__ = [
     "SampledF",
     "SubsetLoss",
     "ThresholdRule",
+    "ThresholdSurvey",
     "TunedThresholds",
     "UnprovenModeWarning",
     "apply_thresholds",

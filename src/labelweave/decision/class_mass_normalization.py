@@ -12,12 +12,13 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 from labelweave._common.presets import HasPresets, Presets, published
+from labelweave.decision.rank_search import RankSearch, TiedRows, passes_over
 from labelweave.decision.threshold_rule import (
     Draw,
     ThresholdRule,
+    ThresholdSurvey,
+    between,
     check_scores,
-    cut_between,
-    possible_cuts,
 )
 
 
@@ -79,8 +80,12 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
         del draw
         values = check_scores(scores)
         rates = self._rates(values.shape[1])
-        descending = -np.sort(-values, axis=0)
-        return np.array([self._match(s, r) for s, r in zip(descending.T, rates, strict=True)])
+        search = RankSearch.of(rates, self._cut, passes=1)
+        return search.conclude(search.summary(values)).thresholds()
+
+    def survey(self, n_labels: int, n_rows: int | None = None) -> ThresholdSurvey:
+        """Return a search for the ranks of the training frequencies."""
+        return RankSearch.of(self._rates(n_labels), self._cut, passes_over(n_rows, n_labels))
 
     def _rates(self, n_labels: int) -> Floats:
         if self.rates is None:
@@ -97,13 +102,18 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
             raise ValueError(f"rates must lie between 0 and 1; got {rates}")
         return rates
 
-    def _match(self, descending: Floats, rate: float) -> float:
-        expected = rate * len(descending)
+    def _cut(self, rate: float, n_rows: int, tied: TiedRows) -> float:
+        """Return the threshold of a label; the rank that its frequency calls for is among `tied`.
+
+        Rows with equal scores go together, so the cut is on one side of them or on the other.
+        """
+        expected = rate * n_rows
         # Rates are quotients: exactly two rows may come out as a little less.
-        too_few = min(expected, len(descending) - expected) < self.least_rows * (1 - 1e-9)
+        too_few = min(expected, n_rows - expected) < self.least_rows * (1 - 1e-9)
         if too_few and 0 < rate < 1 and self.fallback is not None:
             return float(self.fallback)
         if rate == 1:  # an empty test set has no cut that tells all from none
             return -np.inf
-        cuts = possible_cuts(descending)
-        return cut_between(descending, int(cuts[np.argmin(np.abs(cuts - expected))]))
+        if abs(tied.above - expected) <= abs(tied.end - expected):
+            return np.inf if tied.above == 0 else between(tied.higher, tied.score)
+        return -np.inf if tied.end == n_rows else between(tied.score, tied.lower)

@@ -41,13 +41,16 @@ class ExpectedAUC(ThresholdRule):
     """
 
     needs_probabilities: ClassVar[bool] = True
+    by_label: ClassVar[bool] = True
 
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
         """Return the thresholds with the highest expected AUC, (L,)."""
         del draw
-        descending = -np.sort(-check_probabilities(scores), axis=0)
+        values = check_probabilities(scores)
+        # Row after row in memory: how sums are rounded must not depend on the labels beside.
+        descending = -np.sort(np.negative(values.T, order="C"), axis=1)
         # The gain of a row grows with its probability: those that gain are the first.
-        return np.array([cut_between(p, int((_gains(p) > 0).sum())) for p in descending.T])
+        return np.array([cut_between(p, int((_gains(p) > 0).sum())) for p in descending])
 
 
 def expected_auc(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:

@@ -75,6 +75,7 @@ class ExpectedF(ThresholdRule):
     """
 
     needs_probabilities: ClassVar[bool] = True
+    by_label: ClassVar[bool] = True
 
     tolerance: float = 1e-10
     beta: float = 1.0
@@ -83,8 +84,9 @@ class ExpectedF(ThresholdRule):
         """Return the thresholds with the highest expected F, (L,)."""
         del draw
         values = check_probabilities(scores)
-        descending = -np.sort(-values, axis=0)
-        return np.array([self._best(p) for p in descending.T])
+        # Row after row in memory: how sums are rounded must not depend on the labels beside.
+        descending = -np.sort(np.negative(values.T, order="C"), axis=1)
+        return np.array([self._best(p) for p in descending])
 
     def _best(self, descending: Floats) -> float:
         expected = _expected_f(descending, self.tolerance, _squared(self.beta))

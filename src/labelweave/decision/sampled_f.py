@@ -8,7 +8,7 @@ against every sample.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,12 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Counts, Floats, Indices
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave.decision.threshold_rule import Draw, ThresholdRule, check_probabilities
+from labelweave.decision.threshold_rule import (
+    Draw,
+    ThresholdRule,
+    ThresholdSurvey,
+    check_probabilities,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +62,54 @@ class SampledF(ThresholdRule):
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
         """Return the candidates with the highest expected F, (L,)."""
         values = check_probabilities(scores)
+        survey = _CountsSurvey(self, values.shape[1])
+        return survey.summary(values, draw).thresholds(self.beta)
+
+    def survey(self, n_labels: int, n_rows: int | None = None) -> ThresholdSurvey:
+        """Return a survey that adds up the counts of all parts."""
+        del n_rows
+        return _CountsSurvey(self, n_labels)
+
+
+@dataclass(frozen=True, eq=False)
+class _CountsSurvey:
+    """One pass that counts, as a `ThresholdSurvey`."""
+
+    rule: SampledF
+    n_labels: int
+    counts: F1Statistics | None = None
+
+    @property
+    def passes(self) -> int:
+        return int(self.counts is None)
+
+    @property
+    def finished(self) -> bool:
+        return self.counts is not None
+
+    def summary(self, scores: Floats, draw: Draw | None = None) -> F1Statistics:
         if draw is None:
             raise ValueError(
                 "SampledF needs draw=, labellings of the test rows drawn from the model; "
                 "ExpectedF does with the scores alone"
             )
-        counts = self.statistics(values.shape[1])
-        counts.update(values, np.stack([np.asarray(labels) for labels in draw(self.samples)]))
-        return counts.thresholds(self.beta)
+        counts = self.rule.statistics(self.n_labels)
+        labellings = [np.asarray(labels) for labels in draw(self.rule.samples)]
+        counts.update(scores, np.stack(labellings))
+        return counts
+
+    def merge(self, summaries: Sequence[F1Statistics]) -> F1Statistics:
+        counts = self.rule.statistics(self.n_labels)
+        for summary in summaries:
+            counts.add(summary)
+        return counts
+
+    def conclude(self, summary: F1Statistics) -> _CountsSurvey:
+        return replace(self, counts=summary)
+
+    def thresholds(self) -> Floats:
+        counts = self.rule.statistics(self.n_labels) if self.counts is None else self.counts
+        return counts.thresholds(self.rule.beta)
 
 
 class F1Statistics:
@@ -138,6 +183,12 @@ class F1Statistics:
         for s, labels in enumerate(drawn.astype(np.bool_)):
             self.alpha[:, s] += self._above(place[labels])
             self.beta[:, s] += labels.sum(axis=0)
+
+    def add(self, other: F1Statistics) -> None:
+        """Count the rows that another one of the same samples and candidates has counted."""
+        self.alpha += other.alpha
+        self.beta += other.beta
+        self.gamma += other.gamma
 
     def _above(self, places: Indices) -> Counts:
         """Count the rows above each candidate, (L, G)."""

@@ -10,9 +10,9 @@ of any estimator of this library. The rules are `ClassMassNormalization`, `Sampl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,72 @@ from labelweave.joint import JointDistribution
 
 #: Given S, returns S label matrices (n, L) of the test rows, drawn from the model.
 Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
+
+
+class Evidence(NamedTuple):
+    """What a rule decides by: the scores of some test rows, (n, L), and draws of their labels.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> Evidence.of(IndependentJoint(np.array([[0.0, 0.0]]))).scores
+    array([[0.5, 0.5]])
+    """
+
+    scores: Floats
+    draw: Draw | None = None
+
+    @classmethod
+    def of(cls, joint: JointDistribution) -> Evidence:
+        """Return the marginals of a joint distribution; draws are the same at every call."""
+        return cls(joint.marginals(), lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
+
+
+class ThresholdSurvey(Protocol):
+    """How a rule finds its thresholds where the test set comes in parts, in one pass or several.
+
+    In every pass each part is put into a `summary`, summaries are merged in any order, and
+    `conclude` returns what the next pass starts from. The thresholds are those of all rows at once,
+    to the last bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.decision import ClassMassNormalization
+    >>> rule = ClassMassNormalization(rates=[0.5])
+    >>> parts = [np.array([[0.1], [0.4]]), np.array([[0.2], [0.3]])]
+    >>> survey = rule.survey(n_labels=1, n_rows=4)
+    >>> while not survey.finished:
+    ...     survey = survey.conclude(survey.merge([survey.summary(part) for part in parts]))
+    >>> survey.thresholds()
+    array([0.25])
+    """
+
+    @property
+    def passes(self) -> int:
+        """The number of passes left, at most."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether the thresholds are known."""
+        ...
+
+    def summary(self, scores: Floats, draw: Draw | None = None) -> Any:
+        """Return what this pass has to know about the rows of a part."""
+        ...
+
+    def merge(self, summaries: Sequence[Any]) -> Any:
+        """Return the summary of the rows of several parts."""
+        ...
+
+    def conclude(self, summary: Any) -> ThresholdSurvey:
+        """Return the survey after a pass, given the summary of all rows."""
+        ...
+
+    def thresholds(self) -> Floats:
+        """Return the threshold of each label, (L,), once they are known."""
+        ...
 
 
 class ThresholdRule(ABC):
@@ -52,6 +118,10 @@ class ThresholdRule(ABC):
     needs_draws: ClassVar[bool] = False
     #: Whether the scores have to be probabilities: a rule that maximises an expectation.
     needs_probabilities: ClassVar[bool] = False
+    #: Whether thresholds depend on the test rows at all.
+    needs_rows: ClassVar[bool] = True
+    #: Whether the threshold of a label depends on the scores of this label alone, in any order.
+    by_label: ClassVar[bool] = False
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
@@ -82,6 +152,20 @@ class ThresholdRule(ABC):
             `SampledF` uses it.
         """
 
+    def survey(self, n_labels: int, n_rows: int | None = None) -> ThresholdSurvey | None:
+        """Return how to find the thresholds of rows that come in parts, in bounded memory.
+
+        None if the rule has to see the scores of all rows at once.
+
+        Parameters
+        ----------
+        n_labels : int
+        n_rows : int, optional
+            The number of rows of all parts, if it is known.
+        """
+        del n_labels, n_rows
+        return None
+
     def label(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Labels:
         """Return the labels of the test rows, (n, L) int8."""
         values = check_scores(scores)
@@ -89,7 +173,7 @@ class ThresholdRule(ABC):
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels of the rows of a joint, taken as one test set; always the same ones."""
-        return self.label(joint.marginals(), lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
+        return self.label(*Evidence.of(joint))
 
 
 @dataclass(frozen=True)
@@ -106,6 +190,8 @@ class FixedThreshold(ThresholdRule):
     >>> FixedThreshold().label([[0.5, 0.6]])
     array([[0, 1]], dtype=int8)
     """
+
+    needs_rows: ClassVar[bool] = False
 
     threshold: float = 0.5
 
@@ -170,7 +256,11 @@ def cut_between(descending: Floats, n_above: int) -> float:
         return np.inf
     if n_above == len(descending):
         return -np.inf
-    above, below = float(descending[n_above - 1]), float(descending[n_above])
+    return between(float(descending[n_above - 1]), float(descending[n_above]))
+
+
+def between(above: float, below: float) -> float:
+    """Return a threshold that tells one score from the next lower one."""
     middle = below + (above - below) / 2
     return middle if middle < above else below  # neighbours among floats have no middle
 

@@ -49,6 +49,7 @@ class TunedThresholds(ThresholdRule):
     fallback: Literal["highest", "never"] = "highest"
 
     needs_held_out: ClassVar[bool] = True
+    needs_rows: ClassVar[bool] = False
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats
-from labelweave.decision import Decision, ThresholdRule, resolve_decision
+from labelweave.decision import Decision, Evidence, ThresholdRule, resolve_decision
 from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.label_classifier import LabelClassifier
@@ -44,9 +44,24 @@ class MultiLabelClassifier(LabelClassifier):
         return self._joint(self._features(X, reset=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels that are optimal for `decision`, (n, L) of 0/1."""
-        joint = self.predict_joint(X)
-        return self._encoding.decode(self._decide()(joint))
+        """Return the labels that are optimal for `decision`, (n, L) of 0/1.
+
+        If `decision` is a rule for test sets, the labels of a row depend on the rows beside it.
+        """
+        check_is_fitted(self)
+        rule = self.threshold_rule()
+        if rule is None:
+            return self._encoding.decode(self._decide()(self.predict_joint(X)))
+        return self._encoding.decode(rule.label(*self.evidence(X)))
+
+    def threshold_rule(self) -> ThresholdRule | None:
+        """Return the rule by which `predict` decides for all rows together; None if it does not."""
+        decision = self._decide()
+        return decision if isinstance(decision, ThresholdRule) else None
+
+    def evidence(self, X: Any) -> Evidence:
+        """Return the marginal probabilities of the rows of X, and labels drawn from the joint."""
+        return Evidence.of(self.predict_joint(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the marginal probability of each label, (n, L).

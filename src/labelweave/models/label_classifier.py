@@ -18,6 +18,7 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.features import canonical_csr
 from labelweave._common.presets import HasPresets
+from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 # What `fit` learns beside the attributes that end in an underscore.
@@ -162,6 +163,34 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels of the rows of X, (n, L) of 0/1."""
+
+    def threshold_rule(self) -> ThresholdRule | None:
+        """Return the rule by which `predict` decides for all rows of a test set together.
+
+        It knows what it needs to know from training. None if `predict` decides row by row.
+        """
+        return None
+
+    def evidence(self, X: Any) -> Evidence:
+        """Return what `threshold_rule` decides by: the scores of the rows of X, and draws."""
+        raise NotImplementedError(f"{type(self).__name__} decides row by row")
+
+    def predict_above(self, X: Any, thresholds: Floats) -> NDArray[Any]:
+        """Return the labels whose scores in `evidence` are above their thresholds.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        thresholds : (L,) array
+            Those that `threshold_rule` chose for a test set, of which X may be a part.
+        """
+        return self._encoding.decode(apply_thresholds(self.evidence(X).scores, thresholds))
+
+    @property
+    def label_encoding(self) -> LabelEncoding:
+        """How label vectors of 0/1 stand for the target that the model was fitted to."""
+        encoding: LabelEncoding = self._encoding
+        return encoding
 
     if not TYPE_CHECKING:  # type checkers should see them only where they are defined
         predict_joint = _Absent()

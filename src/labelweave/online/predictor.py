@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import ThresholdRule, resolve_decision
+from labelweave.decision import Evidence, ThresholdRule, resolve_decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.online.bias_mixture import bias_mixture
@@ -67,25 +67,26 @@ class PosteriorPredictor(MultiLabelClassifier):
         X = self._features(X, reset=False)
         return self._encoding.probabilities(self.state_.probabilities(X, self._n_threads()))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Labels of the rows of X, (n, L) of 0/1.
-
-        If `decision` is a rule for test sets, the labels of a row depend on the rows beside it.
-        """
+    def threshold_rule(self) -> ThresholdRule | None:
+        """Return the rule by which `predict` decides for all rows together; None if it does not."""
         rule = resolve_decision(self.decision, self._inference())
-        if not isinstance(rule, ThresholdRule):
-            return super().predict(X)
+        return rule.informed(self._frequencies()) if isinstance(rule, ThresholdRule) else None
+
+    def evidence(self, X: Any) -> Evidence:
+        """Return the probabilities of the rows of X, and labels under drawn models.
+
+        If the rule needs draws, the probabilities are those of the models that are drawn.
+        """
         check_is_fitted(self)
-        X = self._features(X, reset=False)
-        threads = self._n_threads()
-        state = self.state_
-        predict = state.posterior_probabilities if rule.needs_draws else state.probabilities
+        rows, threads, state = self._features(X, reset=False), self._n_threads(), self.state_
+        rule = self.threshold_rule()
+        of_drawn_models = rule is not None and rule.needs_draws
+        predict = state.posterior_probabilities if of_drawn_models else state.probabilities
 
         def draw(n_samples: int) -> Mask:
-            return state.sample_labels(X, n_samples, self.seed_, threads)
+            return state.sample_labels(rows, n_samples, self.seed_, threads)
 
-        labels = rule.informed(self._frequencies()).label(predict(X, threads), draw)
-        return self._encoding.decode(labels)
+        return Evidence(predict(rows, threads), draw)
 
     def _joint(self, X: Any) -> JointDistribution:
         threads, state = self._n_threads(), self.state_
