@@ -15,6 +15,7 @@ try:
         WorkerMismatchError,
     )
     from labelweave.distributed.partition_files import OtherRunError
+    from labelweave.distributed.prediction import predict, predict_proba, thresholds
     from labelweave.distributed.streams import PartitionedLearner, fit_stream
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
@@ -38,4 +39,7 @@ __all__ = [
     "as_engine",
     "connect",
     "fit_stream",
+    "predict",
+    "predict_proba",
+    "thresholds",
 ]
