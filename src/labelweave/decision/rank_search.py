@@ -111,8 +111,10 @@ class Ranks:
         below = self.inside - (self.surely_above() + self.possibly_above()) / 2
         # Both sides of a step: the rows of one frequent score are not to hide others.
         place = np.searchsorted(below, np.linspace(0, self.inside, max(2, n_points // 2 - 1)))
-        last = len(self.points) - 1
-        kept = np.unique(np.concatenate([[0, last], place.clip(0, last), (place - 1).clip(0)]))
+        chosen = np.zeros(len(self.points), dtype=np.bool_)
+        chosen[place.clip(max=len(self.points) - 1)] = chosen[(place - 1).clip(0)] = True
+        chosen[[0, -1]] = True
+        kept = np.flatnonzero(chosen)
         return replace(
             self,
             points=self.points[kept],
@@ -193,12 +195,12 @@ class RankSearch:
     def summary(self, scores: Floats, draw: Draw | None = None) -> RankSummary:
         """Return what a part of the rows says about the ranks."""
         del draw
-        values = check_scores(scores)
+        columns = np.ascontiguousarray(check_scores(scores).T)
         parts = [
             Ranks.of(s, *bounds) if rows is None else None
-            for s, bounds, rows in zip(values.T, self.bounds, self.found, strict=True)
+            for s, bounds, rows in zip(columns, self.bounds, self.found, strict=True)
         ]
-        return RankSummary(len(values), tuple(self._kept(part) for part in parts))
+        return RankSummary(columns.shape[1], tuple(self._kept(part) for part in parts))
 
     def merge(self, summaries: Sequence[RankSummary]) -> RankSummary:
         """Return what some parts together say."""

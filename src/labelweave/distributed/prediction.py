@@ -51,11 +51,13 @@ def predict(model: Any, X: Any) -> Any:
 
     - "fixed" and tuned thresholds: no pass of their own;
     - "sample": one pass; counts of 8·L·samples·grid bytes a block;
-    - "cmn": one pass up to about 10⁴ rows, two up to about 10⁶, three up to about 10⁸. Eight
-      summaries of at most 24·max(2¹⁸, 1024·L) bytes are merged at a time, whatever n is;
+    - "cmn": for 100 labels one pass up to 10⁴ rows, two up to 10⁶, three up to 10⁸; three if n
+      is not known, the last of which reads X but scores nothing where two were enough. For each
+      level of the tree by which they are merged, a worker holds up to eight summaries of
+      24·max(2¹⁸, 1024·L) bytes, whatever n is;
     - "expected_f" and "expected_auc": one pass, after which the workers together hold the
-      scores of all rows, 8·n·L bytes, and put them in order by at least 1/16 of the labels at a
-      time on one worker. No exact statistic is smaller; dask spills to disk what does not fit.
+      scores of all rows, 8·n·L bytes; a sixteenth of the labels at a time is sorted on one
+      worker. No exact statistic is smaller; dask spills to disk what does not fit.
 
     Examples
     --------
