@@ -15,8 +15,9 @@ try:
         WorkerMismatchError,
     )
     from labelweave.distributed.partition_files import OtherRunError
+    from labelweave.distributed.partitioned_learner import PartitionedLearner
     from labelweave.distributed.prediction import predict, predict_proba, thresholds
-    from labelweave.distributed.streams import PartitionedLearner, fit_stream
+    from labelweave.distributed.streams import fit_stream
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
         raise

@@ -1,0 +1,257 @@
+"""A Bayesian online learner whose rows come in partitions, learned by workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labelweave._common.checks import check_whole_number
+from labelweave._common.engine import Call, Engine, Lost, LostWorkError
+from labelweave.datasets.limits import Limits
+from labelweave.distributed.partition_files import PartitionFiles
+from labelweave.online import OnlineSettings, OnlineState
+from labelweave.online.partitions import LearnedPartition, Others, calibrate, learn_partition
+from labelweave.online.prequential import PrequentialF1
+from labelweave.online.sites import Site, damped, posterior_of
+
+__all__ = ["PartitionedLearner"]
+
+# Rows of all partitions together by which the posterior is calibrated.
+_SAMPLED = 4096
+
+
+class PartitionedLearner:
+    """A Bayesian online learner whose rows come in partitions, learned by the workers of an engine.
+
+    Parameters
+    ----------
+    partitions, rounds, options
+        As in `fit_stream`.
+    settings : OnlineSettings
+        The model and its priors.
+    engine : Engine
+        Where to learn.
+    batch_rows : int, default=1000
+        Rows that a worker predicts and learns from at a time.
+    score : bool, default=True
+        Whether to predict each batch of the first round before learning from it.
+    limits : Limits, optional
+        How much memory a posterior may take.
+    checkpoint : path, optional
+        A folder for what the partitions taught. If there is one, the run goes on from it.
+
+    Attributes
+    ----------
+    state : OnlineState
+        The posterior.
+    label_names : tuple of str or None
+        Names of the labels, if they came from text.
+    quality : PrequentialF1
+        How good the predictions were, of partitions that each began from nothing.
+    n_rows, n_bad, n_resumed : int
+        Rows of all partitions, malformed lines left out, rows of partitions that were not learned
+        again because the checkpoint had them.
+    complaint : str
+        What is wrong with the first malformed line.
+    round, n_done : int
+        The round that is going on, and how many of its partitions are learned.
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[Any],
+        settings: OnlineSettings,
+        engine: Engine,
+        *,
+        rounds: int = 1,
+        options: Mapping[str, Any] | None = None,
+        batch_rows: int = 1000,
+        score: bool = True,
+        limits: Limits | None = None,
+        checkpoint: Path | None = None,
+    ) -> None:
+        check_whole_number(rounds, "rounds")
+        check_whole_number(batch_rows, "batch_rows")
+        if rounds > 1 and settings.forgetting:
+            raise ValueError("forgetting must be 0 if there is more than one round")
+        self.partitions = [_source(partition) for partition in partitions]
+        names = [source for source in self.partitions if isinstance(source, str)]
+        if not self.partitions:
+            raise ValueError("partitions is empty: name at least one")
+        if len(set(names)) < len(names):
+            raise ValueError("partitions names a file twice: its rows would count twice")
+        self.settings, self.engine, self.rounds = settings, engine, rounds
+        self.options, self.batch_rows, self.score = dict(options or {}), batch_rows, score
+        self.limits = limits
+        self._files = None if checkpoint is None else PartitionFiles(checkpoint, self._facts())
+        self.state = OnlineState(settings=settings)
+        self._labels: tuple[int, ...] = ()
+        self.round, self.n_resumed = 1, 0
+        self._before: dict[int, LearnedPartition] = {}
+        self._learned: dict[int, LearnedPartition] = {}
+
+    def run(self, progress: Callable[[PartitionedLearner], None] | None = None) -> None:
+        """Learn all rounds that are left.
+
+        Raises
+        ------
+        LostWorkError
+            If a partition could not be learned; all others are kept in the checkpoint.
+        """
+        self._resume()
+        while True:
+            self._learn_round(progress)
+            self.state, self._labels = self._posterior()
+            if self.round >= self.rounds:
+                break
+            self._before, self._learned = self._learned, {}
+            self.round += 1
+        if self.settings.calibrate and len(self.partitions) > 1:
+            calibrate(self.state, self._labels, self._in_order())
+
+    def remove_checkpoint(self) -> None:
+        """Remove the checkpoint, once the model is safe."""
+        if self._files is not None:
+            self._files.remove()
+
+    def _learn_round(self, progress: Callable[[PartitionedLearner], None] | None) -> None:
+        missing = [n for n in range(len(self.partitions)) if n not in self._learned]
+        shared = None
+        if self._before:
+            shared = self.engine.share((self.state, self._labels))
+            features = np.concatenate([part.site.features for part in self._before.values()])
+            self._known_to = np.bincount(features)
+        calls = [self._call(number, shared) for number in missing]
+        lost: list[Lost] = []
+        for place, result in self.engine.run(calls):
+            if isinstance(result, Lost):
+                lost.append(result)
+                continue
+            self._keep(missing[place], result)
+            if progress is not None:
+                progress(self)
+        if lost:
+            error = LostWorkError("; ".join(f"{each.name}: {each.reason}" for each in lost))
+            error.add_note(lost[0].traceback)
+            raise error
+        if self._files is not None:
+            self._files.forget(self.round - 1)
+
+    def _call(self, number: int, shared: Any) -> Call:
+        own = self._before[number].site if self._before else None
+        arguments = (
+            self.partitions[number],
+            self.settings.as_dict(),
+            shared,
+            own,
+            {
+                "options": self.options,
+                "batch_rows": self.batch_rows,
+                "score": self.score and self.round == 1,
+                "n_sampled": -(-_SAMPLED // len(self.partitions)),
+                "limits": self.limits,
+            },
+        )
+        return Call(_name(self.partitions[number], number), _learn, arguments)
+
+    def _keep(self, number: int, learned: LearnedPartition) -> None:
+        if self._before:  # rows are predicted in the first round only
+            before = self._before[number]
+            site = damped(before.site, learned.site, self._known_to, len(self.partitions))
+            learned = learned._replace(site=site, quality=before.quality)
+        self._learned[number] = learned
+        if self._files is not None:
+            self._files.save(self.round, number, learned)
+
+    def _posterior(self) -> tuple[OnlineState, tuple[int, ...]]:
+        parts = self._in_order()
+        if len({part.summary.declared for part in parts}) > 1:
+            raise ValueError("all partitions must declare their sizes in the first line, or none")
+        n_features = max(part.summary.n_features for part in parts)
+        return posterior_of([part.site for part in parts], self.settings, n_features)
+
+    def _in_order(self) -> list[LearnedPartition]:
+        return [self._learned[number] for number in sorted(self._learned)]
+
+    def _resume(self) -> None:
+        if self._files is None:
+            return
+        n_partitions, last = len(self.partitions), self._files.last_round()
+        self.round = max(1, last)
+        self._learned = self._files.load(last, n_partitions)
+        self.n_resumed = sum(part.summary.n_rows for part in self._learned.values())
+        if last > 1 and len(self._learned) < n_partitions:
+            self._before, unfinished = self._files.load(last - 1, n_partitions), self._learned
+            self._learned = self._before
+            self.state, self._labels = self._posterior()
+            self._learned = unfinished
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "partitions": [_name(each, n) for n, each in enumerate(self.partitions)],
+            "settings": self.settings.as_dict(),
+            "options": self.options,
+            "batch_rows": self.batch_rows,
+            "score": self.score,
+        }
+
+    @property
+    def n_done(self) -> int:
+        """How many partitions of this round are learned."""
+        return len(self._learned)
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels as the readers of whole files give them; None for arrays."""
+        if not all(isinstance(source, str) for source in self.partitions):
+            return None
+        prefix = "l" if any(part.summary.declared for part in self._in_order()) else ""
+        return tuple(f"{prefix}{number}" for number in self._labels)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the partitions that were learned."""
+        return sum(part.summary.n_rows for part in self._learned.values())
+
+    @property
+    def n_bad(self) -> int:
+        """Malformed lines left out."""
+        return sum(part.summary.n_bad for part in self._learned.values())
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong with the first malformed line."""
+        return next((p.summary.complaint for p in self._in_order() if p.summary.complaint), "")
+
+    @property
+    def quality(self) -> PrequentialF1:
+        """How good the predictions were, of partitions that each began from nothing."""
+        parts = [(part.site.labels, part.quality) for part in self._in_order()]
+        return PrequentialF1.sum(parts)
+
+
+def _learn(
+    source: Any,
+    settings: Mapping[str, Any],
+    posterior: tuple[OnlineState, tuple[int, ...]] | None,
+    own: Site | None,
+    options: Mapping[str, Any],
+) -> LearnedPartition:
+    """Learn a partition on a worker."""
+    others = None if posterior is None or own is None else Others(*posterior, own)
+    return learn_partition(source, OnlineSettings(**settings), others, **options)
+
+
+def _source(partition: Any) -> Any:
+    """Return a path as workers on this machine find it, whatever their folder; else as it is."""
+    if isinstance(partition, str | os.PathLike):
+        return os.path.abspath(partition)
+    return partition
+
+
+def _name(source: Any, number: int) -> str:
+    return source if isinstance(source, str) else f"partition {number}"
