@@ -102,6 +102,12 @@ def test_a_cluster_that_is_none(cluster, message):
         pass
 
 
+def test_tls_without_a_certificate():
+    expected = pytest.raises(ConnectionError, match="tls://127.0.0.1:9 needs a certificate")
+    with expected, connect("tls://127.0.0.1:9"):
+        pass
+
+
 def test_no_scheduler(monkeypatch):
     monkeypatch.setattr("labelweave.distributed.connection._PATIENCE", 0.2)
     expected = pytest.raises(ConnectionError, match="no scheduler answers at tcp")

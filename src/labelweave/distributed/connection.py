@@ -89,6 +89,11 @@ def _client(address: Any, name: str, **options: Any) -> Iterator[Client]:
             f"no scheduler answers at {name}: start one with `dask scheduler`, and see that this "
             "machine may reach it"
         ) from error
+    except TypeError as error:  # dask's own word for a missing certificate
+        raise ConnectionError(
+            f"{name} needs a certificate: name ca-file and the client's cert and key under "
+            "distributed.comm.tls in dask's configuration"
+        ) from error
     with client:
         try:
             client.wait_for_workers(1, timeout=_PATIENCE)
