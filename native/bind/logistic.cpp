@@ -27,8 +27,8 @@ void bind_logistic(nb::module_& m) {
            std::optional<In<double, 1>> total, In<double, 2> C, In<double, 2> extra_penalty,
            std::optional<In<std::uint8_t, 2>> extra_mask, std::optional<In<double, 2>> start,
            In<double, 1> start_intercept, double tolerance, int max_newton, int patience, int n_threads,
-           std::optional<Out<double, 2>> coef, Out<double, 2> objective, Out<double, 2> held_out,
-           Out<std::int32_t, 1> passes, Out<std::uint8_t, 1> converged) {
+           std::size_t largest_transpose, std::optional<Out<double, 2>> coef, Out<double, 2> objective,
+           Out<double, 2> held_out, Out<std::int32_t, 1> passes, Out<std::uint8_t, 1> converged) {
             logistic::Problems p;
             const std::size_t n = labels.shape(1), k = target.shape(0), stages = C.shape(1);
             p.design = design_of(x, n);
@@ -82,15 +82,15 @@ void bind_logistic(nb::module_& m) {
             const logistic::Solutions out{coef ? coef->data() : nullptr, objective.data(), held_out.data(),
                                           passes.data(), converged.data()};
             interruptibly([&](threads::Interrupt& interrupt) {
-                logistic::solve(p, {tolerance, max_newton, patience, n_threads}, out, interrupt);
+                logistic::solve(p, {tolerance, max_newton, patience, n_threads, largest_transpose}, out, interrupt);
             });
         },
         nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
         nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"), nb::arg("extra_penalty"),
         nb::arg("extra_mask").none(), nb::arg("start").none(), nb::arg("start_intercept"), nb::arg("tolerance"),
-        nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("coef").none().noconvert(),
-        nb::arg("objective").noconvert(), nb::arg("held_out").noconvert(), nb::arg("passes").noconvert(),
-        nb::arg("converged").noconvert(),
+        nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("largest_transpose"),
+        nb::arg("coef").none().noconvert(), nb::arg("objective").noconvert(), nb::arg("held_out").noconvert(),
+        nb::arg("passes").noconvert(), nb::arg("converged").noconvert(),
         "Solve many logistic problems over one design along paths of penalties; see native/logistic/solver.hpp.");
 }
 

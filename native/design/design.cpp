@@ -28,6 +28,11 @@ OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns)
     return t;
 }
 
+std::size_t transposed_bytes(const Csr& matrix, std::size_t n_rows) {
+    const std::size_t entry = sizeof(std::int32_t) + (matrix.values ? sizeof(double) : 0);
+    return entry * static_cast<std::size_t>(matrix.indptr[n_rows]);
+}
+
 Csr without_unit_values(Csr matrix, std::size_t n_rows) {
     const double* values = matrix.values;
     if (std::all_of(values, values + matrix.indptr[n_rows], [](double value) { return value == 1.0; }))

@@ -2,7 +2,7 @@
 
 namespace labelweave::logistic {
 
-std::size_t pass_room(const design::Design& design) { return design.dense ? dense_room(design) : design.n_rows; }
+std::size_t pass_room(const design::Design& design) { return design.dense ? dense_room(design) : sparse_room(design); }
 
 void run_pass(const Pass& pass, threads::ThreadTeam& team, Lanes* room, Lanes* gradient, Tally& tally) {
     if (pass.design.dense)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "design/column_sums.hpp"
 #include "design/design.hpp"
 #include "threads/thread_team.hpp"
 
@@ -37,9 +38,10 @@ struct Pass {
     const Targets& targets;
     std::array<std::int32_t, kLanes> target{}, weight{};  // rows of the target and weight matrices
     std::array<bool, kLanes> busy{}, evaluating{};
-    const Lanes* direction = nullptr;  // width
-    double* score = nullptr;           // kLanes x n_rows: a lane's scores lie together
-    double* curvature = nullptr;       // the same for dense X, n_rows x kLanes for sparse X
+    const Lanes* direction = nullptr;    // width
+    double* score = nullptr;             // kLanes x n_rows: a lane's scores lie together
+    double* curvature = nullptr;         // the same for dense X, n_rows x kLanes for sparse X
+    design::ColumnSums* sums = nullptr;  // of a sparse X that has not been transposed
 };
 
 // Room that a pass needs, in Lanes, and the pass itself; the team's size does not change the result.
@@ -47,7 +49,8 @@ std::size_t pass_room(const design::Design& design);
 void run_pass(const Pass& pass, threads::ThreadTeam& team, Lanes* room, Lanes* gradient, Tally& tally);
 
 // The two kinds of pass that run_pass chooses from.
-// responses: n_rows.
+// responses: n_rows, or a chunk of them where X has not been transposed.
+std::size_t sparse_room(const design::Design& design);
 void sparse_pass(const Pass& pass, Lanes* responses, Lanes* gradient, Tally& tally);
 // Room a dense pass needs, in Lanes.
 std::size_t dense_room(const design::Design& design);

@@ -22,7 +22,10 @@ class NewtonBlock {
         : problems_(problems), settings_(settings), solutions_(solutions), shared_preconditioner_(preconditioner),
           design_(problems.design), s_(design_), preconditioner_(design_, preconditioner), room_(pass_room(design_)),
           curvature_(design_.dense ? (n_lanes * design_.n_rows + kLanes - 1) / kLanes : design_.n_rows),
-          score_(n_lanes * design_.n_rows), n_lanes_(n_lanes), team_(team) {}
+          score_(n_lanes * design_.n_rows), n_lanes_(n_lanes), team_(team) {
+        if (!design_.dense && !design_.sparse_columns.indptr)
+            sums_.emplace(design_.sparse, design_.n_rows, design_.n_features);
+    }
 
     // Solve problems from the queue until it is empty and every lane is done.
     void run(ProblemQueue& queue, threads::Interrupt& interrupt) {
@@ -63,6 +66,7 @@ class NewtonBlock {
         pass.direction = s_.direction.data();
         pass.score = score_.data();
         pass.curvature = reinterpret_cast<double*>(curvature_.data());
+        pass.sums = sums_ ? &*sums_ : nullptr;
         Tally tally;
         run_pass(pass, team_, room_.data(), s_.gradient.data(), tally);
         return tally;
@@ -248,6 +252,7 @@ class NewtonBlock {
     LanePreconditioner preconditioner_;
     LaneArray room_, curvature_;
     std::vector<double> score_;
+    std::optional<design::ColumnSums> sums_;
     int n_lanes_;
     threads::ThreadTeam& team_;
     NewtonLane lanes_[kLanes];
@@ -265,8 +270,10 @@ void solve(Problems problems, const Settings& settings, const Solutions& solutio
     design::OwnedCsr columns;
     if (!design.dense) {
         design.sparse = design::without_unit_values(design.sparse, design.n_rows);
-        columns = design::transpose(design.sparse, design.n_rows, design.n_features);
-        design.sparse_columns = columns.view();
+        if (design::transposed_bytes(design.sparse, design.n_rows) <= settings.largest_transpose) {
+            columns = design::transpose(design.sparse, design.n_rows, design.n_features);
+            design.sparse_columns = columns.view();
+        }
     }
     if (design.n_extras) design.extras = design::without_unit_values(design.extras, design.n_rows);
     std::optional<threads::ThreadTeam> team(std::in_place, n_threads);

@@ -35,6 +35,9 @@ struct Settings {
     int max_newton = 100;     // per stage
     int patience = 0;         // leave a path after so many rises of the held-out loss; 0: never
     int n_threads = 1;
+    // Bytes of a transposed sparse X up to which it is made. It speeds up the passes over a small X; a large one, which
+    // may lie in a file, is read row by row. Both give the same bits.
+    std::size_t largest_transpose = 0;
 };
 
 struct Solutions {

@@ -28,27 +28,36 @@ LABELWEAVE_INLINE void respond_sparse(const Pass& pass, std::size_t first, std::
 
 }  // namespace
 
+std::size_t sparse_room(const design::Design& design) {
+    return design.sparse_columns.indptr ? design.n_rows : kSparseChunk;
+}
+
 LABELWEAVE_KERNEL void sparse_pass(const Pass& pass, Lanes* responses, Lanes* gradient, Tally& tally) {
     const design::Design& design = pass.design;
     const Lanes* extra_direction = pass.direction + design.first_extra();
     Lanes* extra_gradient = gradient + design.first_extra();
     Lanes u[kSparseChunk], total{};
+    if (pass.sums) pass.sums->clear();
     std::fill(extra_gradient, extra_gradient + design.n_extras, Lanes{});
     for (std::size_t first = 0; first < design.n_rows; first += kSparseChunk) {
         const std::size_t n = std::min(kSparseChunk, design.n_rows - first);
-        Lanes* r = responses + first;
+        Lanes* r = pass.sums ? responses : responses + first;
         for (std::size_t i = 0; i < n; ++i) {
             u[i] = design::gather(design.sparse, first + i, pass.direction, pass.direction[design.intercept()]);
             if (design.n_extras) u[i] = design::gather(design.extras, first + i, extra_direction, u[i]);
         }
         respond_sparse(pass, first, n, u, r, tally);
         for (std::size_t i = 0; i < n; ++i) {
+            if (pass.sums) pass.sums->add(first + i, r[i]);
             if (design.n_extras) design::scatter(design.extras, first + i, r[i], extra_gradient);
             total += r[i];
         }
     }
-    for (std::size_t f = 0; f < design.n_features; ++f)
-        gradient[f] = design::gather(design.sparse_columns, f, responses, Lanes{});
+    if (pass.sums)
+        pass.sums->write(gradient);
+    else
+        for (std::size_t f = 0; f < design.n_features; ++f)
+            gradient[f] = design::gather(design.sparse_columns, f, responses, Lanes{});
     gradient[design.intercept()] = total;
 }
 

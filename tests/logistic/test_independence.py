@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelweave.logistic import LogisticProblems, fit_conditionals, solve_problems
+from labelweave.logistic.solver import LARGEST_TRANSPOSE
 from tests.logistic.make import assert_same_bits, make_problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -122,3 +124,24 @@ def test_scores_are_linear_and_row_by_row(form, data, n, p, d):
 def test_scores_of_no_rows(form):
     X, T = make_problem(10, 3, 2)
     assert fit_conditionals(X, T, C=1.0).scores(form(X)[:0]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(5, 400),
+    d=st.integers(1, 20),
+    p=st.integers(1, 12),
+    unit=st.booleans(),
+)
+def test_a_transposed_copy_does_not_matter(n_threads, seed, n, d, p, unit):
+    """Columns of every length, whole fours of entries and rests of them, give the same sums."""
+    problems = make_problems(sp.csr_array, n, d, p, seed)
+    if unit:
+        problems.X.data[:] = 1.0
+    with patch.dict(LARGEST_TRANSPOSE, {"in memory": 2**30}):
+        transposed = solve_problems(problems, n_threads=n_threads)
+    with patch.dict(LARGEST_TRANSPOSE, {"in memory": 0}):
+        row_by_row = solve_problems(problems, n_threads=n_threads)
+    assert_same_bits(transposed, row_by_row)

@@ -166,6 +166,19 @@ def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name:
     return np.ascontiguousarray(values, dtype=np.int8)
 
 
+def are_binary(values: npt.NDArray[Any]) -> bool:
+    """Whether whole numbers are all 0 or 1; False for other types. Takes no memory of their size.
+
+    Examples
+    --------
+    >>> are_binary(np.array([[0, 1], [1, 1]])), are_binary(np.array([2])), are_binary(np.ones(1))
+    (True, False, False)
+    """
+    if values.dtype.kind not in "biu":
+        return False
+    return bool(np.min(values, initial=0) >= 0) and bool(np.max(values, initial=0) <= 1)
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from labelweave._common.arrays import Floats, Positions
+from labelweave._common.csr_blocks import column_counts
 from labelweave._core import native
 
 # Share of empty columns above which leaving them out pays.
@@ -54,7 +55,7 @@ def without_empty_columns(X: Any) -> tuple[Any, Positions]:
     n_features = X.shape[1]
     if isinstance(X, np.ndarray):
         return X, np.arange(n_features)
-    occupied = np.bincount(X.indices, minlength=n_features) > 0
+    occupied = column_counts(X) > 0
     used = np.flatnonzero(occupied)
     if len(used) > (1 - _WORTH_COMPACTING) * n_features:
         return X, np.arange(n_features)
@@ -67,7 +68,10 @@ def native_matrix(X: Any) -> native.Matrix:
     if isinstance(X, np.ndarray):
         return native.Matrix(X)
     return native.Matrix(
-        X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data, X.shape[1]
+        X.indptr.astype(np.int64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.data,
+        X.shape[1],
     )
 
 

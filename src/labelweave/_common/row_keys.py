@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
+from labelweave._common.csr_blocks import row_blocks
 
 Words = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -37,9 +38,12 @@ def row_keys(X: Any) -> Indices:
                 words = np.where(block != 0, _mixed(block, np.arange(X.shape[1])), np.uint64(0))
                 keys[first : first + _BLOCK] = words.sum(axis=1)
         else:
-            terms = np.where(X.data != 0, _mixed(X.data, X.indices), np.uint64(0))
-            sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-            keys = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+            keys = np.empty(X.shape[0], dtype=np.uint64)
+            for rows, entries in row_blocks(X):
+                values, starts = X.data[entries], X.indptr[rows.start : rows.stop + 1]
+                terms = np.where(values != 0, _mixed(values, X.indices[entries]), np.uint64(0))
+                sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+                keys[rows] = np.diff(sums[starts - starts[0]])
     halved: Indices = (keys >> np.uint64(1)).astype(np.int64)
     return halved
 

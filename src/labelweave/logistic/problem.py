@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.checks import are_binary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +104,8 @@ class LogisticProblems:
 def as_labels(Y: Any) -> Labels:
     """Return 0/1 labels as int8."""
     given = np.asarray(Y)
+    if given.dtype == np.int8 and given.ndim == 2 and are_binary(given):
+        return np.ascontiguousarray(given)  # not a copy if Y lies in a file
     labels: Labels = np.ascontiguousarray(given == 1, dtype=np.int8)
     if labels.ndim != 2 or np.any(given != labels):
         raise ValueError("targets must be a matrix of 0 and 1 with one column per problem")

@@ -9,10 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from labelweave._common.arrays import Floats, Mask, Positions
+from labelweave._common.arrays import Floats, Mask, Positions, is_mapped
 from labelweave._common.features import as_features, native_matrix, without_empty_columns
 from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+
+#: Bytes of a sparse X up to which the kernel also works with a transposed copy of it, which speeds
+#: up most fits; a larger X is read row by row, with the same bits. What lies in files may be larger
+#: than the memory.
+LARGEST_TRANSPOSE = {"in memory": 2**30, "mapped": 2**25}
 
 
 @dataclass(frozen=True)
@@ -199,6 +204,7 @@ def _solve_proper(
         start=start,
         start_intercept=np.ascontiguousarray(intercept[order]),
         n_threads=n_threads,
+        largest_transpose=_largest_transpose(problems.X),
         coef=coef,
         objective=objective,
         held_out=held_out,
@@ -215,3 +221,7 @@ def _solve_proper(
             solutions.coef[problem, used] = row[:n_features]
         solutions.intercept[order] = coef[:, n_features]
         solutions.extra_coef[order] = coef[:, n_features + 1 :]
+
+
+def _largest_transpose(X: Any) -> int:
+    return LARGEST_TRANSPOSE["mapped" if is_mapped(getattr(X, "data", None)) else "in memory"]

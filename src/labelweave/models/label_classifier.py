@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.csr_blocks import check_csr
 from labelweave._common.features import canonical_csr
 from labelweave._common.presets import HasPresets
 from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
@@ -234,10 +235,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
         if isinstance(X, np.ndarray):
             return X
-        try:
-            X.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"X is not a valid sparse matrix: {error}") from error
+        check_csr(X)
         return canonical_csr(X)  # equal rows must be equal to the last bit
 
     def _reset(self) -> None:

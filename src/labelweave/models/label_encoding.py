@@ -12,6 +12,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.checks import are_binary
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,17 @@ def read_labels(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
         raise ValueError(f"y has {len(values)} rows but X has {n_rows}: they must match")
     if values.shape[1] == 0:
         raise ValueError("y has no labels: it needs one column per label")
-    wrong = ~np.isin(values, (0, 1)) if numeric else ~_is_binary(values)
-    if wrong.any():
-        raise ValueError(_not_binary(values, wrong, names))
-    labels = np.ascontiguousarray(values, dtype=np.int8)
+    labels = _binary(values, numeric, names)
     return labels, LabelEncoding(np.tile([0, 1], (labels.shape[1], 1)), names)
+
+
+def _binary(values: NDArray[Any], numeric: bool, names: tuple[str, ...] | None) -> Labels:
+    """Return 0/1 values as int8, without a copy if they are."""
+    if not are_binary(values):
+        wrong = ~np.isin(values, (0, 1)) if numeric else ~_is_binary(values)
+        if wrong.any():
+            raise ValueError(_not_binary(values, wrong, names))
+    return np.ascontiguousarray(values, dtype=np.int8)
 
 
 def _read_single(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
