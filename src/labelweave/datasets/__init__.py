@@ -6,6 +6,8 @@ from labelweave.datasets.catalogue import CatalogueEntry
 from labelweave.datasets.dataset import Dataset
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.loading import list_datasets, load
+from labelweave.datasets.mapped import read_mapped
+from labelweave.datasets.mapped_writer import write_mapped
 from labelweave.datasets.preprocessing import make_preprocessor
 from labelweave.datasets.row_stream import RowStream
 from labelweave.datasets.svmlight import read_svmlight
@@ -31,8 +33,10 @@ __all__ = [
     "make_tree",
     "read_arff",
     "read_csv",
+    "read_mapped",
     "read_parquet",
     "read_svmlight",
     "read_table",
     "read_xmc",
+    "write_mapped",
 ]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelweave._common.arrays import Floats, Indicators, Indices
-from labelweave._common.checks import check_whole_number
+from labelweave._common.arrays import Floats, Indicators, Indices, is_mapped
+from labelweave._common.checks import are_binary, check_whole_number
 from labelweave._common.features import canonical_csr
 from labelweave.datasets.column_parsing import feature_column
 from labelweave.datasets.label_columns import split_names
@@ -34,9 +34,10 @@ class Dataset:
     X : array, sparse matrix or data frame of shape (n, D)
         The features, stored as a C-ordered float64 array, as a float64 ``csr_array`` if sparse, or,
         if there are categories or missing values, as a data frame of float64 and ``category``
-        columns, which :func:`labelweave.datasets.make_preprocessor` converts to numbers.
+        columns, which :func:`labelweave.datasets.make_preprocessor` converts to numbers. Memory
+        maps of these types are not copied (see `labelweave.datasets.read_mapped`).
     Y : array of shape (n, L)
-        The labels, 0 or 1, stored as int64.
+        The labels, 0 or 1, stored as int64; an int8 memory map stays one.
     feature_names : sequence of D strings, optional
         By default the columns of a data frame, otherwise ``x0, x1, …``.
     label_names : sequence of L strings, optional
@@ -235,13 +236,15 @@ def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> 
     if is_mixed(X):
         return _from_frame(X, nominal, source)
     if sparse.issparse(X):
-        csr: sparse.csr_array = canonical_csr(sparse.csr_array(cast(Any, X), dtype=np.float64))
-        _check_finite(csr.data)
+        # SciPy's constructor would check, and forget, what is known of a matrix in files.
+        is_csr = isinstance(X, sparse.csr_array) and X.dtype == np.float64
+        csr = canonical_csr(X if is_csr else sparse.csr_array(cast(Any, X), dtype=np.float64))
+        check_finite(csr.data)
         return _with_small_indices(csr)
     dense = np.ascontiguousarray(X, dtype=np.float64)
     if dense.ndim != 2:
         raise ValueError(f"X must have two dimensions (rows and features), got {dense.ndim}")
-    _check_finite(dense)
+    check_finite(dense)
     return dense
 
 
@@ -258,8 +261,12 @@ def _from_frame(frame: pd.DataFrame, nominal: Collection[str], source: str) -> F
     return pd.concat(columns, axis="columns").reset_index(drop=True)
 
 
-def _check_finite(values: Floats) -> None:
-    if not np.isfinite(values).all():
+def check_finite(values: Floats) -> None:
+    """Raise a ValueError if there are NaN or infinite values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        # If the sum is finite, so are its terms, and no array of answers is needed.
+        finite = np.isfinite(values.sum()) or np.isfinite(values).all()
+    if not finite:
         raise ValueError("X contains NaN or infinite values: impute them or drop those rows first")
 
 
@@ -276,6 +283,8 @@ def as_labels(Y: Any) -> Indicators:
     Y = np.asarray(cast(Any, Y).toarray() if sparse.issparse(Y) else Y)
     if Y.ndim != 2:
         raise ValueError(f"Y must have two dimensions (rows and labels), got {Y.ndim}")
+    if is_mapped(Y) and Y.dtype == np.int8 and are_binary(Y):
+        return cast(Indicators, np.ascontiguousarray(Y))  # int64 would be eight times as large
     wrong = np.argwhere((Y != 0) & (Y != 1))
     if len(wrong):
         row, label = wrong[0]

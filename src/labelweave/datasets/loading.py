@@ -19,6 +19,7 @@ from labelweave.datasets.compression import FilePath, display_path, uncompressed
 from labelweave.datasets.dataset import Dataset
 from labelweave.datasets.label_columns import LabelSpec, split_names
 from labelweave.datasets.limits import Limits
+from labelweave.datasets.mapped import read_mapped
 from labelweave.datasets.openml import download
 from labelweave.datasets.storage import (
     cache_file,
@@ -66,7 +67,8 @@ def load(
         A name such as ``"emotions"`` (see `list_datasets`), or a file. The file's extension
         determines its format: ``.arff``; ``.xmc`` or ``.txt`` (XMC text); ``.svm``, ``.svmlight``
         or ``.libsvm``; ``.csv`` or ``.tsv``; ``.parquet`` or ``.pq``. All of them may be compressed
-        (.gz, .xz, .bz2).
+        (.gz, .xz, .bz2). A folder is a data set that `write_mapped` has written; it is opened, not
+        read into memory.
     labels : str or sequence of str, optional
         The label columns of a file: ``"first:6"``, ``"last:14"``, or their names as ``"a,b,c"``
         (a name that contains a comma is enclosed in double quotes) or as a list. Required for CSV
@@ -113,6 +115,8 @@ def load(
     ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
     if not is_in_catalogue(os.fspath(source)):
         known_format = _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
+        if Path(source).is_dir():
+            return _load_folder(source, labels, ignored)
         if known_format is not None:
             codes = split_names(nominal) if isinstance(nominal, str) else list(nominal)
             options = _Options(labels, ignored, codes, header, zero_based, limits)
@@ -172,6 +176,12 @@ def _load_file(path: FilePath, known_format: str, options: _Options) -> Dataset:
         return read_xmc(path, limits=limits).without(options.ignore)
     data = read_svmlight(path, zero_based=options.zero_based, limits=limits)
     return data.without(options.ignore)
+
+
+def _load_folder(folder: FilePath, labels: LabelSpec | None, ignored: list[str]) -> Dataset:
+    if labels is not None:
+        raise ValueError(f"{display_path(folder)}: labels does not apply: this folder marks them")
+    return read_mapped(folder).without(ignored)
 
 
 def _load_table(path: FilePath, known_format: str, options: _Options) -> Dataset:
