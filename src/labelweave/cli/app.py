@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from labelweave.cli.compare import compare
+from labelweave.cli.convert import convert
 from labelweave.cli.datasets import datasets
 from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
@@ -128,5 +129,5 @@ def root(
         ctx.fail("Missing command.")
 
 
-for command in (compare, fit, predict, evaluate, tree, stream, datasets, reproduce):
+for command in (compare, fit, predict, evaluate, tree, stream, convert, datasets, reproduce):
     app.command()(command)

@@ -48,7 +48,8 @@ DatasetArgument = Annotated[
     str,
     typer.Argument(
         metavar="DATASET",
-        help="A name (see `labelweave datasets`) or a file: .arff, .csv, .parquet, .svm, .xmc.",
+        help="A name (see `labelweave datasets`), a file (.arff, .csv, .parquet, .svm, .xmc) or a "
+        "folder written by `labelweave convert`.",
     ),
 ]
 ModelArgument = Annotated[

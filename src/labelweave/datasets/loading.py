@@ -114,7 +114,7 @@ def load(
         return data.with_most_common_labels(int(top[1]))
     ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
     if not is_in_catalogue(os.fspath(source)):
-        known_format = _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
+        known_format = _format(source)
         if Path(source).is_dir():
             return _load_folder(source, labels, ignored)
         if known_format is not None:
@@ -135,6 +135,19 @@ def load(
     return _load_named(entry).without(ignored)
 
 
+def is_row_text(source: FilePath) -> bool:
+    """Whether a source is a file of svmlight or XMC text, which can be read a row at a time.
+
+    Examples
+    --------
+    >>> is_row_text("news.svm.gz"), is_row_text("emotions"), is_row_text("songs.csv")
+    (True, False, False)
+    """
+    if is_in_catalogue(os.fspath(source)) or Path(source).is_dir():
+        return False
+    return _format(source) in ("svmlight", "xmc")
+
+
 def list_datasets() -> tuple[CatalogueEntry, ...]:
     """List the named data sets, and where each of them is on this machine.
 
@@ -144,6 +157,10 @@ def list_datasets() -> tuple[CatalogueEntry, ...]:
     [('emotions', 593, 6), ('scene', 2407, 6)]
     """
     return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
+
+
+def _format(source: FilePath) -> str | None:
+    return _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
 
 
 @dataclass(frozen=True)

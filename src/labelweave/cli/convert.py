@@ -1,0 +1,64 @@
+"""``labelweave convert``: write a data set into a folder that is read where it lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labelweave.cli.errors import BadInputError, argument
+from labelweave.cli.inputs import ReadOptions, load_dataset
+from labelweave.cli.options import IgnoreOption, LabelsOption, MaxMemoryOption
+
+if TYPE_CHECKING:
+    from labelweave.datasets import Dataset
+
+
+def convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES...",
+            help="Files of svmlight or XMC text, in order; or one data set of any other kind.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
+    zero_based: Annotated[
+        bool, typer.Option("--zero-based", help="Feature indices of svmlight text start at 0.")
+    ] = False,
+    labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    max_memory: MaxMemoryOption = None,
+) -> None:
+    """Write a data set into a folder of arrays, which other commands open without reading it all.
+
+    Text is converted a batch of rows at a time: neither it nor the folder has to fit into memory.
+
+    \b
+    labelweave convert part-*.svm.gz --out news
+    labelweave fit news --method br --model news.skops
+    """  # noqa: D301
+    options = ReadOptions(labels=labels, ignore=ignore, max_memory=max_memory)
+    data = _convert(files, out, zero_based, options)
+    typer.echo(
+        f"{out}: {data.n_rows:,} rows, {data.n_features:,} features, {data.n_labels:,} labels",
+        err=True,
+    )
+
+
+def _convert(files: list[str], out: Path, zero_based: bool, options: ReadOptions) -> Dataset:
+    from labelweave import datasets
+    from labelweave.datasets.loading import is_row_text
+
+    in_batches = [is_row_text(file) for file in files]
+    if all(in_batches) and options.labels is None and options.ignore is None:
+        with argument("FILES"):
+            return datasets.write_mapped(files, out, zero_based=zero_based)
+    if len(files) > 1:
+        raise BadInputError(
+            "FILES: several files must be svmlight or XMC text, without --labels and --ignore"
+        )
+    data = load_dataset(files[0], options, name="FILES")
+    with argument("--out"):
+        return datasets.write_mapped(data, out)
