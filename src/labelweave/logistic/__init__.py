@@ -1,9 +1,10 @@
 """Many penalised logistic regressions that share X, solved at once (math.md, section 1).
 
-`problem` states the problems, `solver` solves them with the native engine, `penalty_selection`
-chooses penalties by cross-validation, `conditionals` fits the linear conditionals of chains and
-trees, `stacking` those given estimates of the labels, `class_weights` weights rare labels, and
-`edges` (with `edge_splits`) weighs all pairs of labels as edges of a tree.
+`problem` states the problems, `solver` solves them with the native engine (`blocks`),
+`penalty_selection` chooses penalties by cross-validation, `conditionals` fits the linear
+conditionals of chains and trees, `stacking` those given estimates of the labels, `class_weights`
+weights rare labels, and `edges` (with `edge_splits`) weighs all pairs of labels as edges of a tree.
+Inside `spread_over`, solver and edges deal their fits out to the workers of an engine (`spreading`).
 """
 
 from labelweave.logistic.conditionals import (
@@ -17,6 +18,7 @@ from labelweave.logistic.edges import EdgeWeights, edge_weights
 from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
+from labelweave.logistic.spreading import spread_over
 from labelweave.logistic.stacking import fit_cross_fitted, fit_on_estimates
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "fit_structures",
     "solve",
     "solve_problems",
+    "spread_over",
     "structure_losses",
     "structure_penalties",
 ]

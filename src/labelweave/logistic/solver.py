@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from labelweave._common.arrays import Floats, Mask, Positions, is_mapped
-from labelweave._common.features import as_features, native_matrix, without_empty_columns
-from labelweave._core import native
+from labelweave._common.features import as_features, without_empty_columns
+from labelweave.logistic.blocks import Block, Data, solve_blocks
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 
 #: Bytes of a sparse X up to which the kernel also works with a transposed copy of it, which speeds
@@ -133,7 +133,12 @@ def solve_problems(
     order = np.flatnonzero(proper)
     order = order[np.argsort(-positive[order], kind="stable")]
     if len(order):
-        settings = {"tolerance": tol, "max_newton": max_iter, "patience": patience}
+        settings = {
+            "tolerance": tol,
+            "max_newton": max_iter,
+            "patience": patience,
+            "largest_transpose": _largest_transpose(problems.X),
+        }
         _solve_proper(problems, order, intercept, solutions, settings, n_threads)
     return solutions
 
@@ -177,50 +182,19 @@ def _solve_proper(
     settings: dict[str, Any],
     n_threads: int,
 ) -> None:
-    keep_coef = len(solutions.coef) > 0
     features, used = without_empty_columns(problems.X)
-    n_features, n_extras = len(used), problems.n_extras
-    shape = (len(order), problems.C.shape[1])
-    coef = np.empty((len(order), n_features + 1 + n_extras)) if keep_coef else None
-    objective, held_out = np.empty(shape), np.empty(shape)
-    passes, converged = np.empty(len(order), np.int32), np.empty(len(order), np.uint8)
-    start = None
-    if problems.start is not None:
-        rest = problems.start[order, problems.X.shape[1] :]
-        start = np.hstack([problems.start[np.ix_(order, used)], rest])
-    native.solve_logistic(
-        x=native_matrix(features),
-        extras=None if problems.extras is None else native_matrix(problems.extras),
-        labels=np.ascontiguousarray(problems.targets.T),
-        target=problems.target_of[order].astype(np.int32),
-        weights=None if problems.weights is None else np.ascontiguousarray(problems.weights.T),
-        weight=None if problems.weights is None else problems.weight_columns()[order],
-        total=problems.total_weight,
-        C=np.ascontiguousarray(problems.C[order]),
-        extra_penalty=np.broadcast_to(problems.extra_penalty, problems.C.shape)[order],
-        extra_mask=None
-        if problems.extra_mask is None
-        else problems.extra_mask[order].astype(np.uint8),
-        start=start,
-        start_intercept=np.ascontiguousarray(intercept[order]),
-        n_threads=n_threads,
-        largest_transpose=_largest_transpose(problems.X),
-        coef=coef,
-        objective=objective,
-        held_out=held_out,
-        passes=passes,
-        converged=converged,
-        **settings,
-    )
-    solutions.objective[order] = objective
-    solutions.held_out[order] = held_out
-    solutions.n_passes[order] = passes
-    solutions.converged[order] = converged.astype(bool)
-    if coef is not None:
-        for row, problem in zip(coef, order, strict=True):
+    n_features, keep_coef = len(used), len(solutions.coef) > 0
+    block = Block.of(problems, order, used, intercept)
+    found = solve_blocks(Data.of(problems, features), block, keep_coef, settings, n_threads)
+    solutions.objective[order] = found.objective
+    solutions.held_out[order] = found.held_out
+    solutions.n_passes[order] = found.passes
+    solutions.converged[order] = found.converged.astype(bool)
+    if found.coef is not None:
+        for row, problem in zip(found.coef, order, strict=True):
             solutions.coef[problem, used] = row[:n_features]
-        solutions.intercept[order] = coef[:, n_features]
-        solutions.extra_coef[order] = coef[:, n_features + 1 :]
+        solutions.intercept[order] = found.coef[:, n_features]
+        solutions.extra_coef[order] = found.coef[:, n_features + 1 :]
 
 
 def _largest_transpose(X: Any) -> int:

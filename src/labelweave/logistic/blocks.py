@@ -1,0 +1,175 @@
+"""Problems of two classes as the kernel takes them, solved here or on the workers of an engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave._common.arrays import Floats, Labels, Positions
+from labelweave._common.features import native_matrix
+from labelweave._core import native
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.spreading import Workers, block_name, current_workers, n_entries
+
+
+class Data(NamedTuple):
+    """What problems have in common: the data, with labels (T, n) and weights (G, n) by row."""
+
+    features: Any
+    extras: Any
+    labels: Labels
+    weights: Floats | None
+    total: Floats | None
+
+    @classmethod
+    def of(cls, problems: LogisticProblems, features: Any) -> Data:
+        """Return the data of the problems, over features that may have lost empty columns."""
+        weights = problems.weights
+        return cls(
+            features=features,
+            extras=problems.extras,
+            labels=np.ascontiguousarray(problems.targets.T),
+            weights=None if weights is None else np.ascontiguousarray(weights.T),
+            total=problems.total_weight,
+        )
+
+    @property
+    def n_entries(self) -> int:
+        """How many entries a pass reads: those of features and extras, and the scores."""
+        return n_entries(self.features) + n_entries(self.extras) + self.labels.shape[1]
+
+
+@dataclass(frozen=True)
+class Block:
+    """What problems have of their own, an entry or a row each."""
+
+    target: NDArray[np.int32]
+    weight: NDArray[np.int32] | None
+    C: Floats
+    extra_penalty: Floats
+    extra_mask: NDArray[np.uint8] | None
+    start: Floats | None
+    start_intercept: Floats
+
+    @classmethod
+    def of(
+        cls, problems: LogisticProblems, order: Positions, used: Positions, intercept: Floats
+    ) -> Block:
+        """Return the problems in this order, over the features that are used."""
+        mask, start = problems.extra_mask, problems.start
+        if start is not None:
+            rest = start[order, problems.X.shape[1] :]
+            start = np.hstack([start[np.ix_(order, used)], rest])
+        return cls(
+            target=problems.target_of[order].astype(np.int32),
+            weight=None if problems.weights is None else problems.weight_columns()[order],
+            C=np.ascontiguousarray(problems.C[order]),
+            extra_penalty=np.broadcast_to(problems.extra_penalty, problems.C.shape)[order],
+            extra_mask=None if mask is None else mask[order].astype(np.uint8),
+            start=start,
+            start_intercept=np.ascontiguousarray(intercept[order]),
+        )
+
+    def take(self, positions: Positions) -> Block:
+        """Return some of the problems."""
+        own = vars(self).items()
+        return Block(**{name: None if all is None else all[positions] for name, all in own})
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the kernel finds for each problem; `coef` (if kept): features, intercept, extras."""
+
+    coef: Floats | None
+    objective: Floats
+    held_out: Floats
+    passes: NDArray[np.int32]
+    converged: NDArray[np.uint8]
+
+
+def solve_blocks(
+    data: Data, block: Block, keep_coef: bool, settings: dict[str, Any], n_threads: int
+) -> Found:
+    """Solve problems here, or in blocks on the workers that `spread_over` names."""
+    workers = current_workers()
+    if workers is not None:
+        n_stages = block.C.shape[1]
+        parts = workers.deal(np.arange(len(block.target)), n_stages * data.n_entries)
+        if len(parts) > 1:
+            return _spread(workers, data, block, parts, (keep_coef, settings))
+    return _solve(data, block, keep_coef, settings, n_threads)
+
+
+def _spread(
+    workers: Workers, data: Data, block: Block, parts: list[Positions], how: tuple[Any, ...]
+) -> Found:
+    # Weights of which every block takes all, such as those of folds, are sent once; with one column
+    # per label, each block has its own.
+    apart = data.weights is not None and len(data.weights) > len(parts)
+    calls = []
+    for part in parts:
+        own, weights = block.take(part), None
+        if apart and data.weights is not None and own.weight is not None:
+            columns, weight = np.unique(own.weight, return_inverse=True)
+            own, weights = replace(own, weight=weight.astype(np.int32)), data.weights[columns]
+        calls.append((block_name(own.target), (weights, own, *how)))
+    shared = data._replace(weights=None) if apart else data
+    return _together(workers.run(solve_on_worker, shared, calls), parts)
+
+
+def solve_on_worker(
+    features: Any,
+    extras: Any,
+    labels: Labels,
+    weights: Floats | None,
+    total: Floats | None,
+    own_weights: Floats | None,
+    block: Block,
+    keep_coef: bool,
+    settings: dict[str, Any],
+) -> Found:
+    """Solve a block in one thread: as many blocks as the worker has threads come at a time."""
+    data = Data(features, extras, labels, weights if own_weights is None else own_weights, total)
+    return _solve(data, block, keep_coef, settings, n_threads=1)
+
+
+def _together(found: list[Found], parts: list[Positions]) -> Found:
+    """Return what was found for the parts, in the order before they were dealt out."""
+    places = np.argsort(np.concatenate(parts))
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(one, name) for one in found])[places]
+
+    names = ("objective", "held_out", "passes", "converged")
+    coef = None if found[0].coef is None else joined("coef")
+    return Found(coef, *(joined(name) for name in names))
+
+
+def _solve(
+    data: Data, block: Block, keep_coef: bool, settings: dict[str, Any], n_threads: int
+) -> Found:
+    n_problems = len(block.target)
+    n_extras = 0 if data.extras is None else data.extras.shape[1]
+    width = data.features.shape[1] + 1 + n_extras
+    found = Found(
+        coef=np.empty((n_problems, width)) if keep_coef else None,
+        objective=np.empty(block.C.shape),
+        held_out=np.empty(block.C.shape),
+        passes=np.empty(n_problems, np.int32),
+        converged=np.empty(n_problems, np.uint8),
+    )
+    native.solve_logistic(
+        x=native_matrix(data.features),
+        extras=None if data.extras is None else native_matrix(data.extras),
+        labels=data.labels,
+        weights=data.weights,
+        total=data.total,
+        n_threads=n_threads,
+        **vars(block),
+        **vars(found),
+        **settings,
+    )
+    return found

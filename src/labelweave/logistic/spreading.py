@@ -1,0 +1,175 @@
+"""Fits dealt out to the workers of an engine.
+
+A fit depends neither on those beside it nor on threads, to the last bit, so it does not matter
+where it is made: inside `spread_over`, the fits of a model are dealt out in blocks. Data that all
+blocks need are sent once, the rest goes and comes as arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave._common.arrays import Positions
+from labelweave._common.engine import Call, Engine, all_results
+
+# A block has at least this much work, in entries of X times fits times penalties. Ten million of
+# them take about a tenth of a second, sending a block and its answer a few hundredths.
+_WORTH_SENDING = 5e6
+# The fits of a block go side by side in this many lanes, and should fill them more than once.
+_FEWEST_FITS = 16
+# More than one, so that a worker that is done early takes over from one that is late; few, since
+# at the end of a block some lanes are empty.
+_BLOCKS_PER_WORKER = 3
+# What none of the last few solves has used is not kept on the workers any longer.
+_KEPT_FOR = 8
+_NAMED = 8
+
+
+class Workers:
+    """The workers of an engine, and what was sent to them.
+
+    Parameters
+    ----------
+    engine : Engine
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._shared: dict[Hashable, tuple[int, Any]] = {}
+        self._n_solves = 0
+
+    def deal(self, fits: Positions, work_of_one: float) -> list[Positions]:
+        """Deal fits out in blocks; a single block is not worth sending.
+
+        Parameters
+        ----------
+        fits : (P,) array
+            Ordered by cost; dealt like cards, so that blocks cost alike.
+        work_of_one : float
+            Entries of X that one fit reads, times its penalties.
+        """
+        n_blocks = min(
+            _BLOCKS_PER_WORKER * self._engine.n_workers,
+            int(len(fits) * work_of_one / _WORTH_SENDING),
+            len(fits) // _FEWEST_FITS,
+        )
+        return [fits[number::n_blocks] for number in range(n_blocks)] if n_blocks > 1 else [fits]
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        shared: Sequence[Any],
+        blocks: Sequence[tuple[str, tuple[Any, ...]]],
+    ) -> list[Any]:
+        """Return what `function` makes of the shared arguments and those of each block.
+
+        Parameters
+        ----------
+        function : callable
+            Importable by name.
+        shared : sequence of arrays, CSR matrices or None
+        blocks : sequence of (str, tuple)
+            The name of each block, for a failure to be reported by, and its own arguments.
+        """
+        self._n_solves += 1
+        standing_for = tuple(self._share(value) for value in shared)
+        self._forget()
+        calls = [Call(name, function, (*standing_for, *own)) for name, own in blocks]
+        return all_results(self._engine, calls)
+
+    def _share(self, value: Any) -> Any:
+        if value is None:
+            return None
+        # By content: an array may be made anew for each solve, or changed by its owner since.
+        key = _digest(value)
+        standing_for = self._shared[key][1] if key in self._shared else self._engine.share(value)
+        self._shared[key] = (self._n_solves, standing_for)
+        return standing_for
+
+    def _forget(self) -> None:
+        oldest = self._n_solves - _KEPT_FOR
+        self._shared = {key: entry for key, entry in self._shared.items() if entry[0] > oldest}
+
+
+_WORKERS: ContextVar[Workers | None] = ContextVar("workers", default=None)
+
+
+@contextmanager
+def spread_over(engine: Engine) -> Iterator[None]:
+    """Deal the logistic regressions that are fitted within this context out to an engine.
+
+    Results are the same bits as without; work of less than a tenth of a second or so stays here.
+
+    Parameters
+    ----------
+    engine : Engine
+        See `labelweave.distributed`.
+
+    Raises
+    ------
+    LostWorkError
+        By the fit, if some of its regressions could not be fitted anywhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave._common.engine import JoblibEngine
+    >>> from labelweave.logistic import solve, spread_over
+    >>> X, T = np.arange(8.0).reshape(4, 2), np.array([[0], [1], [0], [1]])
+    >>> with spread_over(JoblibEngine(2)):
+    ...     solution = solve(X, T)
+    >>> bool((solution.coef == solve(X, T).coef).all())
+    True
+    """
+    token = _WORKERS.set(Workers(engine))
+    try:
+        yield
+    finally:
+        _WORKERS.reset(token)
+
+
+def current_workers() -> Workers | None:
+    """Return the workers that fits are to be spread over, if any."""
+    return _WORKERS.get()
+
+
+def block_name(labels: NDArray[np.integer[Any]]) -> str:
+    """Name the fits of a block by their labels.
+
+    Examples
+    --------
+    >>> block_name(np.array([4, 2, 4]))
+    'the fits of labels 2, 4'
+    """
+    distinct = np.unique(labels)
+    named = ", ".join(str(label) for label in distinct[:_NAMED])
+    rest = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
+    return f"the fits of labels {named}{rest}"
+
+
+def n_entries(X: Any) -> int:
+    """Return how many entries of a matrix, or None, a pass over it reads.
+
+    Examples
+    --------
+    >>> n_entries(np.ones((3, 2))), n_entries(None)
+    (6, 0)
+    """
+    if X is None:
+        return 0
+    return int(X.size if isinstance(X, np.ndarray) else X.nnz)
+
+
+def _digest(value: Any) -> Hashable:
+    arrays = [value] if isinstance(value, np.ndarray) else [value.data, value.indices, value.indptr]
+    digest = hashlib.sha256()  # compiled with the instructions that CPUs have for it
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
+    return value.shape, tuple(array.dtype.str for array in arrays), digest.digest()
