@@ -1,6 +1,7 @@
 """The same work on the workers of a dask cluster.
 
-Needs ``pip install 'labelweave[dask]'``. `connect` names a cluster; `DaskEngine` runs calls on it.
+Needs ``pip install 'labelweave[dask]'``. `connect` names a cluster; `DaskEngine` runs calls on it;
+`fit` fits the labels of a model there.
 Another engine is a class with the three members of `Engine`: it can be passed wherever a dask
 client can.
 """
@@ -14,6 +15,7 @@ try:
         DaskEngine,
         WorkerMismatchError,
     )
+    from labelweave.distributed.fitting import fit
     from labelweave.distributed.partition_files import OtherRunError
     from labelweave.distributed.partitioned_learner import PartitionedLearner
     from labelweave.distributed.prediction import predict, predict_proba, thresholds
@@ -43,4 +45,5 @@ __all__ = [
     "predict",
     "predict_proba",
     "thresholds",
+    "fit",
 ]

@@ -3,8 +3,8 @@
 `problem` states the problems, `solver` solves them with the native engine (`blocks`),
 `penalty_selection` chooses penalties by cross-validation, `conditionals` fits the linear
 conditionals of chains and trees, `stacking` those given estimates of the labels, `class_weights`
-weights rare labels, and `edges` (with `edge_splits`) weighs all pairs of labels as edges of a tree.
-Inside `spread_over`, solver and edges deal their fits out to the workers of an engine (`spreading`).
+weights rare labels, and `edges` (`edge_splits`, `edge_blocks`) weighs all pairs of labels as edges
+of a tree. Inside `spread_over` (`spreading`), blocks of fits go to the workers of an engine.
 """
 
 from labelweave.logistic.conditionals import (

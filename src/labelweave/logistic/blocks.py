@@ -39,7 +39,8 @@ class Data(NamedTuple):
     @property
     def n_entries(self) -> int:
         """How many entries a pass reads: those of features and extras, and the scores."""
-        return n_entries(self.features) + n_entries(self.extras) + self.labels.shape[1]
+        n_rows: int = self.labels.shape[1]
+        return n_entries(self.features) + n_entries(self.extras) + n_rows
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class Block:
 
     def take(self, positions: Positions) -> Block:
         """Return some of the problems."""
-        own = vars(self).items()
-        return Block(**{name: None if all is None else all[positions] for name, all in own})
+        own: dict[str, Any] = vars(self)
+        return Block(**{name: v if v is None else v[positions] for name, v in own.items()})
 
 
 @dataclass(frozen=True)

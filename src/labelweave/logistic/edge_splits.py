@@ -8,24 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Floats, Labels, Mask
-from labelweave._common.features import (
-    as_features,
-    canonical_csr,
-    native_matrix,
-    without_empty_columns,
-)
-from labelweave._core import native
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
+from labelweave._common.features import as_features, canonical_csr, without_empty_columns
+from labelweave.logistic.edge_blocks import EdgeBlock, EdgeData, EdgesFound, weigh_blocks
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
 # Fits without a parent may be rough: the other fits start from them and finish them on the way.
 _START_TOLERANCE = 1e-4
-# Bound on the error of a weight. Terms beyond second order are neglected, hence a little less than
-# the promised thousandth.
-_TOLERANCE = 9e-4
-# Iterations of one fit before its Hessian is factorised again, which costs about as much as fifty.
-_MAX_ITERATIONS = 100
 _LEAST_CURVATURE = 1e-290
 
 
@@ -93,33 +83,31 @@ class Split:
         constant = self.inside.constant()
         alone = self._constant_weights()
         pair = np.empty((self.n_labels, self.n_labels))  # target by parent
-        n_failed = np.zeros(self.n_labels, dtype=np.int32)
         fit = allowed.T & ~constant[:, None] & ~constant
-        if len(self.outside.weight):
-            native.weigh_edges(
-                train_x=native_matrix(self.inside.X),
-                held_x=native_matrix(self.outside.X),
-                train_labels=self.inside.labels,
-                held_labels=self.outside.labels,
-                train_weights=self.inside.weight,
-                held_weights=self.outside.weight,
-                C=self.C,
-                label_penalty=self.label_penalty,
-                start=np.column_stack([self.alone.coef, self.alone.intercept]),
-                targets=(~constant).astype(np.uint8),
-                candidates=fit.astype(np.uint8),
-                tolerance=_TOLERANCE,
-                max_iterations=_MAX_ITERATIONS,
-                n_threads=n_threads,
-                alone=alone,
-                pair=pair,
-                n_failed=n_failed,
-            )
+        targets, n_failed = np.flatnonzero(~constant), 0
+        if len(self.outside.weight) and len(targets):
+            found = self._weigh(targets, fit, n_threads)
+            alone[targets], pair[targets] = found.alone, found.pair
+            n_failed = int(found.n_failed.sum())
         else:
             fit[:] = False
         # A constant parent adds nothing to a fit, and nothing improves the fit of a constant label.
         weights = np.where(fit, pair, alone[:, None]).T
-        return np.ascontiguousarray(weights), alone, int(n_failed.sum())
+        return np.ascontiguousarray(weights), alone, n_failed
+
+    def _weigh(self, targets: Positions, fit: Mask, n_threads: int) -> EdgesFound:
+        data = EdgeData(
+            train_x=self.inside.X,
+            train_labels=self.inside.labels,
+            train_weights=self.inside.weight,
+            held_x=self.outside.X,
+            held_labels=self.outside.labels,
+            held_weights=self.outside.weight,
+            C=self.C,
+            label_penalty=self.label_penalty,
+        )
+        start = np.column_stack([self.alone.coef[targets], self.alone.intercept[targets]])
+        return weigh_blocks(data, EdgeBlock(targets, start, fit[targets]), n_threads)
 
     def _constant_weights(self) -> Floats:
         """Return the held-out weights of conditionals with an intercept only."""
