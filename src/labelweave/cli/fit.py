@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +13,7 @@ import typer
 from labelweave.cli.errors import WorkFailedError, argument
 from labelweave.cli.inputs import ReadOptions, check_writable, load_dataset
 from labelweave.cli.options import (
+    ClusterOption,
     DatasetArgument,
     HeaderOption,
     IgnoreOption,
@@ -43,12 +46,14 @@ def fit(
     max_memory: MaxMemoryOption = None,
     max_features: MaxFeaturesOption = None,
     scale: ScaleOption = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Fit a method to all rows of a data set and save the model to a file.
 
     \b
     labelweave fit emotions --model emotions.skops
     labelweave fit songs.csv --labels last:6 --method "br(C=1)" --model songs.skops
+    labelweave fit delicious --model tags.skops --cluster tcp://host:8786
     """  # noqa: D301
     check_writable(model, "--model")
 
@@ -65,9 +70,10 @@ def fit(
         max_features=max_features,
     )
     data = load_dataset(dataset, read_options)
-    started = time.perf_counter()
-    fitted = fit_method(estimator, method, data, scale)
-    seconds = time.perf_counter() - started
+    with _spread(cluster):
+        started = time.perf_counter()
+        fitted = fit_method(estimator, method, data, scale)
+        seconds = time.perf_counter() - started
     with argument("--model"):
         persistence.save(fitted, model)
     typer.echo(
@@ -75,6 +81,27 @@ def fit(
         f"{data.n_labels} labels) in {seconds:.2f} s; model: {model}",
         err=True,
     )
+
+
+@contextmanager
+def _spread(cluster: str | None) -> Iterator[None]:
+    """Fit labels on the workers of a cluster, if one is named, for as long as the context lasts."""
+    if cluster is None:
+        yield
+        return
+    from labelweave.logistic import spread_over
+
+    with argument("--cluster"):
+        from labelweave import distributed
+    lost = (distributed.ClusterLostError, distributed.LostWorkError)
+    try:
+        with ExitStack() as stack:
+            with argument("--cluster"):
+                engine = stack.enter_context(distributed.connect(cluster))
+            stack.enter_context(spread_over(engine))
+            yield
+    except (*lost, distributed.WorkerMismatchError) as error:
+        raise WorkFailedError(f"--cluster {cluster}: {error}") from error
 
 
 def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -> Any:

@@ -76,8 +76,10 @@ class Block:
 
     def take(self, positions: Positions) -> Block:
         """Return some of the problems."""
-        own: dict[str, Any] = vars(self)
-        return Block(**{name: v if v is None else v[positions] for name, v in own.items()})
+        own: dict[str, Any] = {
+            name: None if value is None else value[positions] for name, value in vars(self).items()
+        }
+        return Block(**own)
 
 
 @dataclass(frozen=True)
