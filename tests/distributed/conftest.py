@@ -1,4 +1,7 @@
-"""Worker processes on this machine, started once for all tests that do not harm them."""
+"""Worker processes on this machine, started once for all tests that do not harm them.
+
+Modules that use them are of the group "cluster", which one worker of pytest runs.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,6 @@ from collections.abc import Iterator
 import pytest
 
 from labelweave.distributed import DaskEngine, connect
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all tests that use a cluster in one worker of pytest: they share it."""
-    for item in items:
-        if {"engine", "own_engine"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 @pytest.fixture(scope="session")

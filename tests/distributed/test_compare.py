@@ -15,6 +15,8 @@ from labelweave.cli import app
 from labelweave.datasets import load
 from tests.distributed import methods
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 EMOTIONS = ["compare", "emotions", "--metrics", "exact_match,cll_loss_row,auc_macro"]
 LOUD = (
     "sklearn.multioutput.MultiOutputClassifier("

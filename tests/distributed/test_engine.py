@@ -15,6 +15,8 @@ from labelweave.distributed.dask_engine import check_versions
 from labelweave.versions import results_depend_on
 from tests.distributed import work
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 
 def check_engine(engine):
     values = engine.share([1, 2, 3])
@@ -103,7 +105,7 @@ def test_a_cluster_that_is_none(cluster, message):
 
 
 def test_tls_without_a_certificate():
-    expected = pytest.raises(ConnectionError, match="tls://127.0.0.1:9 needs a certificate")
+    expected = pytest.raises(ConnectionError, match=r"tls://127\.0\.0\.1:9 needs a certificate")
     with expected, connect("tls://127.0.0.1:9"):
         pass
 

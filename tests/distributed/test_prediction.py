@@ -25,6 +25,8 @@ from labelweave.distributed import predict, predict_proba, thresholds
 from labelweave.models import BinaryRelevance, ClassifierChain
 from labelweave.online import BayesianOnlineClassifier
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 DECISIONS = ("cmn", "expected_f", "expected_auc", "sample", "fixed", "hamming", "subset")
 MODELS = {
     "BR": BinaryRelevance(C=1.0),

@@ -11,6 +11,8 @@ from labelweave.online import BayesianOnlineClassifier
 from tests.distributed.test_streams import write
 from tests.online.make import same
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 
 @pytest.fixture
 def run(engine):

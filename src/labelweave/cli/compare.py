@@ -142,7 +142,7 @@ def compare(
         next(splitter.split(data.X, data.Y))
     kept = _what_is_kept(results)
     with (
-        workers(jobs, cluster, kept=kept) as engine,
+        workers(jobs, cluster, kept=kept, folds=True) as engine,
         _progress(len(estimators) * folds) as advance,
         resumable(kept),
         file_of_results("--results"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +25,7 @@ from labelweave.cli.options import (
     SeedOption,
     scale_of,
 )
+from labelweave.cli.workers import workers
 
 if TYPE_CHECKING:
     from labelweave.datasets import Dataset
@@ -89,19 +90,14 @@ def _spread(cluster: str | None) -> Iterator[None]:
     if cluster is None:
         yield
         return
+    from labelweave._common.engine import LostWorkError
     from labelweave.logistic import spread_over
 
-    with argument("--cluster"):
-        from labelweave import distributed
-    lost = (distributed.ClusterLostError, distributed.LostWorkError)
-    try:
-        with ExitStack() as stack:
-            with argument("--cluster"):
-                engine = stack.enter_context(distributed.connect(cluster))
-            stack.enter_context(spread_over(engine))
+    with workers(None, cluster, kept="no model was saved") as engine, spread_over(engine):
+        try:
             yield
-    except (*lost, distributed.WorkerMismatchError) as error:
-        raise WorkFailedError(f"--cluster {cluster}: {error}") from error
+        except LostWorkError as error:
+            raise WorkFailedError(f"--cluster: {error}") from error
 
 
 def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -> Any:

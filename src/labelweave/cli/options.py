@@ -44,13 +44,6 @@ class Test(StrEnum):
     corrected = "corrected"
 
 
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        help="Run on a dask cluster: local, local:4, the address of a scheduler, or its file.",
-    ),
-]
 DatasetArgument = Annotated[
     str,
     typer.Argument(

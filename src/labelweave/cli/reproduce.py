@@ -88,7 +88,7 @@ def reproduce(
         _make_folder(results)
     kept = "the same command continues where it was"
     with (
-        workers(jobs, cluster, kept=kept) as engine,
+        workers(jobs, cluster, kept=kept, folds=True) as engine,
         _progress() as advance,
         resumable(kept),
         file_of_results("--results"),

@@ -27,7 +27,9 @@ def check_workers(jobs: int | None, cluster: str | None) -> None:
 
 
 @contextmanager
-def workers(jobs: int | None, cluster: str | None, *, kept: str | None) -> Iterator[Engine]:
+def workers(
+    jobs: int | None, cluster: str | None, *, kept: str | None, folds: bool = False
+) -> Iterator[Engine]:
     """Yield what runs the work; say what is kept, if anything is, if the cluster is lost."""
     if cluster is None:
         from labelweave._common.engine import JoblibEngine
@@ -41,7 +43,8 @@ def workers(jobs: int | None, cluster: str | None, *, kept: str | None) -> Itera
         try:
             with argument("--cluster"):
                 engine = stack.enter_context(connect(cluster))
-            _warn_of_threads(engine)
+            if folds:
+                _warn_of_threads(engine)
             yield engine
         except WorkerMismatchError as error:
             raise BadInputError(f"--cluster: {error}") from error
