@@ -137,7 +137,7 @@ def table(n: int, C: float | str, folder: Path, limited: bool) -> list[list[str]
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mapped", description=__doc__)
-    parser.add_argument("--rows", type=int, default=20_000, help="rows of the smaller data set")
+    parser.add_argument("--rows", type=int, default=5000, help="rows of the smaller data set")
     parser.add_argument("--folder", help="where to put the data; by default a temporary folder")
     arguments = parser.parse_args()
     rows = [["rows", "C", "X", "", "peak anonymous memory", "time", "weights"]]
