@@ -78,7 +78,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
 def _binary(values: NDArray[Any], numeric: bool, names: tuple[str, ...] | None) -> Labels:
     """Return 0/1 values as int8, without a copy if they are."""
     if not are_binary(values):
-        wrong = ~np.isin(values, (0, 1)) if numeric else ~_is_binary(values)
+        wrong = (values != 0) & (values != 1) if numeric else ~_is_binary(values)
         if wrong.any():
             raise ValueError(_not_binary(values, wrong, names))
     return np.ascontiguousarray(values, dtype=np.int8)
