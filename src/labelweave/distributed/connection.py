@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster
 
 from labelweave._common.engine import Engine
@@ -19,6 +20,9 @@ __all__ = ["as_engine", "connect"]
 
 # Seconds until a scheduler has to answer, and until its first worker has to be there.
 _PATIENCE = 30
+# Dask makes workers return freed memory at once, and so glibc maps every larger array anew: online
+# learning took twice as long. Arrays up to this size come from the heap.
+_MALLOC = {"distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28}
 _ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://.+:\d+")
 
 
@@ -69,14 +73,17 @@ def _local_cluster(number: str) -> Iterator[LocalCluster]:
         raise ValueError(f"local:{number} must name a number of workers, such as local:4")
     n_workers = int(number) if number else len(os.sched_getaffinity(0))
     # One thread a worker: a call has its core to itself, as it has on this machine alone.
-    with LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",  # nobody else may reach it
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,  # what goes wrong is raised, or told by a `Lost`
-    ) as cluster:
+    with (
+        dask.config.set(_MALLOC),
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",  # nobody else may reach it
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,  # what goes wrong is raised, or told by a `Lost`
+        ) as cluster,
+    ):
         yield cluster
 
 
