@@ -258,3 +258,22 @@ def test_a_method_that_cannot_be_fitted(run, table, tmp_path):
     assert result.exit_code == 1
     assert "cannot be fitted to weather" in result.stderr
     assert not path.exists()
+
+
+def test_a_cluster_that_does_not_answer_is_an_error_of_the_option(run, table, tmp_path):
+    fit = ("fit", table, "--labels", "last:3", "--model", tmp_path / "model.skops", "--cluster")
+    result = run(*fit, "nowhere")
+    assert result.exit_code == 2
+    assert "--cluster: 'nowhere' is not a cluster" in result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("cluster")
+def test_the_same_model_from_a_cluster(run, table, tmp_path):
+    probabilities = []
+    for name, cluster in (("here", ()), ("there", ("--cluster", "local:1"))):
+        path = tmp_path / f"{name}.skops"
+        fit = run("fit", table, "--labels", "last:3", "--method", "cc", "--model", path, *cluster)
+        assert fit.exit_code == 0, fit.stderr
+        probabilities.append(run("predict", path, table, "--proba").stdout)
+    assert probabilities[0] == probabilities[1]
