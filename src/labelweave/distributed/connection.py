@@ -18,8 +18,9 @@ from labelweave.distributed.dask_engine import DaskEngine
 
 __all__ = ["as_engine", "connect"]
 
-# Seconds until a scheduler has to answer, and until its first worker has to be there.
-_PATIENCE = 30
+# Seconds until a scheduler has to answer, and until its first worker has to be there: it may have
+# to start an interpreter on a busy machine first.
+_PATIENCE, _FIRST_WORKER = 30, 120
 # Dask makes workers return freed memory at once, and so glibc maps every larger array anew: online
 # learning took twice as long. Arrays up to this size come from the heap.
 _MALLOC = {"distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28}
@@ -103,7 +104,7 @@ def _client(address: Any, name: str, **options: Any) -> Iterator[Client]:
         ) from error
     with client:
         try:
-            client.wait_for_workers(1, timeout=_PATIENCE)
+            client.wait_for_workers(1, timeout=_FIRST_WORKER)
         except TimeoutError as error:
             raise ConnectionError(
                 f"the scheduler at {name} has no workers: start some with `dask worker {name}`"
