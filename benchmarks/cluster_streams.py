@@ -100,7 +100,7 @@ def tables(whole: Path, paths: list[Path], test: Any, n_rows: int) -> list[str]:
             learner, seconds = min(runs, key=lambda run: run[1])
             first = first or learner.state
             rows.append(
-                _row(f"{n_workers} workers", n_rows, seconds, n_workers, local, learner, first)
+                _row(f"workers: {n_workers}", n_rows, seconds, n_workers, local, learner, first)
             )
             if n_workers == 2:
                 qualities.append(["sixteen partitions, one round", *quality(learner.state, *test)])
@@ -109,7 +109,7 @@ def tables(whole: Path, paths: list[Path], test: Any, n_rows: int) -> list[str]:
                     name = f"sixteen partitions, {rounds} rounds"
                     qualities.append([name, *quality(again.state, *test)])
                 killed, seconds = partitioned(paths, engine, 1, kill=True)
-                name = "2 workers, one killed"
+                name = "workers: 2, one killed"
                 rows.append(_row(name, n_rows, seconds, 2, local, killed, first))
     return [markdown(rows), markdown(qualities)]
 

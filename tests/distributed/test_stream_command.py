@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from labelweave import persistence
 from labelweave._common.engine import JoblibEngine
 from labelweave.cli.app import app
-from labelweave.distributed import fit_stream
+from labelweave.distributed import ClusterLostError, DaskEngine, fit_stream
 from labelweave.online import BayesianOnlineClassifier
 from tests.distributed.test_streams import write
 from tests.online.make import same
@@ -57,6 +57,16 @@ def test_a_broken_partition_is_named_and_the_same_command_goes_on(run, tmp_path)
     result = run(*paths, "--out", out)
     assert result.exit_code == 0, result.output
     assert "240 rows had been learned before" in result.output
+
+
+def test_a_scheduler_that_is_gone_is_no_fault_of_the_files(run, tmp_path, monkeypatch):
+    def lose(self, calls):
+        raise ClusterLostError("the scheduler at tcp://host:8786 is gone")
+
+    monkeypatch.setattr(DaskEngine, "run", lose)
+    result = run(*write(tmp_path), "--out", tmp_path / "model.skops")
+    assert result.exit_code == 1
+    assert "error: the scheduler at tcp://host:8786 is gone; finished partitions" in result.output
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,13 @@ def stream_partitions(
         shutil.rmtree(folder, ignore_errors=True)
     kept = f"finished partitions are kept in {folder}: the same command goes on from there"
     with workers(None, cluster, kept=kept) as engine, resumable(kept):
-        from labelweave.distributed import LostWorkError, OtherRunError, PartitionedLearner
+        from labelweave.distributed import (
+            ClusterLostError,
+            LostWorkError,
+            OtherRunError,
+            PartitionedLearner,
+        )
+        from labelweave.online.checkpoint import CheckpointError
 
         started = time.perf_counter()
         with argument("FILE"), _progress() as show:
@@ -47,8 +53,10 @@ def stream_partitions(
                 learner.run(show)
             except OtherRunError as error:
                 raise BadInputError(f"--out: {error}; use --restart to start anew") from error
-            except LostWorkError as error:
-                raise WorkFailedError(f"FILE: {error}; {kept}") from error
+            except CheckpointError as error:
+                raise WorkFailedError(f"--out: {error}") from error
+            except (ClusterLostError, LostWorkError) as error:
+                raise WorkFailedError(f"{error}; {kept}") from error
             if not learner.label_names:
                 raise ValueError("the files have no labels to learn from")
         seconds = time.perf_counter() - started

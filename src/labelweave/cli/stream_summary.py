@@ -20,7 +20,8 @@ def figures(learner: StreamLearner | PartitionedLearner, seconds: float) -> str:
     """Return how far a learner has come, how fast and how well."""
     rows = learner.n_rows - learner.n_resumed
     parts = [f"{learner.n_rows:,} rows", f"{rows / max(seconds, 1e-9):,.0f} rows/s"]
-    macro, micro = learner.quality.macro(), learner.quality.micro()
+    quality = learner.quality
+    macro, micro = quality.macro(), quality.micro()
     if learner.score and macro == macro:  # nan after the first batch, which is not predicted
         parts.append(f"prequential F1 macro {macro:.3f} micro {micro:.3f}")
     if learner.n_bad:
