@@ -18,7 +18,7 @@ from labelweave.cli.stream_partitions import stream_partitions
 from labelweave.cli.stream_summary import exclusive, figures, show_summary
 
 if TYPE_CHECKING:
-    from labelweave.online import OnlineSettings, StreamLearner
+    from labelweave.online import BayesianOnlineClassifier, StreamLearner
 
 
 def stream(
@@ -111,7 +111,7 @@ def stream(
     }
     limits = ReadOptions(max_memory=max_memory).limits()
     with argument("--method"):
-        model, settings = _online_model(method, seed)
+        model = _online_model(method, seed)
     if cluster is not None:
         _refuse_with_cluster(files, passes, jobs)
         with exclusive(out):
@@ -133,33 +133,46 @@ def stream(
             f"{'FILE: several files' if len(files) > 1 else '--rounds'}: only with --cluster; "
             "--cluster local learns on the cores of this machine"
         )
-    (file,) = files
+    if files == ["-"] and passes > 1:
+        raise BadInputError("--passes: standard input can be read only once")
+    _stream_file(
+        model,
+        files[0],
+        out,
+        restart=restart,
+        reading=reading,
+        passes=passes,
+        batch_lines=batch,
+        checkpoint_every=checkpoint_every,
+        score=score,
+        n_threads=jobs or 1,
+        limits=limits,
+    )
+
+
+def _stream_file(
+    model: BayesianOnlineClassifier,
+    file: str,
+    out: Path,
+    *,
+    restart: bool,
+    reading: dict[str, Any],
+    **options: Any,
+) -> None:
+    """Learn a model from one file or from standard input, and save it."""
     from labelweave import datasets, persistence
     from labelweave._common.files import remove
+    from labelweave.online import StreamLearner
 
-    if file == "-" and passes > 1:
-        raise BadInputError("--passes: standard input can be read only once")
     checkpoint = out.with_name(out.name + ".checkpoint")
     with argument("FILE"):
         source = datasets.RowStream(sys.stdin.buffer if file == "-" else file, **reading)
-    from labelweave.online import StreamLearner
-
     started = time.perf_counter()
     with source, exclusive(out):
         if restart:
             remove(checkpoint)
         with argument("FILE"):
-            learner = StreamLearner(
-                source,
-                settings,
-                passes=passes,
-                batch_lines=batch,
-                checkpoint=checkpoint,
-                checkpoint_every=checkpoint_every,
-                score=score,
-                n_threads=jobs or 1,
-                limits=limits,
-            )
+            learner = StreamLearner(source, model.settings(), checkpoint=checkpoint, **options)
         _learn(learner)
         seconds = time.perf_counter() - started
         model.adopt(learner.state, learner.label_names)
@@ -170,14 +183,15 @@ def stream(
     show_summary(learner, seconds, out, resumed)
 
 
-def _online_model(method: str, seed: int) -> tuple[Any, OnlineSettings]:
+def _online_model(method: str, seed: int) -> BayesianOnlineClassifier:
     from labelweave import evaluation
     from labelweave.online import BayesianOnlineClassifier
 
     model = evaluation.make_method(method, seed=seed)
     if not isinstance(model, BayesianOnlineClassifier):
         raise ValueError(f"{method} cannot learn from a stream; use bomc-cmn")
-    return model, model.settings()
+    model.settings()  # checks the options
+    return model
 
 
 def _refuse_with_cluster(files: list[str], passes: int, jobs: int | None) -> None:
