@@ -217,7 +217,7 @@ def draw_soundness() -> None:
     """Draw expected against true F1 of four labels, figure 4 of the paper."""
     from benchmarks.figures import FOLDER
     from labelweave.decision import SampledF
-    from labelweave.report import plot_expected_f1
+    from labelweave.plots import ExpectedF1Display
 
     X, Y = documents()
     train, test = split_rows(0)
@@ -225,8 +225,8 @@ def draw_soundness() -> None:
     scores = model.predict_proba(X[test])
     counts = SampledF().statistics(Y.shape[1])
     counts.update(scores, model.state_.sample_labels(X[test], 5, 0))
-    figure = plot_expected_f1(counts, scores, Y[test])
-    figure.savefig(FOLDER / "expected_f1.png", dpi=110)
+    display = ExpectedF1Display.from_predictions(counts, scores, Y[test])
+    display.figure_.savefig(FOLDER / "expected_f1.png", dpi=110)
 
 
 if __name__ == "__main__":

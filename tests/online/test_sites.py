@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from labelweave.online import OnlineSettings, OnlineState, merge_states
 from labelweave.online.partitions import Others, calibrate, learn_partition
-from labelweave.online.sites import cavity, damped, posterior_of
+from labelweave.online.site_sum import posterior_of
+from labelweave.online.sites import cavity, damped
 from tests.online.make import stream
 
 SETTINGS = [
@@ -49,6 +50,22 @@ def test_sites_add_up_to_the_merged_posterior(settings, n_parts, seed):
     sites = [part.site for part in learned(X, Y, n_parts, settings)]
     posterior, labels = posterior_of(sites, settings, 12)
     assert labels == (0, 1, 2)
+    assert_close(posterior, merge_states(states))
+
+
+@pytest.mark.parametrize("coupled", [True, False])
+def test_parts_may_bring_features_and_labels_that_earlier_ones_lack(coupled):
+    settings = OnlineSettings(coupled=coupled)
+    X, Y = stream(n=90, n_features=300, n_labels=70)
+    states, sites = [], []
+    for number, (n_features, n_labels) in enumerate([(20, 2), (300, 70), (100, 66)]):
+        rows = slice(30 * number, 30 * number + 30)
+        part = X[rows, :n_features], Y[rows, :n_labels]
+        sites.append(learn_partition(part, settings).site)
+        states.append(OnlineState(n_features, n_labels, settings=settings))
+        states[-1].update(*part)
+    posterior, labels = posterior_of(sites, settings, 300)
+    assert labels == tuple(range(70))
     assert_close(posterior, merge_states(states))
 
 
@@ -94,9 +111,9 @@ def test_labels_may_be_numbered_in_any_order():
         cavity(found, labels, turned).mean, cavity(expected, labels, second).mean, atol=1e-6
     )
     known_to = np.full(12, 3)
-    moved = damped(turned, first, known_to, 3)
+    moved = damped(turned, first, known_to, 3, coupled=False)
     np.testing.assert_array_equal(
-        moved.precision_mean, damped(second, first, known_to, 3).precision_mean
+        moved.precision_mean, damped(second, first, known_to, 3, coupled=False).precision_mean
     )
 
 
@@ -117,13 +134,37 @@ def test_a_part_that_lacks_labels_says_nothing_about_them():
 def test_a_damped_site_moves_by_one_over_the_parts_that_know_a_feature():
     X, Y = stream(n=90, n_features=12, n_labels=3)
     old, new, _ = (part.site for part in learned(X, Y, 3, OnlineSettings(scale_rows=False)))
-    np.testing.assert_array_equal(damped(old, new, np.ones(12, int), 1).precision, new.precision)
-    still = damped(old, old, np.full(12, 3), 3)
+    np.testing.assert_array_equal(
+        damped(old, new, np.ones(12, int), 1, coupled=True).precision, new.precision
+    )
+    still = damped(old, old, np.full(12, 3), 3, coupled=True)
     np.testing.assert_allclose(still.precision_mean, old.precision_mean, rtol=1e-6)
-    moved = damped(old, new, np.full(12, 4), 4)
+    moved = damped(old, new, np.full(12, 4), 4, coupled=True)
     expected = 0.75 * old.precision_mean + 0.25 * new.precision_mean
     np.testing.assert_allclose(moved.precision_mean, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(moved.biases, 0.75 * old.biases + 0.25 * new.biases)
+
+
+def test_the_bias_of_a_label_that_was_alone_stays_its_own():
+    X, Y = stream(n=60, n_features=12, n_labels=3)
+    settings = OnlineSettings(coupled=False)
+    old = learn_partition((X, Y[:, :1]), settings).site
+    new = learn_partition((X, Y), settings).site
+    moved = damped(old, new, np.full(12, 2), 2, coupled=False)
+    np.testing.assert_allclose(moved.biases[:, 1:], new.biases[:, 1:] / 2)
+    np.testing.assert_allclose(moved.biases[:, :1], (old.biases + new.biases[:, :1]) / 2)
+
+
+def test_a_thousand_parts_lose_little_to_rounding():
+    """Equal parts are the worst case: all sums are rounded the same way."""
+    X, Y = stream(n=40, n_features=12, n_labels=3)
+    settings = OnlineSettings(scale_rows=False, calibrate=False)
+    site = learn_partition((X, Y), settings).site
+    posterior, _ = posterior_of([site] * 1000, settings, 12)
+    precision = 1000 * site.precision[1:].astype(float) + 1 / settings.prior_variance
+    mean = 1000 * site.precision_mean[1:].astype(float) / precision
+    np.testing.assert_allclose(posterior.variance[site.features], 1 / precision, rtol=1e-4)
+    np.testing.assert_allclose(posterior.mean[site.features], mean, rtol=1e-4, atol=1e-6)
 
 
 def test_a_further_round_begins_from_what_the_others_know():

@@ -48,7 +48,11 @@ def connect(cluster: str) -> Iterator[DaskEngine]:
     """
     kind, _, number = cluster.partition(":")
     if kind == "local":
-        with _local_cluster(number) as local, _client(local, cluster) as client:
+        # What workers send need not go through the scheduler.
+        with (
+            _local_cluster(number) as local,
+            _client(local, cluster, direct_to_workers=True) as client,
+        ):
             yield DaskEngine(client)
     elif _ADDRESS.fullmatch(cluster):
         with _client(cluster, cluster) as client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -74,10 +74,12 @@ class PartitionFiles:
         }
         Checkpoint(facts, arrays).save(path)
 
-    def load(self, round_number: int, n_partitions: int) -> dict[int, LearnedPartition]:
-        """Return what is kept of a round, by partition."""
-        paths = {number: self._path(round_number, number) for number in range(n_partitions)}
-        return {number: _read(path) for number, path in paths.items() if path.exists()}
+    def load(self, round_number: int, n_partitions: int) -> Iterator[tuple[int, LearnedPartition]]:
+        """Return number and content of each partition that is kept of a round, in their order."""
+        for number in range(n_partitions):
+            path = self._path(round_number, number)
+            if path.exists():
+                yield number, _read(path)
 
     def last_round(self) -> int:
         """Return the last round of which anything is kept, 0 if there is none."""

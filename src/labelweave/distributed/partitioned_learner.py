@@ -16,7 +16,8 @@ from labelweave.distributed.partition_files import PartitionFiles
 from labelweave.online import OnlineSettings, OnlineState
 from labelweave.online.partitions import LearnedPartition, Others, calibrate, learn_partition
 from labelweave.online.prequential import PrequentialF1
-from labelweave.online.sites import Site, damped, posterior_of
+from labelweave.online.site_sum import SiteSum, posterior_of
+from labelweave.online.sites import Site, damped
 
 __all__ = ["PartitionedLearner"]
 
@@ -92,7 +93,7 @@ class PartitionedLearner:
         self._labels: tuple[int, ...] = ()
         self.round, self.n_resumed = 1, 0
         self._before: dict[int, LearnedPartition] = {}
-        self._learned: dict[int, LearnedPartition] = {}
+        self._begin_round()
 
     def run(self, progress: Callable[[PartitionedLearner], None] | None = None) -> None:
         """Learn all rounds that are left.
@@ -105,11 +106,12 @@ class PartitionedLearner:
         self._resume()
         while True:
             self._learn_round(progress)
-            self.state, self._labels = self._posterior()
+            self.state, self._labels = self._total.posterior(self._n_features()), self._total.labels
             if self.round >= self.rounds:
                 break
-            self._before, self._learned = self._learned, {}
+            self._before = self._learned
             self.round += 1
+            self._begin_round()
         if self.settings.calibrate and len(self.partitions) > 1:
             calibrate(self.state, self._labels, self._in_order())
 
@@ -117,6 +119,10 @@ class PartitionedLearner:
         """Remove the checkpoint, once the model is safe."""
         if self._files is not None:
             self._files.remove()
+
+    def _begin_round(self) -> None:
+        self._learned: dict[int, LearnedPartition] = {}
+        self._total, self._n_added = SiteSum(self.settings), 0
 
     def _learn_round(self, progress: Callable[[PartitionedLearner], None] | None) -> None:
         missing = [n for n in range(len(self.partitions)) if n not in self._learned]
@@ -161,18 +167,33 @@ class PartitionedLearner:
     def _keep(self, number: int, learned: LearnedPartition) -> None:
         if self._before:  # rows are predicted in the first round only
             before = self._before[number]
-            site = damped(before.site, learned.site, self._known_to, len(self.partitions))
+            site = damped(
+                *(before.site, learned.site, self._known_to, len(self.partitions)),
+                coupled=self.settings.coupled,
+            )
             learned = learned._replace(site=site, quality=before.quality)
-        self._learned[number] = learned
         if self._files is not None:
             self._files.save(self.round, number, learned)
+        self._add_up(number, learned)
 
-    def _posterior(self) -> tuple[OnlineState, tuple[int, ...]]:
-        parts = self._in_order()
-        if len({part.summary.declared for part in parts}) > 1:
+    def _add_up(self, number: int, learned: LearnedPartition) -> None:
+        """Add to the posterior what partitions taught, as soon as all before them have been added.
+
+        After the last round a site is of no further use, and is not held any longer.
+        """
+        self._learned[number] = learned
+        while self._n_added in self._learned:
+            learned = self._learned[self._n_added]
+            self._total.add(learned.site)
+            if self.round == self.rounds:
+                self._learned[self._n_added] = learned.of_sample()
+            self._n_added += 1
+
+    def _n_features(self) -> int:
+        summaries = [part.summary for part in self._learned.values()]
+        if len({summary.declared for summary in summaries}) > 1:
             raise ValueError("all partitions must declare their sizes in the first line, or none")
-        n_features = max(part.summary.n_features for part in parts)
-        return posterior_of([part.site for part in parts], self.settings, n_features)
+        return max(summary.n_features for summary in summaries)
 
     def _in_order(self) -> list[LearnedPartition]:
         return [self._learned[number] for number in sorted(self._learned)]
@@ -182,13 +203,13 @@ class PartitionedLearner:
             return
         n_partitions, last = len(self.partitions), self._files.last_round()
         self.round = max(1, last)
-        self._learned = self._files.load(last, n_partitions)
-        self.n_resumed = sum(part.summary.n_rows for part in self._learned.values())
+        for number, learned in self._files.load(last, n_partitions):
+            self._add_up(number, learned)
+            self.n_resumed += learned.summary.n_rows
         if last > 1 and len(self._learned) < n_partitions:
-            self._before, unfinished = self._files.load(last - 1, n_partitions), self._learned
-            self._learned = self._before
-            self.state, self._labels = self._posterior()
-            self._learned = unfinished
+            self._before = dict(self._files.load(last - 1, n_partitions))
+            sites = (part.site for _, part in sorted(self._before.items()))
+            self.state, self._labels = posterior_of(sites, self.settings, self._n_features())
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -6,11 +6,13 @@ from labelweave.online.settings import OnlineSettings
 from labelweave.online.smoothing import drifted, smooth
 from labelweave.online.state import OnlineState
 from labelweave.online.stream import StreamLearner
+from labelweave.online.stream_history import StreamHistory
 
 __all__ = [
     "BayesianOnlineClassifier",
     "OnlineSettings",
     "OnlineState",
+    "StreamHistory",
     "StreamLearner",
     "drifted",
     "merge",

@@ -34,8 +34,8 @@ class Evidence(NamedTuple):
     (array([0.66666667]), array([0.33333333]))
     """
 
-    precision: Floats
-    precision_mean: Floats
+    precision: NDArray[np.floating]
+    precision_mean: NDArray[np.floating]
 
     @classmethod
     def of(
@@ -43,11 +43,21 @@ class Evidence(NamedTuple):
         mean: NDArray[np.floating],
         variance: NDArray[np.floating],
         prior_variance: float,
-        scale: float | Floats = 1.0,
+        scale: float | NDArray[np.floating] = 1.0,
     ) -> Evidence:
         """Return the evidence in a Gaussian, for a weight whose feature is divided by `scale`."""
-        mean, variance = mean.astype(np.float64), variance.astype(np.float64)
-        return cls((1 / variance - 1 / prior_variance) * scale**2, mean / variance * scale)
+        precision = np.reciprocal(variance)
+        precision_mean = mean * precision
+        # Rounded as the precision is, so that a weight that learned nothing has none.
+        precision -= np.reciprocal(precision.dtype.type(prior_variance))
+        return cls(precision, precision_mean).scaled(scale)
+
+    def scaled(self, scale: float | NDArray[np.floating]) -> Evidence:
+        """Return the evidence for a weight whose feature is divided by `scale`, in place."""
+        if np.any(scale != 1.0):
+            self.precision[...] *= np.square(scale)
+            self.precision_mean[...] *= scale
+        return self
 
     @classmethod
     def sum(cls, evidence: Sequence[Evidence], common: Evidence) -> Evidence:
@@ -63,11 +73,13 @@ class Evidence(NamedTuple):
             self.precision - other.precision, self.precision_mean - other.precision_mean
         )
 
-    def moments(self, prior_variance: float) -> tuple[Floats, Floats]:
+    def moments(self, prior_variance: float) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Return mean and variance of prior and evidence together."""
-        precision = 1 / prior_variance + self.precision
-        precision = np.maximum(precision, _LEAST_PRECISION / prior_variance)
-        return self.precision_mean / precision, 1 / precision
+        precision = np.maximum(
+            1 / prior_variance + self.precision, _LEAST_PRECISION / prior_variance
+        )
+        variance = np.reciprocal(precision, out=precision)
+        return self.precision_mean * variance, variance
 
 
 def added(values: Sequence[NDArray[Any]], start: NDArray[Any]) -> Floats:

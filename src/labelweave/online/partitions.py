@@ -17,7 +17,7 @@ from labelweave.online.calibration import Calibration
 from labelweave.online.label_columns import LabelColumns
 from labelweave.online.prequential import PrequentialF1, predict_by_frequency
 from labelweave.online.settings import OnlineSettings
-from labelweave.online.sites import Site, cavity, site
+from labelweave.online.sites import Site, cavity, columns_of, site
 from labelweave.online.state import OnlineState
 
 
@@ -59,6 +59,11 @@ class LearnedPartition(NamedTuple):
     quality: PrequentialF1
     summary: PartitionSummary
     sample: RowSample
+
+    def of_sample(self) -> LearnedPartition:
+        """Return what calibration needs: its sample, and what it taught of those features."""
+        X, used = without_empty_columns(self.sample.X)
+        return self._replace(site=self.site.of_features(used), sample=RowSample(X, self.sample.Y))
 
 
 class RowSample(NamedTuple):
@@ -135,15 +140,24 @@ def calibrate(state: OnlineState, labels: Sequence[int], parts: Iterable[Learned
     """Calibrate the posterior of several parts by sampled rows, each predicted by other parts only.
 
     What a part saw while it was learned alone says little about how sure all of them are together.
+
+    Parameters
+    ----------
+    state : OnlineState
+        The posterior of all parts, whose calibration is replaced.
+    labels : sequence of int
+        The number of each of its labels.
+    parts : iterable of LearnedPartition
+        The parts; `LearnedPartition.of_sample` is enough of them.
     """
     counts = {name: array.copy() for name, array in state.counts().items()}
     calibration = Calibration()
     calibration.grow(state.n_labels)
     for part in parts:
-        X, used = without_empty_columns(part.sample.X)
-        others = cavity(state, labels, part.site.of_features(used))
+        others = cavity(state, labels, part.site)
+        X, known = part.sample
         Y = np.full((X.shape[0], state.n_labels), -1, dtype=np.int8)
-        Y[:, [labels.index(number) for number in part.site.labels]] = part.sample.Y
+        Y[:, columns_of(part.site.labels, labels)] = known
         calibration.add(others.latent_of(*others.moments(X)).z, Y)
     state.set_counts(counts | {"calibration": calibration.counts})
 

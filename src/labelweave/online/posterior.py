@@ -169,10 +169,11 @@ class Posterior:
 
     def weight_evidence(self, number: int, rows: slice | Indices, row_length: float) -> Evidence:
         """Return the evidence about weights of one panel, for features divided by `row_length`."""
-        mean, variance = self.panel_moments(number, rows)
-        scale = np.full((1 + self.n_features, 1), self.row_length / row_length)
-        scale[0] = 1.0  # the constant feature is not scaled
-        return Evidence.of(mean, variance, self.settings.prior_variance, scale[rows])
+        moments = self.panel_moments(number, rows)
+        numbers = np.arange(1 + self.n_features)[rows, None] if self.row_length != row_length else 0
+        # The constant feature is not scaled.
+        scale = np.where(numbers, self.row_length / row_length, 1.0)
+        return Evidence.of(*moments, self.settings.prior_variance, scale)
 
     def bias_evidence(self) -> Evidence:
         """Return the evidence about all biases, (1,) or (L,)."""
@@ -222,9 +223,11 @@ class Posterior:
         """Mean and variance of all biases, (1,) or (L,) each."""
         return self._bias_mean, self._bias_variance
 
-    def set_bias(self, mean: Floats, variance: Floats) -> None:
+    def set_bias(self, mean: NDArray[np.floating], variance: NDArray[np.floating]) -> None:
         """Replace the posterior of all biases."""
-        self._bias_mean, self._bias_variance = mean, variance
+        self._bias_mean, self._bias_variance = (
+            np.array(moment, float) for moment in (mean, variance)
+        )
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return everything as arrays and plain settings, for a checkpoint.
