@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._common.arrays import Floats
 from labelweave._common.features import as_features, linear_scores
+from labelweave._common.progress import stage
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
 from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties, held_out_losses
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
@@ -174,7 +175,8 @@ def fit_structures(
     )
     if class_weight is not None:
         problems = class_weighted(problems, class_weight)
-    solutions = solve_problems(problems, tol=FINAL_TOLERANCE, n_threads=n_threads)
+    with stage("fitting conditionals"):
+        solutions = solve_problems(problems, tol=FINAL_TOLERANCE, n_threads=n_threads)
     warn_unless_converged(solutions)
     coupling = solutions.extra_coef
     if problems.extras is None:

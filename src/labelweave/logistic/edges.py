@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.checks import check_whole_number
+from labelweave._common.progress import steps
 from labelweave.logistic.edge_splits import as_splits
 
 # With `screen="auto"`, all parents are fitted up to this many labels; beyond, this many per label.
@@ -112,12 +113,12 @@ def edge_weights(
     splits = as_splits(X, Y, C, label_penalty, held_out, sample_weight)
     n_labels = splits[0].n_labels
     allowed = _allowed(candidates, n_labels)
-    for split in splits:
+    for split in steps("labels without a parent", splits):
         split.fit_alone(n_threads)
     kept = _screen(screen, n_labels)
     if kept < n_labels - 1:
         allowed = _best(np.sum([split.score_tests() for split in splits], axis=0), allowed, kept)
-    weighed = [split.weigh(allowed, n_threads) for split in splits]
+    weighed = [split.weigh(allowed, n_threads) for split in steps("weighing edges", splits)]
     n_failed = sum(failed for *_, failed in weighed)
     if n_failed:
         warnings.warn(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Mask
+from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import solve_problems
@@ -90,12 +91,16 @@ def choose_penalties(
     folds = _Folds.of(problems, n_folds, seed, n_threads)
     if folds.n_folds < 2:  # all rows are equal: nothing can be held out
         return chosen
-    if C == "cv":
-        chosen = folds.choose(C_GRID, [chosen.label_penalty])
-    if choose_label_penalty:
-        chosen = folds.choose([chosen.C], LABEL_PENALTY_GRID, cautious=True)
-    if C == "cv":
-        chosen = folds.choose(chosen.C * C_STEPS, [chosen.label_penalty], cautious=True)
+    with stage("choosing penalties", 2 * (C == "cv") + choose_label_penalty) as advance:
+        if C == "cv":
+            chosen = folds.choose(C_GRID, [chosen.label_penalty])
+            advance()
+        if choose_label_penalty:
+            chosen = folds.choose([chosen.C], LABEL_PENALTY_GRID, cautious=True)
+            advance()
+        if C == "cv":
+            chosen = folds.choose(chosen.C * C_STEPS, [chosen.label_penalty], cautious=True)
+            advance()
     return chosen
 
 
@@ -189,10 +194,10 @@ def repeat_seeds(X: Any, weight: Floats, seed: int) -> list[int]:
 def _extrapolate(losses: Floats) -> Floats:
     """Extrapolate the losses of the stages that a path skipped along its last slope."""
     filled = losses.copy()
-    for stage in range(2, losses.shape[1]):
-        slope = np.maximum(filled[:, stage - 1] - filled[:, stage - 2], 0.0)
-        missing = np.isnan(filled[:, stage])
-        filled[missing, stage] = (filled[:, stage - 1] + slope)[missing]
+    for place in range(2, losses.shape[1]):
+        slope = np.maximum(filled[:, place - 1] - filled[:, place - 2], 0.0)
+        missing = np.isnan(filled[:, place])
+        filled[missing, place] = (filled[:, place - 1] + slope)[missing]
     return filled
 
 

@@ -10,6 +10,7 @@ from scipy.stats import poisson
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.label_graph import LabelGraph
+from labelweave._common.progress import steps
 from labelweave._common.row_keys import row_keys
 from labelweave._core import native
 from labelweave.joint import JointDistribution, MixtureJoint
@@ -69,7 +70,7 @@ class UniformEnsemble(MultiLabelClassifier):
                 self._classifier_member(structure, self._seed() + k).fit(
                     *_drawn(X, labels, sample_weight, None if counts is None else counts[:, k])
                 )
-                for k, structure in enumerate(structures)
+                for k, structure in steps("fitting members", list(enumerate(structures)))
             ]
         self.conditionals_ = fit_structures(
             X,

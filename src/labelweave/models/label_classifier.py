@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +20,7 @@ from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.csr_blocks import check_csr
 from labelweave._common.features import canonical_csr
 from labelweave._common.presets import HasPresets
+from labelweave._common.progress import progress_shown
 from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
@@ -115,7 +117,8 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         X, labels, sample_weight = self._weighted(X, labels, sample_weight)
         self._rates = np.average(labels, axis=0, weights=sample_weight)
         self._check_parameters()
-        self._fit(X, labels, sample_weight)
+        with self._watched():
+            self._fit(X, labels, sample_weight)
         self._is_fitted = True
         return self
 
@@ -262,6 +265,10 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     def _count(self, name: str) -> int:
         """Return the parameter `name`, checked to be a whole number of at least 1."""
         return check_whole_number(getattr(self, name), name)
+
+    def _watched(self) -> AbstractContextManager[None]:
+        """Return the context of `fit`, in which progress is shown if the user asked for it."""
+        return progress_shown(f"fitting {type(self).__name__}") if self.verbose else nullcontext()
 
     def _tell(self, message: str) -> None:
         if self.verbose:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Positions
+from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds
 from labelweave.models.mixtures.em import EM
 from labelweave.models.mixtures.mixture_learner import FittedMixture, Kind, MixtureLearner
@@ -55,12 +56,14 @@ def select_components(
     splits = list(selection_splits(learner))
     steps: list[SelectionStep] = []
     best, kept = 0, None
-    for fitted in zip(*(inside.candidates(max_components) for inside, _ in splits), strict=False):
-        steps.append(_selection_step(learner, splits, fitted))
-        if kept is None or steps[-1].validation > steps[best].validation:
-            best, kept = len(steps) - 1, fitted[0][1]
-        if len(steps) - 1 - best == learner.settings.patience:
-            break
+    with stage("choosing the number of components") as advance:
+        for fitted in zip(*(part.candidates(max_components) for part, _ in splits), strict=False):
+            steps.append(_selection_step(learner, splits, fitted))
+            advance()
+            if kept is None or steps[-1].validation > steps[best].validation:
+                best, kept = len(steps) - 1, fitted[0][1]
+            if len(steps) - 1 - best == learner.settings.patience:
+                break
     if kept is None:  # all rows are equal: nothing can be held out
         return learner.fit(1), steps
     if learner.settings.n_splits == 1:

@@ -31,6 +31,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.progress import steps
 from labelweave.logistic import LinearConditionals, LogisticProblems, PenaltyChoice, solve_problems
 from labelweave.models.mixtures.gate import Gate, GateProblem
 
@@ -154,7 +155,9 @@ class EM:
         """
         total = float(self.weight.sum())
         objectives: list[float] = []
-        for iteration in range(n_iterations + 1):
+        for iteration in steps(
+            f"EM with {mixture.n_components} components, at most", list(range(n_iterations + 1))
+        ):
             log_probs = self.log_probs(mixture)
             log_joint = log_probs + mixture.gate.log_weights(self.X, self.n_threads)
             evidence = logsumexp(log_joint, axis=1)

@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.label_graph import LabelGraph
+from labelweave._common.progress import steps
 from labelweave.logistic import PenaltyChoice
 from labelweave.models.mixtures.em import EM, EXACT, ROUGH, Mixture, Tolerances
 from labelweave.models.mixtures.gate import GateProblem
@@ -196,7 +197,7 @@ class MixtureLearner(Generic[Kind]):
         shares = initial_responsibilities(cluster, n_clusters)
         components: list[Kind] = [
             self.learner.component(self.penalties, shares[:, k] if n_clusters > 1 else None, k)
-            for k in range(n_clusters)
+            for k in steps("learning components", list(range(n_clusters)))
         ]
         mixture = em.start(_parents(components), shares)
         return FittedMixture(components, *em.run(mixture, N_ITERATIONS))
