@@ -119,7 +119,7 @@ BAD_PARAMETERS = {
     ],
     "decision": [
         (value, r"decision must be .* or a (callable|rule) such as \w+\(\); got")
-        for value in ("f1", None, 3, HammingLoss, FixedThreshold)
+        for value in ("best", None, 3, HammingLoss, FixedThreshold)
     ],
     "inference": [
         (value, r"inference must be .*a strategy such as Greedy\(\); got")

@@ -165,7 +165,7 @@ _CHAINS = {
 _TREES = {
     "tree-cv": touches("determinism edge_cases weights", TreeNetwork()),
     "tree-published": touches(
-        "determinism edge_cases weights", TreeNetwork.preset("published", **_FIXED)
+        "determinism edge_cases weights", TreeNetwork.preset("published", C=_FIXED["C"])
     ),
     "tree-random": touches(
         "answers determinism persistence",
@@ -187,7 +187,7 @@ _TREES = {
     ),
     "trees-published": touches(
         "answers determinism edge_cases persistence",
-        TreeMixture.preset("published", max_components=3, **_FIXED),
+        TreeMixture.preset("published", max_components=3, C=_FIXED["C"]),
         unsuited={"known counts": "each component counts rows by its responsibilities"},
     ),
     "trees-constant": touches(

@@ -15,7 +15,7 @@ from labelweave.models.mixtures.component_selection import selection_splits
 from labelweave.models.mixtures.mixture_learner import MixtureLearner
 from tests.reference.tree_mixture import PlainMixture, learn
 
-PENALTIES = {"C": 0.3, "label_penalty": 0.1}
+C = 3.0
 
 
 def mixed(n, seed):
@@ -24,7 +24,7 @@ def mixed(n, seed):
 
 
 def published(**parameters):
-    return TreeMixture.preset("published", **PENALTIES, **parameters)
+    return TreeMixture.preset("published", C=C, **parameters)
 
 
 def splits_of(model, X, Y):
@@ -41,7 +41,7 @@ def assert_same_joint(model, trees, shares, fitted, X, Y):
     assert [component.parents.tolist() for component in model.components_] == trees
     weights = np.exp(model.gate_.log_weights(X[:1]))[0]
     np.testing.assert_allclose(weights, shares, atol=1e-4)
-    plain = PlainMixture(X, Y, PENALTIES["C"], PENALTIES["label_penalty"])
+    plain = PlainMixture(X, Y, C, 1.0)
     expected = np.log(np.exp(plain.log_joint(trees, (shares, fitted), X, Y)).sum(axis=1))
     np.testing.assert_allclose(model.predict_joint(X).log_prob(Y), expected, atol=1e-3)
 
@@ -57,7 +57,7 @@ def one_thread():
 def test_selection_stops_where_the_plain_algorithm_does(seed):
     X, Y = mixed(200, seed)
     model = published(max_components=3).fit(X, Y)
-    *found, validation = learn(X, Y, 0.3, 0.1, *splits_of(model, X, Y), 3)
+    *found, validation = learn(X, Y, C, 1.0, *splits_of(model, X, Y), 3)
     np.testing.assert_allclose([step.validation for step in model.history_], validation, atol=1e-4)
     assert_same_joint(model, *found, X, Y)
 
@@ -65,7 +65,7 @@ def test_selection_stops_where_the_plain_algorithm_does(seed):
 def test_a_given_number_of_trees_is_grown_from_all_rows():
     X, Y = mixed(200, 5)
     model = published(n_components=3).fit(X, Y)
-    plain = PlainMixture(X, Y, 0.3, 0.1)
+    plain = PlainMixture(X, Y, C, 1.0)
     held_out = model._learner(X, Y.astype(np.int8), None).held_out()
     assert held_out.shape == (1, 200)
     *_, (trees, (shares, fitted)) = plain.sizes(held_out[0], 3)

@@ -15,6 +15,7 @@ from tests.reproduce.small_plan import METHODS, PLAN
 PAGE_DATA = "JSON.parse(document.getElementById('labelweave-data').textContent)"
 
 
+@pytest.mark.browser
 @pytest.mark.xdist_group("chromium")
 @pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])
 def test_the_page_shows_the_results_on_disk(browser, tmp_path, width, dark):

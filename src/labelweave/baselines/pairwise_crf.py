@@ -35,7 +35,8 @@ class PairwiseCRF(MultiLabelClassifier):
     same in the regressions of i and of j. The logistic engine fits them untied and chooses the
     penalties; from there Newton's method goes to the optimum of the pseudo-likelihood or, for few
     labels, of the exact likelihood. Both problems are convex. ``PairwiseCRF.preset("published")``
-    couples all pairs by pseudo-likelihood, whatever the number of labels.
+    couples all pairs by pseudo-likelihood, whatever the number of labels, with one penalty for all
+    parameters.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ class PairwiseCRF(MultiLabelClassifier):
     FieldJoint(n_rows=2, n_labels=6)
     """
 
-    presets: ClassVar[Presets] = published(likelihood="pseudo", max_edges=None)
+    presets: ClassVar[Presets] = published(likelihood="pseudo", max_edges=None, label_penalty=1.0)
 
     def __init__(
         self,

@@ -31,8 +31,8 @@ class TreeMixture(StructuredMixture):
     trees are added one at a time, each learned from the rows that the others explain badly.
 
     ``TreeMixture.preset("published")`` is the mixture as its authors learn and decode it: constant
-    mixing weights, rows weighted by γ/Γ in every tree, a size chosen on one split at the first
-    decrease, the trees of that split, and simulated annealing.
+    mixing weights, rows weighted by γ/Γ in every tree, one penalty for features and labels, a size
+    chosen on one split at the first decrease, the trees of that split, and simulated annealing.
 
     Parameters
     ----------
@@ -124,6 +124,7 @@ class TreeMixture(StructuredMixture):
         n_splits=1,
         patience=1,
         n_folds=1,
+        label_penalty=1.0,
         inference=Annealing.preset("published"),
     )
 

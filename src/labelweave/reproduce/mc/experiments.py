@@ -23,7 +23,7 @@ __all__ = [
 #: logistic regressions have one penalty, chosen by cross-validation, for features and labels.
 PUBLISHED = {
     "BR": "br",
-    "CHF": "chf(preset='published',label_penalty=1)",
+    "CHF": "chf(preset='published')",
     "MLKNN": "mlknn",
     "IBLR": "iblr",
     "CC": "cc(label_penalty=1)",
@@ -31,9 +31,9 @@ PUBLISHED = {
     "PCC": "pcc(label_penalty=1)",
     "EPCC": "epcc(label_penalty=1)",
     "MMOC": "mmoc",
-    "MLCRF": "mlcrf(preset='published',label_penalty=1)",
-    "SC": "sc(preset='published',label_penalty=1)",
-    "MC": "mc(preset='published',label_penalty=1)",
+    "MLCRF": "mlcrf(preset='published')",
+    "SC": "sc(preset='published')",
+    "MC": "mc(preset='published')",
 }
 #: Our versions of the methods whose defaults differ.
 OURS = PUBLISHED | {

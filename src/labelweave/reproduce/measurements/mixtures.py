@@ -30,13 +30,13 @@ def tree_counts(task: Task) -> dict[str, Any]:
     (2, 2)
     """
     train, test = standardised(*split_data(task))
-    single = TreeNetwork(random_state=task.seed).fit(train.X, train.Y)
+    model = make_method(task.method, seed=task.seed)
+    single = TreeNetwork(label_penalty=model.label_penalty, random_state=task.seed)
+    single.fit(train.X, train.Y)
+    model.set_params(C=single.C_, label_penalty=single.label_penalty_)
     scores: dict[str, list[float]] = {"exact_match": [], "cll_loss_row": []}
     for count in task.settings["counts"]:
-        model = make_method(task.method, seed=task.seed).set_params(
-            n_components=count, C=single.C_, label_penalty=single.label_penalty_
-        )
-        model.fit(train.X, train.Y)
+        model.set_params(n_components=count).fit(train.X, train.Y)
         scores["exact_match"].append(exact_match(test.Y, model.predict(test.X)))
         scores["cll_loss_row"].append(cll_loss_row(test.Y, model.predict_joint(test.X)))
     return scores

@@ -11,9 +11,8 @@ from scipy.special import log_ndtr
 
 from labelweave._common.arrays import Floats, Indicators, Labels
 from labelweave.decision import SampledF, apply_thresholds, tune_thresholds
-from labelweave.evaluation import f1_macro, make_method
+from labelweave.evaluation import f1_by_threshold, f1_macro, make_method
 from labelweave.online import BayesianOnlineClassifier, OnlineState
-from labelweave.report.plots import true_f1
 from labelweave.reproduce.measurements.streams import first_rows, random_split
 from labelweave.reproduce.task import Task
 
@@ -47,7 +46,7 @@ def expected_f1(task: Task) -> dict[str, Any]:
     n_samples = task.settings["samples"]
     counts = SampledF(samples=n_samples).statistics(test.n_labels)
     counts.update(scores, model.state_.sample_labels(test.X, n_samples, model.seed_))
-    expected, true = counts.expected_f1(), true_f1(scores, test.Y, counts.grid)
+    expected, true = counts.expected_f1(), f1_by_threshold(scores, test.Y, counts.grid)
     chosen = true[np.arange(len(true)), np.searchsorted(counts.grid, counts.thresholds())]
     occurs = test.Y.any(axis=0)
     values: dict[str, Any] = {
