@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.decision import (
+    FLoss,
     HammingLoss,
     SubsetLoss,
     UnprovenModeWarning,
@@ -26,10 +27,26 @@ def hamming(y, truth):
     return float(np.mean(np.array(y) != np.array(truth)))
 
 
-LOSSES = {subset: SubsetLoss(), hamming: HammingLoss()}
+def f_measure(y, truth, beta=1.0):
+    if not any(y) and not any(truth):
+        return 0.0
+    both = sum(a and b for a, b in zip(y, truth, strict=True))
+    return 1.0 - (1 + beta**2) * both / (beta**2 * sum(truth) + sum(y))
 
 
-@given(forms, seeds, row_counts, label_counts, st.sampled_from([subset, hamming]))
+def f_half(y, truth):
+    return f_measure(y, truth, beta=0.5)
+
+
+LOSSES = {
+    subset: SubsetLoss(),
+    hamming: HammingLoss(),
+    f_measure: FLoss(),
+    f_half: FLoss(beta=0.5),
+}
+
+
+@given(forms, seeds, row_counts, label_counts, st.sampled_from(list(LOSSES)))
 def test_decisions_minimise_the_expected_loss(form, seed, n, L, definition):
     joint, rows = make_with_oracle(form, seed, n, L)
     loss = LOSSES[definition]
@@ -58,11 +75,12 @@ def test_subset_loss_uses_its_inference():
 def test_names():
     assert resolve_decision("subset") == SubsetLoss()
     assert resolve_decision("hamming", Greedy()) == HammingLoss()
+    assert resolve_decision("f1") == FLoss()
     own = HammingLoss()
     assert resolve_decision(own) is own
 
 
-@pytest.mark.parametrize("decision", ["f1", "Subset", None, 3])
+@pytest.mark.parametrize("decision", ["F1", "Subset", None, 3])
 def test_unknown_decisions(decision):
     with pytest.raises(ValueError, match="decision must be 'subset', 'hamming'"):
         resolve_decision(decision)
@@ -73,6 +91,12 @@ def test_hamming_risk_checks_labels():
     for labels in (np.zeros((2, 2)), np.full((2, 3), 2)):
         with pytest.raises(ValueError, match="labels must"):
             HammingLoss().risk(joint, labels)
+
+
+@pytest.mark.parametrize("beta", [0, -1, np.inf, np.nan])
+def test_beta_is_positive(beta):
+    with pytest.raises(ValueError, match="beta must be a finite number above 0"):
+        FLoss(beta)
 
 
 def test_a_mode_that_is_sought_and_not_proven_is_told():

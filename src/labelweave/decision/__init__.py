@@ -6,6 +6,7 @@ Losses decide row by row; a `ThresholdRule` decides for a whole test set.
 from labelweave.decision.class_mass_normalization import ClassMassNormalization
 from labelweave.decision.expected_auc import ExpectedAUC, expected_auc
 from labelweave.decision.expected_f import ExpectedF, expected_f1
+from labelweave.decision.f_measure import FLoss
 from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
 from labelweave.decision.majority_vote import MajorityVote
 from labelweave.decision.proof import UnprovenModeWarning
@@ -27,6 +28,7 @@ __all__ = [
     "ExpectedAUC",
     "ExpectedF",
     "F1Statistics",
+    "FLoss",
     "FixedThreshold",
     "HammingLoss",
     "Loss",
