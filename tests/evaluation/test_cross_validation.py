@@ -262,9 +262,6 @@ def test_a_comparison_shows_itself():
     lines = result.to_markdown().splitlines()
     assert lines[2:4] == [r"|  | tree \| 2 | bad |", "|---|---:|---:|"]
     assert f"{mean:.4f} ±" in lines[4]
-    panels = result.plot(["auc_macro"]).axes
-    assert [panel.get_title() for panel in panels] == ["macro AUC"]
-    assert [tick.get_text() for tick in panels[0].get_yticklabels()] == ["tree | 2", "bad"]
 
 
 def test_measures_of_scores_take_probabilities_or_decision_values():

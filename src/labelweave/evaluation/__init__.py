@@ -16,11 +16,17 @@ from labelweave.evaluation.classification_metrics import (
 )
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.cross_validation import compare
+from labelweave.evaluation.dependence import (
+    chow_liu,
+    conditional_matrix,
+    mean_conditional_matrix,
+    mutual_information,
+)
 from labelweave.evaluation.fold_runs import score_model
 from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
 from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
 from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
-from labelweave.evaluation.per_label import per_label
+from labelweave.evaluation.per_label import f1_by_threshold, per_label
 from labelweave.evaluation.predictions import (
     predict_joint,
     predict_labels,
@@ -45,6 +51,11 @@ from labelweave.evaluation.ranks import (
     friedman_test,
     nemenyi_critical_difference,
 )
+from labelweave.evaluation.reliability import (
+    ReliabilityCurve,
+    reliability_curve,
+    wilson_interval,
+)
 from labelweave.evaluation.significance import (
     TTest,
     corrected_t_test,
@@ -66,6 +77,7 @@ __all__ = [
     "IterativeStratification",
     "Method",
     "Metric",
+    "ReliabilityCurve",
     "TTest",
     "auc_macro",
     "auc_micro",
@@ -73,13 +85,16 @@ __all__ = [
     "average_precision_micro",
     "average_precision_ranking",
     "average_ranks",
+    "chow_liu",
     "cll_loss",
     "cll_loss_path",
     "cll_loss_row",
     "compare",
+    "conditional_matrix",
     "corrected_t_test",
     "coverage_error",
     "exact_match",
+    "f1_by_threshold",
     "f1_example",
     "f1_macro",
     "f1_macro_zero_division_1",
@@ -93,6 +108,8 @@ __all__ = [
     "make_method",
     "make_methods",
     "make_splitter",
+    "mean_conditional_matrix",
+    "mutual_information",
     "predict_marginals",
     "nemenyi_critical_difference",
     "one_error",
@@ -104,10 +121,12 @@ __all__ = [
     "ranking_loss",
     "recall_macro",
     "recall_micro",
+    "reliability_curve",
     "resolve_metrics",
     "score_model",
     "predict_scores",
     "subset_loss",
+    "wilson_interval",
     "win_tie_loss",
     "verdicts",
     "with_preprocessing",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice
-from labelweave.evaluation.comparison_display import as_markdown, as_text, draw
+from labelweave.evaluation.comparison_display import as_html, as_markdown, as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,6 +162,10 @@ class Comparison:
     def __repr__(self) -> str:
         return as_text(self)
 
+    def _repr_html_(self) -> str:
+        """Show the table in notebooks."""
+        return as_html(self)
+
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with one row per method and fold, and one column per metric."""
         import pandas as pd
@@ -180,21 +184,6 @@ class Comparison:
     def to_markdown(self) -> str:
         """Return the mean and standard deviation of every metric as a Markdown table."""
         return as_markdown(self)
-
-    def plot(self, metrics: Iterable[str] | None = None) -> Any:
-        """Plot the scores of all folds, one panel per metric; requires matplotlib.
-
-        Parameters
-        ----------
-        metrics : iterable of str, optional
-            Metrics to plot; by default all.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Displayed by a notebook; ``savefig`` writes it to a file.
-        """
-        return draw(self, None if metrics is None else list(metrics))
 
     def to_json(self) -> str:
         """Return everything as JSON text; :meth:`from_json` restores an equal comparison."""

@@ -1,4 +1,4 @@
-"""Display a comparison as text, Markdown or a plot."""
+"""Display a comparison as text, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labelweave._common.notebook import html_table
 from labelweave.evaluation.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from labelweave.evaluation.comparison import Comparison
 
-__all__ = ["as_markdown", "as_text", "draw", "heading", "summary"]
+__all__ = ["as_html", "as_markdown", "as_text", "heading", "summary"]
 
 
 def summary(comparison: Comparison) -> pd.DataFrame:
@@ -57,6 +58,13 @@ def as_text(comparison: Comparison) -> str:
     return "\n".join([heading(comparison), table, *comparison.failure_notes()])
 
 
+def as_html(comparison: Comparison) -> str:
+    """Return an HTML table for notebooks, and which methods failed."""
+    table = summary(comparison)
+    rows = [[title, *cells] for title, *cells in table.itertuples()]
+    return html_table(heading(comparison), ["", *table.columns], rows, comparison.failure_notes())
+
+
 def as_markdown(comparison: Comparison) -> str:
     """Return a Markdown table, and which methods failed."""
     table = summary(comparison)
@@ -70,28 +78,3 @@ def as_markdown(comparison: Comparison) -> str:
 
 def _markdown_row(cells: list[str]) -> str:
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
-
-
-def draw(comparison: Comparison, metrics: list[str] | None = None) -> Any:
-    """Draw one panel per metric: one point per fold, and a bar at the mean of each method."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("plot requires matplotlib: pip install 'labelweave[plot]'") from error
-    chosen = list(comparison.metrics if metrics is None else metrics)
-    names = list(comparison.methods)
-    figure = Figure(
-        figsize=(2.6 * len(chosen) + 1.2, 0.35 * len(names) + 1.2), layout="constrained"
-    )
-    panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)[0]
-    for ax, metric in zip(panels, chosen, strict=True):
-        for place, name in enumerate(names):
-            values = comparison.scores(name, metric)
-            values = values[np.isfinite(values)]
-            ax.plot(values, np.full(len(values), place), "o", color="#7b8794", alpha=0.5, ms=4)
-            if len(values):
-                ax.plot(values.mean(), place, "|", color="#1f2933", ms=16)
-        ax.set_title(METRICS[metric].title, fontsize=9)
-    panels[0].set_yticks(range(len(names)), names)
-    panels[0].invert_yaxis()
-    return figure

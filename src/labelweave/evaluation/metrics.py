@@ -25,6 +25,7 @@ from labelweave.evaluation.classification_metrics import (
     subset_loss,
 )
 from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
+from labelweave.evaluation.reliability import calibration_error
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "resolve_metrics"]
 
@@ -105,6 +106,9 @@ METRICS: dict[str, Metric] = {
         Metric("recall_micro", "micro recall", recall_micro, True),
         Metric("precision_macro", "macro precision (0/0 = 0)", precision_macro, True),
         Metric("recall_macro", "macro recall (0/0 = 0)", recall_macro, True),
+        Metric(
+            "calibration_error", "calibration error", calibration_error, False, needs_scores=True
+        ),
         *_RANKING,
     )
 }

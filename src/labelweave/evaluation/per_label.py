@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import precision_recall_fscore_support
 
+from labelweave._common.arrays import Floats
+from labelweave.decision import F1Statistics
 from labelweave.evaluation.ranking_metrics import auc_per_column, average_precision_per_column
 from labelweave.evaluation.validation import check_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["per_label"]
+__all__ = ["f1_by_threshold", "per_label"]
 
 
 def per_label(
@@ -72,3 +74,30 @@ def per_label(
         table["auc"] = auc_per_column(truth, values)
         table["average_precision"] = average_precision_per_column(truth, values)
     return table
+
+
+def f1_by_threshold(scores: ArrayLike, Y_true: ArrayLike, grid: ArrayLike) -> Floats:
+    """Return the F1 that each label has if scores above a threshold are taken as positive.
+
+    Parameters
+    ----------
+    scores, Y_true : array-like of shape (n, L)
+        Probabilities and true labels.
+    grid : array-like of shape (G,)
+        Thresholds, ascending.
+
+    Returns
+    -------
+    (L, G) array
+        1 where a label neither occurs nor is predicted.
+
+    Examples
+    --------
+    >>> f1_by_threshold([[0.9], [0.6], [0.3]], [[1], [1], [0]], [0.2, 0.5, 0.8])
+    array([[0.8       , 1.        , 0.66666667]])
+    """
+    truth = check_labels(Y_true, "Y_true")
+    # One labelling, the true one, in place of the sampled ones that it counts.
+    counts = F1Statistics(truth.shape[1], samples=1, grid=np.asarray(grid, dtype=np.float64))
+    counts.update(scores, truth[None])
+    return counts.expected_f1()

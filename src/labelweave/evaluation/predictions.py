@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
+from labelweave._common.pipelines import last_step
 from labelweave.evaluation.likelihood_metrics import SupportsLogProb
 
 __all__ = ["predict_joint", "predict_labels", "predict_marginals", "predict_scores"]
@@ -55,7 +56,7 @@ def predict_marginals(model: Any, X: Any) -> Floats | None:
         pairs = zip(probabilities, model.classes_, strict=True)
         return np.column_stack([_of_class_one(table, classes) for table, classes in pairs])
     marginals = np.asarray(probabilities, dtype=np.float64)
-    is_ours = hasattr(_last_step(model), "predict_joint")
+    is_ours = hasattr(last_step(model), "predict_joint")
     if not is_ours and predict_labels(model, X[:1]).shape[1] == 1:
         # For a single label, scikit-learn returns one column per class.
         return _of_class_one(marginals, model.classes_).reshape(-1, 1)
@@ -78,10 +79,6 @@ def predict_scores(model: Any, X: Any) -> Floats | None:
         return marginals
     values = np.asarray(model.decision_function(X), dtype=np.float64)
     return values if values.ndim == 2 else values.reshape(-1, 1)
-
-
-def _last_step(model: Any) -> Any:
-    return _last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
 def _of_class_one(table: Any, classes: Any) -> Floats:

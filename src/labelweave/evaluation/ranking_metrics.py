@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import average_precision_score
 
 from labelweave._common.arrays import Floats, Indicators
-from labelweave.evaluation.validation import check_labels
+from labelweave.evaluation.validation import check_scored
 
 __all__ = [
     "auc_macro",
@@ -32,17 +32,6 @@ __all__ = [
     "precision_at_k",
     "ranking_loss",
 ]
-
-
-def _pair(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floats]:
-    truth, values = check_labels(Y_true, "Y_true"), np.asarray(scores, dtype=np.float64)
-    if values.shape != truth.shape:
-        raise ValueError(
-            f"scores must have the shape of Y_true, got {values.shape} and {truth.shape}"
-        )
-    if np.isnan(values).any():
-        raise ValueError("scores must not contain NaN")
-    return truth, values
 
 
 def auc_per_column(truth: Indicators, scores: Floats) -> Floats:
@@ -72,7 +61,7 @@ def auc_macro(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> auc_macro([[1, 0], [0, 1], [0, 0]], [[0.9, 0.2], [0.4, 0.6], [0.5, 0.7]])
     0.75
     """
-    areas = auc_per_column(*_pair(Y_true, scores))
+    areas = auc_per_column(*check_scored(Y_true, scores))
     known = areas[~np.isnan(areas)]
     return float(known.mean()) if len(known) else float("nan")
 
@@ -85,7 +74,7 @@ def auc_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> auc_micro([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.6]])
     1.0
     """
-    truth, values = _pair(Y_true, scores)
+    truth, values = check_scored(Y_true, scores)
     return float(auc_per_column(truth.reshape(-1, 1), values.reshape(-1, 1))[0])
 
 
@@ -109,7 +98,7 @@ def average_precision_macro(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> average_precision_macro([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.6]])
     1.0
     """
-    return float(average_precision_per_column(*_pair(Y_true, scores)).mean())
+    return float(average_precision_per_column(*check_scored(Y_true, scores)).mean())
 
 
 def average_precision_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
@@ -120,7 +109,7 @@ def average_precision_micro(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> average_precision_micro([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.6]])
     1.0
     """
-    truth, values = _pair(Y_true, scores)
+    truth, values = check_scored(Y_true, scores)
     pooled = average_precision_per_column(truth.reshape(-1, 1), values.reshape(-1, 1))
     return float(pooled[0])
 
@@ -144,7 +133,7 @@ def average_precision_ranking(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> average_precision_ranking([[1, 0, 0], [0, 0, 1]], [[0.7, 0.5, 1.0], [1.0, 0.2, 0.1]])
     0.416...
     """
-    truth, values = _pair(Y_true, scores)
+    truth, values = check_scored(Y_true, scores)
     overall, relevant = _ranks(truth, values)
     size = truth.sum(axis=1)
     total = np.where(truth == 1, relevant / overall, 0.0).sum(axis=1)
@@ -160,7 +149,7 @@ def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1.0], [1.0, 0.2, 0.1]])
     0.75
     """
-    truth, values = _pair(Y_true, scores)
+    truth, values = check_scored(Y_true, scores)
     overall, relevant = _ranks(truth, values)
     size = truth.sum(axis=1)
     wrong = np.where(truth == 1, overall - relevant, 0.0).sum(axis=1)
@@ -175,7 +164,7 @@ def coverage_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> coverage_error([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1.0], [1.0, 0.2, 0.1]])
     2.5
     """
-    truth, values = _pair(Y_true, scores)
+    truth, values = check_scored(Y_true, scores)
     return float(np.where(truth == 1, _ranks(truth, values)[0], 0.0).max(axis=1).mean())
 
 
@@ -187,7 +176,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int) -> float:
     >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.2, 0.8, 0.3]], k=2)
     0.5
     """
-    return float(_precision_of_rows(*_pair(Y_true, scores), k).mean())
+    return float(_precision_of_rows(*check_scored(Y_true, scores), k).mean())
 
 
 def _precision_of_rows(truth: Indicators, scores: Floats, k: int) -> Floats:
@@ -222,7 +211,7 @@ def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> one_error([[1, 0], [0, 1], [0, 0]], [[0.9, 0.2], [0.6, 0.4], [0.9, 0.1]])
     0.5
     """
-    truth, values = _pair(Y_true, scores)
+    truth, values = check_scored(Y_true, scores)
     labelled = truth.any(axis=1)
     if not labelled.any():
         return 0.0

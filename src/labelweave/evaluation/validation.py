@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Indicators
+from labelweave._common.arrays import Floats, Indicators
 
-__all__ = ["check_labels", "check_label_pair"]
+__all__ = ["check_label_pair", "check_labels", "check_scored"]
 
 
 def check_labels(values: ArrayLike, argument: str) -> Indicators:
@@ -39,3 +39,15 @@ def check_label_pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, 
     if truth.shape[1] == 1:
         truth, prediction = np.repeat(truth, 2, axis=1), np.repeat(prediction, 2, axis=1)
     return truth, prediction
+
+
+def check_scored(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floats]:
+    """Return labels and scores as arrays of the same shape; raise ValueError unless they are."""
+    truth, values = check_labels(Y_true, "Y_true"), np.asarray(scores, dtype=np.float64)
+    if values.shape != truth.shape:
+        raise ValueError(
+            f"scores must have the shape of Y_true, got {values.shape} and {truth.shape}"
+        )
+    if np.isnan(values).any():
+        raise ValueError("scores must not contain NaN")
+    return truth, values

@@ -1,0 +1,79 @@
+"""Dependence between labels against scikit-learn, enumeration and exhaustive search."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.metrics import mutual_info_score
+
+from labelweave.evaluation import (
+    chow_liu,
+    conditional_matrix,
+    mean_conditional_matrix,
+    mutual_information,
+)
+from labelweave.joint import IndependentJoint, TableJoint
+
+RNG = np.random.default_rng(0)
+HIDDEN = RNG.integers(0, 2, size=(300, 1))
+Y = (RNG.uniform(size=(300, 5)) < np.where(HIDDEN, 0.7, 0.2)).astype(int)
+
+
+def test_mutual_information_is_scikit_learns_and_the_diagonal_entropy():
+    information = mutual_information(Y)
+    for i, j in np.ndindex(5, 5):
+        assert information[i, j] == pytest.approx(mutual_info_score(Y[:, i], Y[:, j]))
+    constant = np.column_stack([Y, np.ones(300, dtype=int)])
+    np.testing.assert_allclose(mutual_information(constant)[5], 0, atol=1e-15)
+
+
+def test_the_conditional_matrix_counts_rows():
+    matrix = conditional_matrix(np.column_stack([Y, np.zeros(300, dtype=int)]))
+    for i, j in np.ndindex(5, 5):
+        assert matrix[i, j] == pytest.approx(Y[Y[:, i] == 1, j].mean())
+    assert np.isnan(matrix[5]).all()
+    assert (matrix[:5, 5] == 0).all()
+
+
+def test_the_mean_conditional_matrix_is_that_of_many_draws():
+    joint = TableJoint(np.log(RNG.dirichlet(np.ones(8), size=4)))
+    draws = joint.sample(4000, 0).reshape(-1, 3)
+    np.testing.assert_allclose(mean_conditional_matrix(joint), conditional_matrix(draws), atol=0.03)
+    marginal = IndependentJoint(np.array([[0.3, -1.0]]))
+    assert mean_conditional_matrix(marginal)[0, 1] == pytest.approx(marginal.marginals()[0, 1])
+
+
+def forests(n_labels):
+    for parents in product(range(-1, n_labels), repeat=n_labels):
+        seen = [parents]
+        if any(parents[j] == j for j in range(n_labels)):
+            continue
+        for _ in range(n_labels):  # follow the parents; a cycle never ends at a root
+            seen.append([-1 if j < 0 else parents[j] for j in seen[-1]])
+        if all(j < 0 for j in seen[-1]):
+            yield parents
+
+
+def test_no_forest_has_a_larger_gain():
+    labels = Y[:, :4]
+    gain = len(labels) * mutual_information(labels) - np.log(len(labels)) / 2
+    best = max(sum(gain[p, j] for j, p in enumerate(f) if p >= 0) for f in forests(4))
+    forest = chow_liu(labels, ["a", "b", "$c$", "<d>"])
+    assert forest.gains.sum() == pytest.approx(best)
+    assert forest.label_names == ("a", "b", "$c$", "<d>")
+
+
+def test_independent_labels_stay_apart_and_signs_are_those_of_the_data():
+    assert len(chow_liu(RNG.integers(0, 2, size=(400, 3))).edges) == 0
+    assert len(chow_liu(np.ones((9, 2), dtype=int)).edges) == 0
+    opposite = chow_liu(np.column_stack([Y[:, 0], 1 - Y[:, 0]]))
+    assert opposite.couplings[opposite.parents >= 0] < 0
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="Y must contain only 0 and 1"):
+        mutual_information([[2]])
+    with pytest.raises(ValueError, match="label_names must name 5 labels; it has 1"):
+        chow_liu(Y, ["a"])
+    with pytest.raises(ValueError, match="joint has no rows"):
+        mean_conditional_matrix(IndependentJoint(np.zeros((1, 2)))[:0])
