@@ -17,6 +17,7 @@ from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
 from labelweave.joint.evidence import Evidence, resolve_evidence
 from labelweave.joint.form import JointForm
 from labelweave.joint.mode import Mode, Ranked
+from labelweave.joint.notebook import joint_html
 
 
 class JointDistribution(JointForm):
@@ -48,6 +49,10 @@ class JointDistribution(JointForm):
     What a new form has to provide is written down in `labelweave.joint.form`, what it may provide
     so that strategies can do more with it in `labelweave.joint.capabilities`.
     """
+
+    def _repr_html_(self) -> str:
+        """Show marginals of the first rows in notebooks."""
+        return joint_html(self)
 
     # ------------------------------------------------------------------ probabilities
 

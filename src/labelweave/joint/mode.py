@@ -52,6 +52,12 @@ class Mode:
         """Whether the vector is proven to be the mode."""
         return self.upper_bound <= self.log_prob
 
+    def _repr_html_(self) -> str:
+        """Show the first rows in notebooks."""
+        from labelweave.joint.notebook import mode_html  # which knows capabilities, and they modes
+
+        return mode_html(self)
+
     def __getitem__(self, rows: Indices | Mask) -> Mode:
         """Return the modes of some rows."""
         return Mode(self.labels[rows], self.log_prob[rows], self.upper_bound[rows])
@@ -190,3 +196,9 @@ class Ranked:
     def exact(self) -> Mask:
         """Whether the list is proven to hold the k most probable vectors."""
         return self.upper_bound <= self.log_prob[:, -1]
+
+    def _repr_html_(self) -> str:
+        """Show the first rows in notebooks."""
+        from labelweave.joint.notebook import ranked_html
+
+        return ranked_html(self)

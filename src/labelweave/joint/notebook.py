@@ -1,0 +1,139 @@
+"""Joint distributions, modes and lists of vectors as notebooks show them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labelweave._common.arrays import Labels
+from labelweave._common.notebook import Share, html_table
+from labelweave.joint.capabilities import HasConditionals, HasLinearConditionals
+
+if TYPE_CHECKING:
+    from labelweave.joint.base import JointDistribution
+    from labelweave.joint.mode import Mode, Ranked
+
+_ROWS, _LABELS, _VECTORS = 5, 12, 6
+# A notebook shows a value without being asked: it must not take long.
+_DRAWS, _MOST_SAMPLED = 100, 200
+
+
+def joint_html(joint: JointDistribution) -> str:
+    """Return form, sizes, and marginals of the first rows and labels if they cost little.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> html = joint_html(IndependentJoint([[0.0, 2.0]], label_names=["sun", "<rain>"]))
+    >>> "&lt;rain&gt;" in html and "0.88" in html
+    True
+    """
+    caption = f"{type(joint).__name__}: {_counted(joint.n_rows, 'row')}, "
+    caption += _counted(joint.n_labels, "label")
+    first = joint[:_ROWS]
+    samples = _draws_needed(first)
+    if first.n_rows == 0 or samples is None:
+        notes = ["marginals() takes a while here"] if first.n_rows else []
+        return html_table(caption, [], [], notes)
+    marginals = first.estimate("marginals", samples=samples or None).value[:, :_LABELS]
+    names = joint.label_names or tuple(map(str, range(joint.n_labels)))
+    header = ["P(label)", *names[:_LABELS]]
+    rows: list[list[str | Share]] = [
+        [f"row {k}", *map(Share, map(float, row))] for k, row in enumerate(marginals)
+    ]
+    notes = [f"estimated from {_DRAWS} draws; marginals() takes more"] if samples else []
+    notes += _left_out(joint.n_rows - first.n_rows, joint.n_labels - marginals.shape[1])
+    return html_table(caption, header, rows, notes)
+
+
+def mode_html(mode: Mode) -> str:
+    """Return the vectors of the first rows, with probability and proof.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> "proven" in mode_html(IndependentJoint([[0.0, 2.0]]).mode())
+    True
+    """
+    n = len(mode.labels)
+    caption = f"{type(mode).__name__}: {_counted(n, 'row')}, {int(mode.optimal.sum())} proven"
+    rows = [
+        [
+            f"row {k}",
+            _positions(mode.labels[k]),
+            _probability(mode.log_prob[k]),
+            "proven" if mode.optimal[k] else f"gap ≤ {mode.gap[k]:.3g} nats",
+        ]
+        for k in range(min(n, 2 * _ROWS))
+    ]
+    header = ["", "labels", "probability", "certificate"]
+    return html_table(caption, header, rows, _left_out(n - len(rows), 0))
+
+
+def ranked_html(ranked: Ranked) -> str:
+    """Return the most probable vectors of the first rows.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> "the 2 most probable" in ranked_html(IndependentJoint([[0.0, 2.0]]).top(2))
+    True
+    """
+    n, k, _ = ranked.labels.shape
+    rows = []
+    for row in range(min(n, _ROWS)):
+        proof = "proven" if ranked.exact[row] else f"others ≤ {np.exp(ranked.upper_bound[row]):.3g}"
+        possible = np.flatnonzero(np.isfinite(ranked.log_prob[row]))[:_VECTORS]
+        rows += [
+            [
+                f"row {row}" if rank == 0 else "",
+                _positions(ranked.labels[row, rank]),
+                _probability(ranked.log_prob[row, rank]),
+                proof if rank == 0 else "",
+            ]
+            for rank in possible
+        ]
+    caption = (
+        f"{type(ranked).__name__}: {_counted(n, 'row')}, the {k} most probable vectors of each"
+    )
+    header = ["", "labels", "probability", "certificate"]
+    return html_table(caption, header, rows, _left_out(n - min(n, _ROWS), 0))
+
+
+def _draws_needed(joint: JointDistribution) -> int | None:
+    """Return how many draws the marginals need, 0 if they are exact, None if they are costly."""
+    if _asks_classifiers(joint):
+        return None
+    if joint._is_exact("marginals").all():
+        return 0
+    # Evidence on late labels of a chain makes draws much dearer.
+    cheap = joint.n_labels <= _MOST_SAMPLED and bool((joint.known < 0).all())
+    return _DRAWS if cheap else None
+
+
+def _asks_classifiers(joint: JointDistribution) -> bool:
+    if isinstance(joint, HasConditionals):
+        return not isinstance(joint, HasLinearConditionals)
+    return any(map(_asks_classifiers, getattr(joint, "components", ())))
+
+
+def _positions(vector: Labels) -> str:
+    """List the positive labels of a vector by their positions."""
+    present = np.flatnonzero(vector == 1)
+    shown = ", ".join(map(str, present[:_LABELS])) or "none"
+    more = len(present) - _LABELS
+    return f"{shown}, … ({more} more)" if more > 0 else shown
+
+
+def _probability(log_prob: float) -> str:
+    return f"{np.exp(log_prob):.3g}"
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _left_out(n_rows: int, n_labels: int) -> list[str]:
+    parts = [_counted(n, noun) for n, noun in ((n_rows, "row"), (n_labels, "label")) if n > 0]
+    return [f"{' and '.join(parts)} not shown"] if parts else []

@@ -1,0 +1,79 @@
+"""Joint distributions, modes and lists as notebooks show them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint, Mode
+from tests.joint.cases import FORMS, make
+
+NAMES = ("<script>alert(1)</script>", 'a" onclick="x', "&amp;")
+
+
+def shares(html):
+    return [float(value) for value in re.findall(r"<td[^>]*>([\d.]+)</td>", html)]
+
+
+def long_chain(n=2, L=30):
+    rng = np.random.default_rng(0)
+    return ChainJoint(rng.normal(size=(n, L)), np.tril(rng.normal(size=(L, L)) / 5, -1))
+
+
+def asked(*_):
+    raise AssertionError("a notebook's table must not ask classifiers")
+
+
+def test_names_are_escaped_and_numbers_are_the_marginals():
+    joint = IndependentJoint(np.array([[0.0, 2.0, -1.0], [1.0, 0.5, 3.0]]), label_names=NAMES)
+    html = joint._repr_html_()
+    assert "<script>" not in html
+    assert 'a" onclick' not in html
+    assert "&amp;amp;" in html
+    assert "IndependentJoint: 2 rows, 3 labels" in html
+    np.testing.assert_allclose(shares(html), joint.marginals().ravel(), atol=0.005)
+
+
+def test_few_rows_and_labels_are_shown_and_the_others_counted():
+    html = IndependentJoint(np.zeros((50, 40)))._repr_html_()
+    assert len(shares(html)) == 5 * 12
+    assert "45 rows and 28 labels not shown" in html
+    assert "0 rows" in IndependentJoint(np.zeros((1, 2)))[:0]._repr_html_()
+
+
+def test_what_was_sampled_is_said_and_what_is_costly_is_not_computed():
+    assert "estimated from 100 draws" in long_chain()._repr_html_()
+    assert "takes a while" in long_chain().condition({29: 1})._repr_html_()
+    asks = GeneralChain(asked, 2, 3)
+    mixture = MixtureJoint(np.ones((2, 1)), [asks])
+    for joint in (asks, mixture):
+        assert "takes a while" in joint._repr_html_()
+
+
+def test_modes_and_lists_show_probability_and_proof():
+    joint = long_chain(12)
+    proven = joint.mode()
+    html = proven._repr_html_()
+    assert html.count(">proven<") == int(proven.optimal[:10].sum())
+    assert f"{np.exp(proven.log_prob[0]):.3g}" in html
+    assert "2 rows not shown" in html
+    assert ", ".join(map(str, np.flatnonzero(proven.labels[0])[:12])) in html
+    open_ = Mode(np.zeros((1, 2), dtype=np.int8), np.array([-1.0]), np.array([-0.5]))
+    assert "gap ≤ 0.5 nats" in open_._repr_html_()
+    assert "none" in open_._repr_html_()
+    top = IndependentJoint(np.array([[2.0, -1.0]])).top(3)
+    listed = top._repr_html_()
+    assert listed.count("<tr>") == 1 + 3
+    assert f"{np.exp(top.log_prob[0, 2]):.3g}" in listed
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_shows_its_marginals_unless_they_are_costly(form):
+    joint, _ = make(form, 0, 3, 4)
+    html = joint._repr_html_()
+    if form == "general":
+        assert "takes a while" in html
+    else:
+        np.testing.assert_allclose(shares(html), joint.marginals().ravel(), atol=0.005)
