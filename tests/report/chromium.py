@@ -69,20 +69,43 @@ class Chromium:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
-    def open(self, page: Path, *, width: int, height: int = 800, dark: bool = False) -> None:
-        """Load a page in a window of some width, in light or dark; forget earlier problems."""
+    def open(self, page: Path | str, *, width: int, height: int = 800, dark: bool = False) -> None:
+        """Load a file or a link in a window of some width; forget earlier problems."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self._events.clear()
+        link = page if isinstance(page, str) else page.as_uri()
+        # A link that differs in its fragment alone would not be loaded again.
+        self.call("Page.navigate", {"url": "about:blank"})
+        self._await("Page.loadEventFired")
         self.problems.clear()
         self.requests.clear()
-        self._events.clear()
-        self.call("Page.navigate", {"url": page.as_uri()})
-        while not any(event["method"] == "Page.loadEventFired" for event in self._events):
+        self.call("Page.navigate", {"url": link})
+        self._await("Page.loadEventFired")
+
+    def _await(self, event: str) -> None:
+        while not any(each["method"] == event for each in self._events):
             self._take(self._receive())
+        self._events.clear()
+
+    def wait_for(self, condition: str) -> None:
+        """Wait until a JavaScript expression is true."""
+        promise = (
+            "new Promise(resolve => { const look = () => (" + condition + ") ? resolve(true) "
+            ": setTimeout(look, 20); look(); })"
+        )
+        self.call("Runtime.evaluate", {"expression": promise, "awaitPromise": True})
+
+    def press(self, key: str, code: str = "") -> None:
+        """Press and release a key."""
+        text = {"text": key} if len(key) == 1 else {}
+        for kind in ("keyDown", "keyUp"):
+            event = {"type": kind, "key": key, "code": code or key}
+            self.call("Input.dispatchKeyEvent", event | (text if kind == "keyDown" else {}))
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page."""

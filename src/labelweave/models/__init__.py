@@ -14,7 +14,7 @@ from labelweave.models.label_classifier import LabelClassifier
 from labelweave.models.mixtures.chain_mixture import ChainMixture
 from labelweave.models.mixtures.tree_mixture import TreeMixture
 from labelweave.models.streaming import StreamingClassifier
-from labelweave.models.trees.structure import Structure
+from labelweave.models.trees.structure import Structure, structures_of
 from labelweave.models.trees.tree_ensemble import TreeEnsemble
 from labelweave.models.trees.tree_network import TreeNetwork
 
@@ -30,4 +30,5 @@ __all__ = [
     "TreeEnsemble",
     "TreeMixture",
     "TreeNetwork",
+    "structures_of",
 ]

@@ -1,4 +1,4 @@
-"""Display results: tables, trees, plots, warnings, and documents as HTML, Markdown and LaTeX."""
+"""Display results: tables, trees, warnings, and documents as HTML, Markdown and LaTeX."""
 
 from labelweave.report.charts import LineChart, RankDiagram, Series, Strips
 from labelweave.report.comparison_report import (
@@ -25,7 +25,6 @@ from labelweave.report.latex import to_latex
 from labelweave.report.listings import show_datasets, show_label_table, show_scores
 from labelweave.report.markdown import to_markdown
 from labelweave.report.notes import warning_notes
-from labelweave.report.plots import plot_expected_f1
 from labelweave.report.rank_blocks import rank_diagram
 from labelweave.report.structures import FIGURE_FORMATS, save_structures, show_structures
 from labelweave.report.tables import comparison_tables, show_comparison
@@ -57,7 +56,6 @@ __all__ = [
     "fold_strips",
     "make_console",
     "save_structures",
-    "plot_expected_f1",
     "rank_diagram",
     "show_datasets",
     "show_comparison",

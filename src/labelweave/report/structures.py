@@ -83,24 +83,9 @@ def _listed() -> str:
 
 
 def _draw(structures: Sequence[Structure], titles: Sequence[str | None], path: Path) -> None:
-    from labelweave.models.trees.plot import layout_of, needs_matplotlib
+    from labelweave.models.trees.plot import figure_of, plot_structures
 
-    try:
-        from matplotlib.figure import Figure  # unlike pyplot's figures, needs no display
-    except ImportError as error:
-        raise ImportError(needs_matplotlib(f"drawing {path.name}")) from error
-    sizes = [layout_of(structure).size for structure in structures]
-    title_height = 0.3 if len(structures) > 1 else 0.0
-    heights = [height + title_height for _, height in sizes]
-    figure = Figure(figsize=(max(width for width, _ in sizes), sum(heights)), layout="constrained")
-    axes = figure.subplots(len(structures), 1, squeeze=False, height_ratios=heights)[:, 0]
-    widest = max(width for width, _ in sizes)
-    for ax, structure, title, (width, _) in zip(axes, structures, titles, sizes, strict=True):
-        structure.plot(ax)
-        # Panels are equally wide; the same scale keeps boxes as wide as the names in them.
-        left, right = ax.get_xlim()
-        ax.set_xlim(left, left + (right - left) * widest / width)
-        if title is not None:
-            ax.set_title(title, loc="left", fontsize=10)
+    figure, axes = figure_of(structures, f"drawing {path.name}", pyplot=False)
+    plot_structures(structures, titles, axes)
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix[1:], dpi=150)

@@ -6,12 +6,14 @@ longest name. Isolated labels, of which a forest may have many, share lines at t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices
+from labelweave._common.drawing import EDGE, INK, literal, matplotlib_missing
 
 if TYPE_CHECKING:
     from labelweave.models.trees.structure import Structure
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
 _FONT = 9.0  # points
 # Sizes in characters of the names: a letter of matplotlib's default font is about 0.6 em wide.
 _CHARACTER = 0.6 * _FONT / 72  # inches
-_LINE = 0.27  # inches
+_LINE, _TITLE = 0.27, 0.3  # inches
 _GAP = 4.0  # characters between columns
 _PADDING = 1.2  # characters inside a box
+_INSTEAD = ", or use to_dot()"
 _WIDE, _NARROW = frozenset("MWmw@%"), frozenset("ijl.,:;|!' ")
-_INK, _BOX, _ROOT, _EDGE = "#1f2933", "#eef2f6", "#d6e4f0", "#7b8794"
+_BOX, _ROOT = "#eef2f6", "#d6e4f0"
 
 
 @dataclass(frozen=True)
@@ -112,11 +115,7 @@ def plot_structure(structure: Structure, ax: Any = None) -> Any:
     """Plot a forest into `ax`, or into a new figure of suitable size."""
     layout = layout_of(structure)
     if ax is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(needs_matplotlib("plot")) from error
-        _, ax = plt.subplots(figsize=layout.size, layout="constrained")
+        ax = figure_of([structure], "plot", pyplot=True)[1][0]
     for parent, child in structure.edges:
         style: dict[str, Any] = {"linewidth": _line_width(structure.gains, child)}
         # A dashed line means that the parent makes its child less likely.
@@ -130,9 +129,37 @@ def plot_structure(structure: Structure, ax: Any = None) -> Any:
     return ax
 
 
-def needs_matplotlib(what: str) -> str:
-    """Return the error message for a missing matplotlib."""
-    return f"{what} needs matplotlib: install it (pip install matplotlib), or use to_dot()"
+def figure_of(structures: Sequence[Structure], what: str, *, pyplot: bool) -> tuple[Any, list[Any]]:
+    """Return a figure of suitable size and an Axes for each forest, one below the other.
+
+    ``pyplot`` says whether the figure is shown by pyplot or notebooks; others need no display.
+    """
+    try:
+        import matplotlib.pyplot as plt
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise matplotlib_missing(what, _INSTEAD) from error
+    sizes = [layout_of(structure).size for structure in structures]
+    title_height = _TITLE if len(structures) > 1 else 0.0
+    heights = [height + title_height for _, height in sizes]
+    make = plt.figure if pyplot else Figure
+    figure = make(figsize=(max(width for width, _ in sizes), sum(heights)), layout="constrained")
+    axes = figure.subplots(len(structures), 1, squeeze=False, height_ratios=heights)[:, 0]
+    return figure, list(axes)
+
+
+def plot_structures(
+    structures: Sequence[Structure], titles: Sequence[str | None], axes: Sequence[Any]
+) -> None:
+    """Plot forests into Axes of equal width, all at the same scale."""
+    widths = [layout_of(structure).size[0] for structure in structures]
+    for ax, structure, title, width in zip(axes, structures, titles, widths, strict=True):
+        plot_structure(structure, ax)
+        # Panels are equally wide; the same scale keeps boxes as wide as the names in them.
+        left, right = ax.get_xlim()
+        ax.set_xlim(left, left + (right - left) * max(widths) / width)
+        if title is not None:
+            ax.set_title(title, loc="left", fontsize=10)
 
 
 def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, style: dict[str, Any]) -> None:
@@ -142,7 +169,7 @@ def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, style: dict[str
     smooth = across**2 * (3.0 - 2.0 * across)
     x = np.concatenate([[left], bend + (right - bend) * across])
     y = np.concatenate([[0.0], smooth]) * (layout.y[child] - layout.y[parent]) + layout.y[parent]
-    ax.plot(x, y, color=_EDGE, solid_capstyle="butt", zorder=1, **style)
+    ax.plot(x, y, color=EDGE, solid_capstyle="butt", zorder=1, **style)
 
 
 def _line_width(gains: Floats, child: int) -> float:
@@ -164,11 +191,10 @@ def _draw_label(ax: Any, structure: Structure, layout: Layout, label: int) -> No
         boxstyle="round,pad=0,rounding_size=0.2",
         mutation_aspect=1.0,
         facecolor=_ROOT if is_root else _BOX,
-        edgecolor=_EDGE,
+        edgecolor=EDGE,
         linewidth=0.8,
         zorder=2,
     )
     ax.add_patch(box)
-    # Dollar signs would start a formula.
-    name = structure.name(label).replace("$", r"\$")
-    ax.text(x + width / 2, y, name, ha="center", va="center", fontsize=_FONT, color=_INK, zorder=3)
+    name = literal(structure.name(label))
+    ax.text(x + width / 2, y, name, ha="center", va="center", fontsize=_FONT, color=INK, zorder=3)

@@ -10,6 +10,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.label_graph import LabelGraph
+from labelweave._common.pipelines import last_step
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,3 +196,23 @@ def _quoted(text: str) -> str:
     """Quote a text for DOT: escape backslashes and quotes, and join lines."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + " ".join(escaped.splitlines()) + '"'
+
+
+def structures_of(model: Any) -> list[Structure]:
+    """Return the forests that a fitted model, or a pipeline that ends in one, has over its labels.
+
+    Examples
+    --------
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.models import BinaryRelevance, structures_of
+    >>> data = load_emotions()
+    >>> structures_of(BinaryRelevance(C=0.01).fit(data.X, data.Y))
+    []
+    """
+    last = last_step(model)
+    for name in ("structure_", "components_", "structures_"):
+        found = getattr(last, name, None)
+        structures = [found] if isinstance(found, Structure) else found
+        if isinstance(structures, list) and all(isinstance(s, Structure) for s in structures):
+            return structures
+    return []

@@ -1,0 +1,37 @@
+"""What all pictures share: colours, names that are not formulas, and a missing matplotlib."""
+
+from __future__ import annotations
+
+__all__ = ["COLOURS", "EDGE", "INK", "literal", "matplotlib_missing"]
+
+#: Okabe and Ito's colours, which people with any kind of colour vision can tell apart, as on the
+#: pages of `labelweave.report`: yellow is darker than theirs.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1f2328", "#8a7c00")
+INK, EDGE = "#1f2328", "#7b8794"
+
+
+def literal(text: object) -> str:
+    r"""Return a name as matplotlib shows it letter by letter, on one line.
+
+    Dollar signs would begin a formula, and an underscore at the start keeps a name out of legends.
+
+    Examples
+    --------
+    >>> print(literal("$x_1$"))
+    \$x_1\$
+    >>> literal("_a\nb")
+    ' _a b'
+    """
+    shown = " ".join(str(text).splitlines()).replace("\t", " ").replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
+
+
+def matplotlib_missing(what: str, instead: str = "") -> ImportError:
+    """Return the error of a picture without matplotlib.
+
+    Examples
+    --------
+    >>> print(matplotlib_missing("plot"))
+    plot needs matplotlib: pip install 'labelweave[plot]'
+    """
+    return ImportError(f"{what} needs matplotlib: pip install 'labelweave[plot]'{instead}")

@@ -1,0 +1,120 @@
+"""Axes to draw into, and the labels that a display shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.checks import check_label, check_label_values, check_whole_number
+from labelweave._common.drawing import EDGE, INK, literal, matplotlib_missing
+
+__all__ = ["Display", "choose_labels", "display_labels", "label_matrix", "names_of"]
+
+
+class Display:
+    """What all displays share: the Axes they were drawn into, and that figure.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The first, or only, panel.
+    axes_ : list of matplotlib Axes
+        All panels.
+    figure_ : matplotlib Figure
+    """
+
+    ax_: Any  # matplotlib is imported only when something is drawn
+    axes_: list[Any]
+    figure_: Any
+
+    def _panels(
+        self,
+        ax: Any,
+        n: int = 1,
+        size: tuple[float, float] = (5.0, 4.0),
+        columns: int = 1,
+        layout: str = "constrained",
+        **shared: Any,
+    ) -> list[Any]:
+        """Return the given Axes, or `n` panels of `size` inches in a new figure; keep them."""
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise matplotlib_missing(type(self).__name__) from error
+            columns = min(columns, n)
+            rows = -(-n // columns)
+            figure = plt.figure(figsize=(size[0] * columns, size[1] * rows), layout=layout)
+            panels = figure.subplots(rows, columns, squeeze=False, **shared).ravel()
+            for unused in panels[n:]:
+                unused.set_axis_off()
+            return self._keep(panels[:n])
+        given = np.asarray(ax, dtype=object).ravel()
+        if len(given) != n:
+            wanted = "one Axes" if n == 1 else f"a sequence of {n} Axes, one for each panel"
+            raise ValueError(f"ax must be {wanted}; got {len(given)}")
+        return self._keep(given)
+
+    def _keep(self, panels: Iterable[Any]) -> list[Any]:
+        self.axes_ = list(panels)
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        return self.axes_
+
+
+def tidy(ax: Any) -> None:
+    """Take away the frame's upper and right side, and draw faint lines behind the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(EDGE)
+    ax.tick_params(color=EDGE, labelcolor=INK)
+    ax.grid(color=EDGE, alpha=0.2, linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def names_of(Y: Any, label_names: Sequence[str] | None, n_labels: int) -> tuple[str, ...]:
+    """Return given names, else the columns of a data frame, else positions."""
+    if label_names is None:
+        columns = getattr(Y, "columns", None)
+        label_names = [str(j) for j in range(n_labels)] if columns is None else list(columns)
+    if len(label_names) != n_labels:
+        raise ValueError(f"label_names must name {n_labels} labels; it has {len(label_names)}")
+    names = tuple(map(str, label_names))
+    if len(set(names)) < n_labels:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"label_names has {twice!r} twice: label names must be distinct")
+    return names
+
+
+def label_matrix(Y: Any, name: str = "Y") -> Labels:
+    """Return labels, an array, sparse matrix or data frame, as an (n, L) array of 0 and 1."""
+    labels = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
+    if labels.ndim != 2 or labels.size == 0:
+        raise ValueError(
+            f"{name} must have one row per instance and one column per label; "
+            f"its shape is {labels.shape}"
+        )
+    return check_label_values(labels, (0, 1), name)
+
+
+def choose_labels(
+    labels: Sequence[int | str] | None, names: Sequence[str], order: Floats, most: int
+) -> Indices:
+    """Return the labels to show: those asked for, or the `most` with the highest `order`.
+
+    The second kind stays in the order of the columns.
+    """
+    if labels is not None:
+        if len(labels) == 0:
+            raise ValueError("labels must name at least one label")
+        chosen = [check_label(label, "labels", len(names), names) for label in labels]
+        return np.array(chosen, dtype=np.int64)
+    most = check_whole_number(most, "max_labels")
+    return np.sort(np.argsort(-order, kind="stable")[:most]).astype(np.int64)
+
+
+def display_labels(names: Sequence[str], chosen: Indices, longest: int = 40) -> list[str]:
+    """Return the names of some labels as they are drawn; long ones are cut."""
+    shown = [names[int(label)] for label in chosen]
+    return [literal(n if len(n) <= longest else n[: longest - 1] + "…") for n in shown]

@@ -1,0 +1,132 @@
+"""Which label depends on which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+from labelweave._common.checks import check_whole_number
+from labelweave._common.drawing import literal
+from labelweave._common.pipelines import last_step
+from labelweave.evaluation import chow_liu
+from labelweave.models import Structure, structures_of
+from labelweave.models.trees.plot import figure_of, plot_structures
+from labelweave.plots.canvas import Display, label_matrix, names_of
+
+__all__ = ["DependenceDisplay"]
+
+
+class DependenceDisplay(Display):
+    """Forests of labels, each label beside the one that it depends on.
+
+    Lines are thicker for edges of larger gain; a dashed line means that a label makes the other one
+    less likely.
+
+    Parameters
+    ----------
+    structures : Structure, or sequence of them
+        One panel each.
+    titles : sequence of str, optional
+
+    Attributes
+    ----------
+    ax_, axes_, figure_
+        As in `Display`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import labelweave as lw
+    >>> data = lw.load_emotions()
+    >>> display = DependenceDisplay.from_labels(data.Y, label_names=data.label_names)
+    >>> display.structures[0].n_labels
+    6
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self, structures: Structure | Sequence[Structure], titles: Sequence[str] | None = None
+    ) -> None:
+        self.structures = [structures] if isinstance(structures, Structure) else list(structures)
+        if not self.structures:
+            raise ValueError("structures must hold at least one structure")
+        if titles is not None and len(titles) != len(self.structures):
+            raise ValueError(
+                f"titles must have one title for each of the {len(self.structures)} structures; "
+                f"it has {len(titles)}"
+            )
+        self.titles = None if titles is None else list(titles)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        *,
+        components: Sequence[int] | None = None,
+        label_names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw what a fitted model has learned: its tree, or those of an ensemble or a mixture.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            A `TreeNetwork`, `TreeMixture` or `TreeEnsemble`; also inside a pipeline.
+        components : sequence of int, optional
+            Which trees of a mixture or an ensemble to draw; by default all.
+        label_names : sequence of str, optional
+            By default the columns of the data frame that the model was fitted to, or positions.
+        ax : matplotlib Axes, or a sequence with one for each tree, optional
+        """
+        inner = last_step(model)
+        found = structures_of(inner)
+        if not found:
+            raise ValueError(
+                f"model must be a fitted TreeNetwork, TreeMixture or TreeEnsemble; got "
+                f"{type(inner).__name__}. For any other, DependenceDisplay.from_labels draws the "
+                "dependence in its predictions"
+            )
+        chosen = range(len(found)) if components is None else components
+        for k in chosen:
+            check_whole_number(k, "components", 0, len(found) - 1)
+        titles = [f"tree {k + 1} of {len(found)}" for k in chosen] if len(found) > 1 else None
+        trees = [found[k] for k in chosen]
+        if label_names is not None and trees:
+            names = names_of(None, label_names, trees[0].n_labels)
+            trees = [replace(tree, label_names=names) for tree in trees]
+        return cls(trees, titles).plot(ax)
+
+    @classmethod
+    def from_labels(
+        cls, Y: Any, *, label_names: Sequence[str] | None = None, ax: Any = None
+    ) -> Self:
+        """Draw the forest of most mutual information between labels; see `evaluation.chow_liu`.
+
+        Parameters
+        ----------
+        Y : (n, L) array, sparse matrix or data frame of 0/1
+            True or predicted labels.
+        label_names : sequence of str, optional
+            By default the columns of a data frame, or positions.
+        ax : matplotlib Axes, optional
+        """
+        truth = label_matrix(Y)
+        return cls(chow_liu(truth, names_of(Y, label_names, truth.shape[1]))).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw all forests, one below the other.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or a sequence with one for each forest, optional
+            By default those of a new figure, large enough for all names.
+        """
+        if ax is None:
+            name = type(self).__name__
+            panels = self._keep(figure_of(self.structures, name, pyplot=True)[1])
+        else:
+            panels = self._panels(ax, len(self.structures))
+        titles = [None] * len(panels) if self.titles is None else map(literal, self.titles)
+        plot_structures(self.structures, list(titles), panels)
+        return self
