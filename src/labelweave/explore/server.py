@@ -1,0 +1,233 @@
+"""The explorer's server: only this machine reaches it, and only with the token in its link."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from labelweave.evaluation import Comparison
+from labelweave.explore.contributions import can_explain, why
+from labelweave.explore.label_views import MATRICES, label_curves, label_list, label_matrix
+from labelweave.explore.model_view import model_view
+from labelweave.explore.row_views import DECISIONS, ORDERS, row_answer, row_list
+from labelweave.explore.session import Session
+from labelweave.joint.evidence import Evidence
+
+__all__ = ["Explorer", "local_socket"]
+
+_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_HEADERS = {
+    # The page is made of its own files and talks to its own server, whatever a label is called.
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_MOST_MATRIX_LABELS = 100
+
+
+class BadQuestionError(ValueError):
+    """The page asks for something that does not exist."""
+
+
+class Explorer:
+    """The web application that shows a session.
+
+    Parameters
+    ----------
+    session : Session
+        The model and its rows.
+    comparison : Comparison, optional
+        Results of other models to show beside it.
+    token : str, optional
+        What a request must know; by default a new secret.
+
+    Attributes
+    ----------
+    app : Starlette
+        The application, for uvicorn or a test client.
+    """
+
+    def __init__(
+        self, session: Session, comparison: Comparison | None = None, token: str | None = None
+    ) -> None:
+        self.session, self.comparison = session, comparison
+        self.token = token or secrets.token_urlsafe(16)
+        routes = [
+            Route("/", self._page),
+            Route("/static/{name}", self._static),
+            self._api("/api/summary", self._summary),
+            self._api("/api/rows", self._rows),
+            self._api("/api/row/{row:int}", self._row),
+            self._api("/api/row/{row:int}/why", self._why),
+            self._api("/api/labels", lambda _: label_list(self.session)),
+            self._api("/api/matrix", self._matrix),
+            self._api("/api/label/{label:int}", self._label),
+            self._api("/api/model", lambda _: model_view(self.session, self.comparison)),
+        ]
+        # A page elsewhere whose name is made to point here does not get through.
+        hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+        self.app = Starlette(routes=routes, middleware=[hosts])
+
+    def link(self, port: int) -> str:
+        """Return the address of the page."""
+        return f"http://127.0.0.1:{port}/?token={self.token}"
+
+    # ------------------------------------------------------------------ files of the page
+
+    def _page(self, _: Request) -> Response:
+        return _file("index.html")
+
+    def _static(self, request: Request) -> Response:
+        return _file(request.path_params["name"])
+
+    # ------------------------------------------------------------------ answers
+
+    def _api(self, path: str, answer: Callable[[Request], dict[str, Any]]) -> Route:
+        """Return a route whose answer is JSON; starlette runs it in a thread."""
+
+        def respond(request: Request) -> Response:
+            given = request.headers.get("x-labelweave-token", "")
+            if not secrets.compare_digest(given.encode(), self.token.encode()):
+                return _json({"error": "the link lacks its token: use the one printed"}, 403)
+            try:
+                return _json(answer(request))
+            except BadQuestionError as error:
+                return _json({"error": str(error)}, 404)
+            except ValueError as error:
+                return _json({"error": str(error)}, 409)
+
+        return Route(path, respond)
+
+    def _summary(self, _: Request) -> dict[str, Any]:
+        session = self.session
+        orders = ORDERS if session.truth is not None else _without(ORDERS, "error")
+        return {
+            "data": session.name,
+            "model": " ".join(repr(session.model).split()),
+            "n_rows": session.n_rows,
+            "n_features": int(session.X.shape[1]),
+            "n_labels": session.n_labels,
+            "labels": session.label_names,
+            "has_truth": session.truth is not None,
+            "ready": session.ready(session.done),
+            "failure": session.failure,
+            "orders": [{"name": name, "title": title} for name, title in orders.items()],
+            "decisions": [
+                {"name": name, "title": title, "measure": measure}
+                for name, (title, measure) in DECISIONS.items()
+            ],
+            "can_explain": can_explain(session),
+            "has_comparison": self.comparison is not None,
+        }
+
+    def _rows(self, request: Request) -> dict[str, Any]:
+        query = request.query_params
+        order = _one_of(query.get("order", "number"), ORDERS, "order")
+        start, count = _number(query.get("start", "0")), _number(query.get("count", "100"))
+        descending = query.get("descending") == "1"
+        return row_list(self.session, start, count, order, descending, query.get("search", ""))
+
+    def _row(self, request: Request) -> dict[str, Any]:
+        decision = _one_of(request.query_params.get("decision", "subset"), DECISIONS, "decision")
+        return row_answer(self.session, self._row_number(request), self._fixed(request), decision)
+
+    def _why(self, request: Request) -> dict[str, Any]:
+        label = self._checked_label(_number(request.query_params.get("label", "")))
+        return why(self.session, self._row_number(request), label, self._fixed(request))
+
+    def _matrix(self, request: Request) -> dict[str, Any]:
+        kind = _one_of(request.query_params.get("kind", "conditional"), MATRICES, "kind")
+        given = request.query_params.get("labels", "").split(",")
+        labels = [self._checked_label(_number(text)) for text in given]
+        if len(labels) > _MOST_MATRIX_LABELS:
+            raise BadQuestionError(f"a matrix has at most {_MOST_MATRIX_LABELS} labels")
+        return label_matrix(self.session, kind, labels)
+
+    def _label(self, request: Request) -> dict[str, Any]:
+        return label_curves(self.session, self._checked_label(request.path_params["label"]))
+
+    def _row_number(self, request: Request) -> int:
+        row = int(request.path_params["row"])
+        if row >= self.session.n_rows:
+            raise BadQuestionError(f"there is no row {row}")
+        return row
+
+    def _fixed(self, request: Request) -> Evidence:
+        """Return the labels that are fixed, ``fixed=3:1,5:0``."""
+        fixed: dict[int | str, int] = {}
+        for pair in filter(None, request.query_params.get("fixed", "").split(",")):
+            label, _, value = pair.partition(":")
+            if value not in ("0", "1"):
+                raise BadQuestionError(f"fixed must be pairs such as 3:1; got {pair!r}")
+            fixed[self._checked_label(_number(label))] = int(value)
+        return fixed
+
+    def _checked_label(self, label: int) -> int:
+        if label >= self.session.n_labels:
+            raise BadQuestionError(f"there is no label {label}")
+        return label
+
+
+def local_socket(port: int) -> socket.socket:
+    """Return a socket that only this machine reaches; port 0 is any free one."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if os.name == "posix":  # elsewhere it would let others listen at the same port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError as error:
+        listening.close()
+        raise OSError(error.errno, f"port {port} is not free: {error.strerror}") from error
+    return listening
+
+
+def _file(name: str) -> Response:
+    folder = resources.files("labelweave.explore") / "static"
+    known = {each.name: each for each in folder.iterdir() if each.is_file()}
+    kind = name.rpartition(".")[2]
+    if name not in known or kind not in _TYPES:
+        return Response("not found", 404, _HEADERS)
+    return Response(known[name].read_bytes(), 200, _HEADERS, f"{_TYPES[kind]}; charset=utf-8")
+
+
+def _json(content: dict[str, Any], status: int = 200) -> Response:
+    text = json.dumps(content, allow_nan=False, default=_plain)
+    return Response(text, status, _HEADERS, "application/json")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise BadQuestionError(f"{text!r} is not a number of a row or label")
+    return int(text)
+
+
+def _one_of(value: str, known: Any, name: str) -> str:
+    if value not in known:
+        raise BadQuestionError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+    return value
+
+
+def _without(titles: dict[str, str], name: str) -> dict[str, str]:
+    return {each: title for each, title in titles.items() if each != name}

@@ -1,0 +1,198 @@
+"""A fitted model and data to look at, and the answers of all rows as they become known."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_labels
+from labelweave._common.pipelines import last_step
+from labelweave.evaluation import predict_joint, predict_labels
+from labelweave.inference import Auto
+from labelweave.joint import JointDistribution
+
+__all__ = ["RowAnswers", "Session"]
+
+# Rows whose answers are computed together, between two looks at whether to stop.
+_BLOCK = 64
+# Rows over which dependence is averaged, and pairs of labels that are held at a time.
+_SAMPLED, _MOST_PAIRS = 200, 4_000_000
+
+
+class RowAnswers:
+    """What the model says of every row: arrays that fill up from the first row to the last.
+
+    Attributes
+    ----------
+    n_done : int
+        Rows whose answers are known.
+    labels : (n, L) int8 array
+        What the model predicts; rules for whole test sets decide when all rows are done, and until
+        then the most probable vectors stand here.
+    log_prob : (n,) array
+        Log-probability of these labels.
+    best : (n,) array
+        Log-probability of the most probable label vector that was found.
+    marginals : (n, L) float32 array
+    entropy, log_truth : (n,) arrays
+        Entropy of the joint, and log-probability of the true labels (NaN if they are unknown).
+    """
+
+    def __init__(self, n_rows: int, n_labels: int) -> None:
+        self.n_done = 0
+        self.labels = np.zeros((n_rows, n_labels), dtype=np.int8)
+        self.marginals = np.full((n_rows, n_labels), np.nan, dtype=np.float32)
+        self.log_prob, self.best = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
+        self.entropy, self.log_truth = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
+
+    def put(self, rows: slice, joint: JointDistribution, labels: Any, truth: Labels | None) -> None:
+        """Compute the answers of some rows; `labels` are those predicted, by default the mode."""
+        mode = joint.mode(Auto())
+        self.labels[rows] = mode.labels if labels is None else labels
+        self.log_prob[rows] = joint.log_prob(self.labels[rows])
+        self.best[rows] = np.maximum(mode.log_prob, self.log_prob[rows])
+        self.marginals[rows] = joint.marginals()
+        self.entropy[rows] = joint.entropy()
+        if truth is not None:
+            self.log_truth[rows] = joint.log_prob(truth[rows])
+        self.n_done = rows.stop
+
+
+class Session:
+    """A fitted model and the rows it is shown with.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        One of labelweave's, or a pipeline or search that ends in one.
+    X : array, sparse matrix or data frame
+        The rows, with the features that the model was fitted with.
+    Y : (n, L) array of 0/1, optional
+        Their true labels.
+    label_names : sequence of str, optional
+        By default the labels are numbered.
+    feature_names : sequence of str, optional
+        By default the features are numbered, or named as the data frame's columns.
+    name : str, default="data"
+        What the data are called.
+
+    Examples
+    --------
+    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.models import BinaryRelevance
+    >>> data = load_emotions()
+    >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
+    >>> session = Session(model, data.X, data.Y, label_names=data.label_names)
+    >>> session.compute()
+    >>> session.answers.n_done
+    593
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        Y: Any = None,
+        *,
+        label_names: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+        name: str = "data",
+    ) -> None:
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        self.model, self.X, self.name = model, X, name
+        first = self.joint_of(slice(0, 1))
+        self.n_rows, self.n_labels = X.shape[0], first.n_labels
+        if Y is not None:
+            Y = check_labels(
+                Y.toarray() if hasattr(Y, "toarray") else Y, self.n_rows, self.n_labels
+            )
+        self.truth: Labels | None = Y
+        named = [f"y{j}" for j in range(self.n_labels)] if label_names is None else label_names
+        self.label_names = list(map(str, named))
+        if len(self.label_names) != self.n_labels:
+            raise ValueError(f"label_names must name the model's {self.n_labels} labels")
+        columns = getattr(X, "columns", None)
+        self.feature_names = feature_names if columns is None else list(map(str, columns))
+        if self.feature_names is not None and len(self.feature_names) != X.shape[1]:
+            raise ValueError(f"feature_names must name the {X.shape[1]} features of X")
+        self.answers = RowAnswers(self.n_rows, self.n_labels)
+        self.failure = ""
+        self._stop = threading.Event()
+
+    def joint_of(self, rows: slice | list[int]) -> JointDistribution:
+        """Return the joint distributions of some rows."""
+        joint = predict_joint(self.model, self.features_of(rows))
+        if not isinstance(joint, JointDistribution):
+            raise ValueError(
+                "model has no joint distribution to explore: it must be one of labelweave's "
+                "models, or a pipeline that ends in one"
+            )
+        return joint
+
+    def features_of(self, rows: slice | list[int]) -> Any:
+        """Return some rows of X."""
+        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+
+    def compute(self) -> None:
+        """Compute the answers of all rows that have none; `stop` ends it early."""
+        by_row = _decides_by_row(self.model)
+        while self.answers.n_done < self.n_rows and not self._stop.is_set():
+            begin = self.answers.n_done
+            rows = slice(begin, min(begin + _BLOCK, self.n_rows))
+            labels = predict_labels(self.model, self.features_of(rows)) if by_row else None
+            self.answers.put(rows, self.joint_of(rows), labels, self.truth)
+        if not by_row and self.answers.n_done == self.n_rows:
+            self._decide_together()
+
+    def _decide_together(self) -> None:
+        """Replace the labels by those of a rule that has to see all rows."""
+        labels = predict_labels(self.model, self.X).astype(np.int8)
+        for begin in range(0, self.n_rows, _BLOCK):
+            rows = slice(begin, min(begin + _BLOCK, self.n_rows))
+            self.answers.log_prob[rows] = self.joint_of(rows).log_prob(labels[rows])
+            self.answers.labels[rows] = labels[rows]
+
+    def _compute_or_tell(self) -> None:
+        try:
+            self.compute()
+        except Exception as error:
+            self.failure = f"rows from {self.answers.n_done} on: {error}"
+
+    def start(self) -> threading.Thread:
+        """Compute the answers in another thread."""
+        thread = threading.Thread(target=self._compute_or_tell, name="answers", daemon=True)
+        thread.start()
+        return thread
+
+    def stop(self) -> None:
+        """End `compute` after the rows it is at."""
+        self._stop.set()
+
+    @cached_property
+    def pairs(self) -> Floats:
+        """P(y_i = 1, y_j = 1) by the model, averaged over rows evenly spaced among all, (L, L)."""
+        rows = np.unique(np.linspace(0, self.n_rows - 1, _SAMPLED).astype(np.int64)).tolist()
+        total = np.zeros((self.n_labels, self.n_labels))
+        together = max(1, _MOST_PAIRS // self.n_labels**2)
+        for first in range(0, len(rows), together):
+            total += self.joint_of(rows[first : first + together]).pairwise().sum(axis=0)
+        return total / len(rows)
+
+    @property
+    def done(self) -> slice:
+        """The rows whose answers are known; more are while one looks."""
+        return slice(0, self.answers.n_done)
+
+    def ready(self, done: slice) -> float:
+        """Return the share of the rows that these are."""
+        return done.stop / self.n_rows if self.n_rows else 1.0
+
+
+def _decides_by_row(model: Any) -> bool:
+    rule = getattr(last_step(model), "threshold_rule", lambda: None)()
+    return rule is None or not rule.needs_rows

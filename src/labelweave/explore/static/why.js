@@ -1,0 +1,92 @@
+// Why one label: the log odds of its conditional as a sum of contributions.
+
+import { Latest } from "./api.js";
+import { button, element, failure, fill } from "./dom.js";
+import { decimal, general, probability, signed } from "./format.js";
+import { format } from "./route.js";
+
+const SHOWN_NAMES = 6;
+
+export class Why {
+  #latest = new Latest();
+  #asked = "";
+
+  constructor(names, onClose) {
+    Object.assign(this, { names, onClose });
+    this.node = element("section", { class: "why", "aria-label": "Why this label", hidden: true });
+  }
+
+  /** Explain `label` for a row with fixed labels; a null label closes the panel. */
+  async show(row, label, fixed) {
+    const asked = label === null ? "" : `${row}/${label}/${fixed}`;
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    this.node.hidden = label === null;
+    if (label === null) {
+      this.#latest.cancel();
+      fill(this.node);
+      return;
+    }
+    this.node.classList.add("stale");
+    try {
+      const answer = await this.#latest.ask(`row/${row}/why`, { label, fixed });
+      if (answer) this.#draw(answer);
+    } catch (error) {
+      fill(this.node, this.#head(label), failure(error));
+    }
+    this.node.classList.remove("stale");
+    if (this.#asked === asked) this.node.scrollIntoView({ block: "nearest" });
+  }
+
+  #head(label) {
+    return element("div", { class: "section-head" }, element("h2", {}, "Why ", element("em", {}, this.names[label]), "?"),
+      element("a", { href: format({ view: "labels", id: label }) }, "about this label"),
+      button("×", this.onClose, { "aria-label": "Close", title: "close", class: "plain" }));
+  }
+
+  #draw({ label, log_odds, probability: p, given, parts, rest }) {
+    const largest = Math.max(...parts.map(({ contribution }) => Math.abs(contribution)), Math.abs(rest)) || 1;
+    const rows = parts.map((part) => this.#row(this.#title(part), part.value, part.contribution, largest, part.kind));
+    if (rest !== 0) rows.push(this.#row("all others", null, rest, largest, "rest"));
+    fill(
+      this.node,
+      this.#head(label),
+      element("p", { class: "note" }, "log odds ", element("strong", {}, signed(log_odds)), ", that is probability ",
+        element("strong", {}, probability(p)), this.#given(given), "."),
+      element("div", { class: "scroll contributions" }, element(
+        "table", {},
+        element("thead", {}, element("tr", {}, ["part", "contribution"].map((title) => element("th", { scope: "col" }, title)),
+          element("td", { class: "bar-column" }))),
+        element("tbody", {}, rows),
+      )),
+    );
+  }
+
+  /** Which values of the other labels the log odds are for. */
+  #given(given) {
+    if (!given.length) return null;
+    const present = given.filter(({ value }) => value).map((each) => this.names[each.label]);
+    const named = present.slice(0, SHOWN_NAMES).join(", ") + (present.length > SHOWN_NAMES ? ` and ${present.length - SHOWN_NAMES} more` : "");
+    const others = given.length - present.length;
+    const absent = others ? `${others} other${others === 1 ? "" : "s"} absent` : "";
+    return `, given ${[named && `${named} present`, absent].filter(Boolean).join(" and ")}`;
+  }
+
+  #title({ kind, name }) {
+    if (kind === "label" && typeof name === "number") return this.names[name];
+    return kind === "intercept" ? "intercept" : name;
+  }
+
+  #row(title, value, contribution, largest, kind) {
+    const width = `${(50 * Math.abs(contribution)) / largest}%`;
+    const side = contribution < 0 ? "right" : "left";
+    const filled = element("span", { class: contribution < 0 ? "filled negative" : "filled", style: { width, [side]: "50%" } });
+    const shown = kind === "label" ? (value ? "present" : "absent") : kind === "feature" ? `= ${general(value)}` : null;
+    return element(
+      "tr", { "data-kind": kind },
+      element("th", { scope: "row" }, title, shown ? element("span", { class: kind === "label" ? "badge" : "muted" }, ` ${shown}`) : null),
+      element("td", { title: decimal(contribution, 6) }, signed(contribution)),
+      element("td", { class: "bar-column" }, element("span", { class: "meter diverging", "aria-hidden": "true" }, filled)),
+    );
+  }
+}
