@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ThresholdedSVM,
     )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
-    from labelweave.decision import HammingLoss, MajorityVote, SubsetLoss
+    from labelweave.decision import FLoss, HammingLoss, MajorityVote, SubsetLoss
     from labelweave.evaluation import compare
     from labelweave.inference import (
         Annealing,
@@ -77,6 +77,7 @@ __all__ = [
     "Dataset",
     "EpsilonApproximate",
     "Exhaustive",
+    "FLoss",
     "FieldJoint",
     "GeneralChain",
     "Gibbs",
@@ -130,7 +131,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "ThresholdedSVM",
     ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
-    "decision": ("HammingLoss", "MajorityVote", "SubsetLoss"),
+    "decision": ("FLoss", "HammingLoss", "MajorityVote", "SubsetLoss"),
     "evaluation": ("compare",),
     "inference": (
         "Annealing",
@@ -171,7 +172,16 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "versions": ("show_versions",),
 }
 
-_MODULES = (*_EXPORTS, "distributed", "logistic", "persistence", "report", "reproduce")
+_MODULES = (
+    *_EXPORTS,
+    "distributed",
+    "explore",
+    "logistic",
+    "persistence",
+    "plots",
+    "report",
+    "reproduce",
+)
 
 
 def __getattr__(name: str) -> Any:

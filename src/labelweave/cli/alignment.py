@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from labelweave.datasets import Dataset
 
-__all__ = ["aligned_labels", "dataset_features", "nominal_of", "read_features"]
+__all__ = ["labelled_rows", "read_features"]
 
 
 def nominal_of(model: Any) -> list[str]:
@@ -44,6 +45,22 @@ def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
     else:
         table = table[[name for name in table.columns if name in set(known)]]
     return aligned_features(model, table, list(table.columns), "FILE")
+
+
+def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[Dataset, Any, Any]:
+    """Read the DATASET argument, and return it with its features and labels as the model has them.
+
+    The label columns of a table are those of the model, unless the options name others.
+    """
+    by_name = is_table(dataset)
+    known = label_names_of(model, 0) if by_name else None
+    read_options = replace(
+        read_options,
+        labels=read_options.labels or known or None,
+        nominal=nominal_of(model) if by_name else None,
+    )
+    data = load_dataset(dataset, read_options)
+    return data, dataset_features(model, data, "DATASET"), aligned_labels(model, data)
 
 
 def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
@@ -144,7 +161,12 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
     """Reorder label columns to match the model."""
     import numpy as np
 
-    names = label_names_of(model, data.n_labels)
+    from labelweave._common.pipelines import last_step
+
+    names = label_names_of(model, 0)
+    if not names and getattr(last_step(model), "n_labels_", data.n_labels) == data.n_labels:
+        return data.Y  # the model was fitted to arrays: labels go by position
+    names = names or label_names_of(model, data.n_labels)
     column = {name: j for j, name in enumerate(names)}
     unknown = [name for name in data.label_names if name not in column]
     if _is_sparse_text(data) and len(unknown) < data.n_labels:

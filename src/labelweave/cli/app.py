@@ -17,9 +17,11 @@ from labelweave.cli.convert import convert
 from labelweave.cli.datasets import datasets
 from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
+from labelweave.cli.explore import explore
 from labelweave.cli.fit import fit
 from labelweave.cli.outputs import COMMAND_LINE
 from labelweave.cli.predict import predict
+from labelweave.cli.report import report
 from labelweave.cli.reproduce import reproduce
 from labelweave.cli.stream import stream
 from labelweave.cli.tree import tree
@@ -129,5 +131,9 @@ def root(
         ctx.fail("Missing command.")
 
 
-for command in (compare, fit, predict, evaluate, tree, stream, convert, datasets, reproduce):
+COMMANDS = (
+    *(compare, report, fit, predict, evaluate, explore, tree),
+    *(stream, convert, datasets, reproduce),
+)
+for command in COMMANDS:
     app.command()(command)

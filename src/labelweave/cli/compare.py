@@ -34,8 +34,10 @@ from labelweave.cli.options import (
 )
 from labelweave.cli.outputs import (
     COMMAND_LINE,
+    TextFormat,
     check_output,
     check_report,
+    comparison_text,
     write_comparison,
     write_report,
 )
@@ -92,6 +94,10 @@ def compare(
             "to share (.html), Markdown (.md) or LaTeX (.tex).",
         ),
     ] = None,
+    form: Annotated[
+        TextFormat | None,
+        typer.Option("--format", help="Print the table as Markdown or LaTeX, or the folds as CSV."),
+    ] = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -119,6 +125,8 @@ def compare(
     check_report(report_file)
     check_writable(results, "--results")
     measures = chosen_metrics(metrics)
+    if report_file is not None:  # a report says how far probabilities can be trusted, too
+        measures = tuple(dict.fromkeys((*measures, *chosen_metrics("calibration_error"))))
 
     from sklearn.exceptions import FitFailedWarning
 
@@ -165,7 +173,9 @@ def compare(
         write_comparison(result, output)
     if report_file is not None:
         write_report(result, report_file, test=test.value, command=ctx.meta.get(COMMAND_LINE, ""))
-    if len(result.failures()) < len(result.results):
+    if form is not None:
+        typer.echo(comparison_text(result, form, test=test.value), nl=False)
+    elif len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
     _report_problems(result)
 

@@ -8,14 +8,12 @@ from typing import Annotated
 
 import typer
 
-from labelweave.cli.alignment import aligned_labels, dataset_features, nominal_of
+from labelweave.cli.alignment import labelled_rows
 from labelweave.cli.errors import WorkFailedError
 from labelweave.cli.inputs import (
     ReadOptions,
     chosen_metrics,
-    is_table,
     label_names_of,
-    load_dataset,
     load_model,
 )
 from labelweave.cli.options import (
@@ -62,19 +60,15 @@ def evaluate(
     check_output(output)
     measures = chosen_metrics(metrics)
     fitted = load_model(model, trust)
-    by_name = is_table(dataset)
     read_options = ReadOptions(
-        labels=labels or (label_names_of(fitted, 0) if by_name else None) or None,
+        labels=labels,
         ignore=ignore,
-        nominal=nominal_of(fitted) if by_name else None,
         header=header,
         zero_based=zero_based,
         max_memory=max_memory,
         max_features=max_features,
     )
-    data = load_dataset(dataset, read_options)
-    features = dataset_features(fitted, data, "DATASET")
-    truth = aligned_labels(fitted, data)
+    data, features, truth = labelled_rows(fitted, dataset, read_options)
 
     from labelweave import evaluation, report
 

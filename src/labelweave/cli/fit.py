@@ -103,11 +103,13 @@ def _spread(cluster: str | None) -> Iterator[None]:
 def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -> Any:
     """Fit an estimator after preprocessing; `method` is what the user called it."""
     from labelweave import evaluation
+    from labelweave._common.progress import progress_shown
 
     prepared = evaluation.with_preprocessing(estimator, data.X, scale_of(scale))
     announce_preprocessing(prepared)
     try:
-        return _fit_named(prepared, data)
+        with progress_shown(f"fitting {method} to {data.name}"):
+            return _fit_named(prepared, data)
     except ValueError as error:
         raise WorkFailedError(f"{method} cannot be fitted to {data.name}: {error}") from error
 

@@ -103,8 +103,9 @@ def write_text(path: Path, text: str, option: str) -> None:
 
 def label_names_of(model: Any, n_labels: int) -> list[str]:
     """Return the names of a model's labels; ``y0, y1, …`` if it has none."""
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    for part in (model, last):
+    from labelweave._common.pipelines import last_step
+
+    for part in (model, last_step(model)):
         if getattr(part, "label_names_in_", None) is not None:
             return [str(name) for name in part.label_names_in_]
     return [f"y{label}" for label in range(n_labels)]

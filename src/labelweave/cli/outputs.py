@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMAND_LINE",
+    "TextFormat",
     "check_output",
     "check_report",
+    "comparison_text",
     "write_comparison",
     "write_report",
     "write_scores",
 ]
+
+
+class TextFormat(StrEnum):
+    """Formats in which a comparison is printed instead of the table on the console."""
+
+    markdown = "markdown"
+    latex = "latex"
+    csv = "csv"
+
 
 #: Where the context of a command keeps the words it was called with.
 COMMAND_LINE = "labelweave.command_line"
@@ -45,13 +57,26 @@ def check_report(path: Path | None) -> None:
             check_document_path(path)
 
 
-def write_report(result: Comparison, path: Path, *, test: str, command: str) -> None:
-    """Write a report on a comparison as HTML, Markdown or LaTeX."""
+def write_report(
+    results: Comparison | Sequence[Comparison], path: Path, *, test: str, command: str
+) -> None:
+    """Write a report on comparisons as HTML, Markdown or LaTeX."""
     from labelweave.report import comparison_document, write_document
 
-    document = comparison_document(result, test=test, command=command)
+    document = comparison_document(results, test=test, command=command)
     with argument("--report"):
         write_document(document, path)
+
+
+def comparison_text(result: Comparison, form: TextFormat, *, test: str) -> str:
+    """Return the table of means as Markdown or LaTeX, or the scores of every fold as CSV."""
+    from labelweave.report import Document, Section, comparison_table, to_latex, to_markdown
+
+    if form == TextFormat.csv:
+        return str(result.to_frame().to_csv(index=False))
+    table = comparison_table(result, test=test)
+    document = Document(result.data.name, "", (Section("Results", (table,)),))
+    return to_markdown(document) if form == TextFormat.markdown else to_latex(document)
 
 
 def write_comparison(result: Comparison, path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,9 +22,6 @@ from labelweave.cli.options import (
     ScaleOption,
     SeedOption,
 )
-
-if TYPE_CHECKING:
-    from labelweave.models import Structure
 
 
 def tree(
@@ -57,7 +54,7 @@ def tree(
     labelweave tree enron --output enron.png
     labelweave tree scene --method "mc(n_components=2)" --output scene.dot
     """  # noqa: D301
-    from labelweave import evaluation, report
+    from labelweave import evaluation, models, report
 
     check_writable(output, "--output")
     if output is not None and output.suffix.lower() not in report.FIGURE_FORMATS:
@@ -76,23 +73,10 @@ def tree(
     )
     data = load_dataset(dataset, read_options)
     fitted = fit_method(estimator, method, data, scale)
-    structures = _structures_of(fitted)
-    if structures is None:
+    structures = models.structures_of(fitted)
+    if not structures:
         raise BadInputError(f"--method: {method} does not learn trees; use sc, mc or ectbn")
     report.show_structures(structures, report.make_console(sys.stdout))
     if output is not None:
         with argument("--output"):
             report.save_structures(structures, output)
-
-
-def _structures_of(model: Any) -> list[Structure] | None:
-    """Return the trees of a fitted model, or of a pipeline that ends in one."""
-    from labelweave.models import Structure
-
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    for name in ("structure_", "components_", "structures_"):
-        found = getattr(last, name, None)
-        structures = [found] if isinstance(found, Structure) else found
-        if isinstance(structures, list) and all(isinstance(s, Structure) for s in structures):
-            return structures
-    return None
