@@ -8,7 +8,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*/*.?pp)
 NAMES := $(VENV)/.names-$(shell find src/labelweave -name '*.py' | LC_ALL=C sort | cksum | tr ' ' '-')
 CPP := $(wildcard native/*/*.?pp tests/native/*.?pp)
 
-.PHONY: run test test-all test-simd test-simd-kernels test-sanitize test-fuzz lint format bench reproduce-quick build stubs clean check-tools
+.PHONY: run test test-all test-browser test-simd test-simd-kernels test-sanitize test-fuzz lint format bench reproduce-quick build stubs clean check-tools
 
 run: $(VENV)/.built  ## compare three models on the bundled emotions data
 	$(BIN)/labelweave compare emotions --methods br,cc,pcc --folds 10
@@ -17,10 +17,17 @@ run: $(VENV)/.built  ## compare three models on the bundled emotions data
 PYTEST := -m pytest -n 2 --dist loadgroup
 
 test: $(VENV)/.dev  ## the fast suite
-	$(BIN)/python $(PYTEST) -m "not slow"
+	$(BIN)/python $(PYTEST) -m "not slow and not browser"
 
 test-all: $(VENV)/.dev  ## everything, slow tests too
 	$(BIN)/python $(PYTEST)
+
+BROWSERS := chromium chromium-browser google-chrome chrome
+test-browser: $(VENV)/.dev  ## reports and the explorer in a real browser
+	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
+	  echo "installing chromium"; { apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || \
+	  { echo "No browser: install chromium (Debian: apt-get install chromium)"; exit 1; }
+	$(BIN)/python -m pytest -n 0 -m "browser and not slow" tests
 
 # The tests of the kernels: what CI runs at every level, and what runs under sanitizers.
 KERNEL_TESTS := tests/logistic tests/inference tests/joint tests/online tests/native
@@ -30,7 +37,7 @@ SIMD_LEVELS ?= levels()
 test-simd: $(VENV)/.dev  ## the fast suite (or SIMD_TESTS) at each SIMD level that this CPU has
 	@for level in $$($(BIN)/python -c "from labelweave._cpu import levels; print(*$(SIMD_LEVELS))"); do \
 	  echo "SIMD level $$level"; \
-	  LABELWEAVE_SIMD=$$level $(BIN)/python $(PYTEST) -m "not slow" $(SIMD_TESTS) || exit 1; \
+	  LABELWEAVE_SIMD=$$level $(BIN)/python $(PYTEST) -m "not slow and not browser" $(SIMD_TESTS) || exit 1; \
 	done
 
 # tests/native goes through the levels itself.

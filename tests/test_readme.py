@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import matplotlib.pyplot as plt
 import pytest
 
 from labelweave.evaluation import METHODS
@@ -16,6 +17,7 @@ def test_the_python_examples_run():
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
         exec(compile(block, "README.md", "exec"), names)
+    plt.close("all")
 
 
 @pytest.mark.parametrize("method", METHODS)
