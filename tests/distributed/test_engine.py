@@ -1,6 +1,9 @@
 """Engines: every call has a result or a reason, whatever happens to the workers."""
 
+import traceback
+
 import pytest
+from distributed import Client
 
 from labelweave._common.engine import JoblibEngine, all_results
 from labelweave.distributed import (
@@ -106,8 +109,13 @@ def test_a_cluster_that_is_none(cluster, message):
 
 def test_tls_without_a_certificate():
     expected = pytest.raises(ConnectionError, match=r"tls://127\.0\.0\.1:9 needs a certificate")
-    with expected, connect("tls://127.0.0.1:9"):
+    with expected as failure, connect("tls://127.0.0.1:9"):
         pass
+    # A client that is still open would be closed by the garbage collector, maybe at a bad moment.
+    frames = [frame for frame, _ in traceback.walk_tb(failure.value.__cause__.__traceback__)]
+    clients = [f.f_locals["self"] for f in frames if isinstance(f.f_locals.get("self"), Client)]
+    assert clients
+    assert all(client.status == "closed" for client in clients)
 
 
 def test_no_scheduler(monkeypatch):

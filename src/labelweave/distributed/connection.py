@@ -92,10 +92,25 @@ def _local_cluster(number: str) -> Iterator[LocalCluster]:
         yield cluster
 
 
+class _ConnectedClient(Client):
+    """A client that is closed at once if it cannot connect.
+
+    Left to the garbage collector, it might be closed in the event loop of the next client, while
+    that client starts and holds the lock that closing needs: a deadlock.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        try:
+            super().__init__(*args, **options)
+        except BaseException:
+            self.close()
+            raise
+
+
 @contextmanager
 def _client(address: Any, name: str, **options: Any) -> Iterator[Client]:
     try:
-        client = Client(address, timeout=_PATIENCE, **options)
+        client = _ConnectedClient(address, timeout=_PATIENCE, **options)
     except (OSError, TimeoutError) as error:
         raise ConnectionError(
             f"no scheduler answers at {name}: start one with `dask scheduler`, and see that this "
