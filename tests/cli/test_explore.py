@@ -19,8 +19,17 @@ def model(run, tmp_path):
     return path
 
 
+# Whoever runs the tests in the background may ignore Ctrl-C, and children inherit that.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from labelweave.cli import main
+main()
+"""
+
+
 def test_the_page_is_served_until_ctrl_c(model):
-    command = [sys.executable, "-m", "labelweave", "explore", model, "emotions", "--no-browser"]
+    command = [sys.executable, "-c", INTERRUPTIBLE, "explore", model, "emotions", "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()
