@@ -9,8 +9,10 @@ const LINE = 22;
 const GAP = 8;
 const SPREAD = 46;
 const LONGEST = 170;
-// Forests with more labels than this are an outline: one line per label, each a step to the right of its parent.
+// Forests with more labels or generations than this are an outline: one line per label, each a step to the right of
+// its parent.
 const OUTLINE = 24;
+const GENERATIONS = 4;
 const STEP = 30;
 
 function children(parents, strength) {
@@ -39,7 +41,7 @@ function preorder(parents, below) {
 export function layout(parents, strength) {
   const below = children(parents, strength);
   const order = preorder(parents, below);
-  const isOutline = order.length > OUTLINE;
+  const isOutline = order.length > OUTLINE || order.some(({ depth }) => depth >= GENERATIONS);
   const place = new Map();
   let y = LINE / 2;
   for (const { label, depth } of order) {
