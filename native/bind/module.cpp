@@ -3,6 +3,7 @@
 
 namespace labelweave::bind {
 void bind_chain(nb::module_& m);
+void bind_decision(nb::module_& m);
 void bind_design(nb::module_& m);
 void bind_edges(nb::module_& m);
 void bind_field(nb::module_& m);
@@ -28,6 +29,7 @@ NB_MODULE(LABELWEAVE_MODULE, m) {
     m.def("compiler", labelweave::bind::compiler_name, "The compiler that made this module.");
     // What a global or a daemon thread still holds at the end is no leak, and no user's concern.
     nanobind::set_leak_warnings(false);
+    labelweave::bind::bind_decision(m);
     labelweave::bind::bind_design(m);
     labelweave::bind::bind_chain(m);
     labelweave::bind::bind_edges(m);

@@ -13,6 +13,9 @@ def level() -> str:
 def compiler() -> str:
     """The compiler that made this module."""
 
+def best_f_measure(by_label: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], cardinality: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], beta: float, out: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """The label vectors of largest expected F-measure."""
+
 class Matrix:
     """
     A design matrix the kernels can read: dense, or CSR with its number of columns.

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_labels, check_number
+from labelweave._core import native
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 
@@ -49,36 +50,28 @@ class FLoss:
         """Return the label vectors of largest expected F-measure."""
         labels = np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
         for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-            labels[rows] = self._best(joint[rows])
-        return labels
-
-    def _best(self, joint: JointDistribution) -> Labels:
-        n_rows, n_labels = joint.n_rows, joint.n_labels
-        gains = self._gains(joint)
-        order = np.argsort(-gains, axis=1, kind="stable")
-        ranked = np.take_along_axis(gains, order, axis=1)
-        # Of k labels the expectation is the sum of the k largest gains.
-        expected = np.cumsum(ranked, axis=1)[:, np.arange(n_labels), np.arange(n_labels)]
-        empty = joint.cardinality()[:, :1]
-        sizes = np.argmax(np.hstack([empty, expected]), axis=1)
-        labels = np.zeros((n_rows, n_labels), dtype=np.int8)
-        for row, size in enumerate(sizes):
-            labels[row, order[row, :size, size - 1]] = 1
+            part = joint[rows]
+            native.best_f_measure(
+                np.ascontiguousarray(part.cardinality_by_label()),
+                np.ascontiguousarray(part.cardinality()),
+                float(self.beta),
+                labels[rows],
+                joint.n_threads,
+            )
         return labels
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return one minus the expected F-measure of ``labels`` in each row, (n,)."""
         chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
-        expected = joint.cardinality()[:, 0].copy()
+        sizes = chosen.sum(axis=1, dtype=np.int64)
+        # No labels are right where there are none.
+        expected = np.where(sizes > 0, 0.0, joint.cardinality()[:, 0])
         for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-            part = chosen[rows]
-            sizes = part.sum(axis=1, dtype=np.int64)
-            gains = self._gains(joint[rows])[np.arange(len(part)), :, sizes - 1]
-            expected[rows] = np.where(sizes > 0, (gains * part).sum(axis=1), expected[rows])
+            found = np.einsum("nj,njs->ns", chosen[rows], joint[rows].cardinality_by_label())
+            expected[rows] += (found[:, 1:] * self._shares(sizes[rows], joint.n_labels)).sum(axis=1)
         return 1.0 - expected
 
-    def _gains(self, joint: JointDistribution) -> Floats:
-        """Return what a label adds to the expectation among k predicted ones, (n, L, k − 1)."""
-        sizes = np.arange(1, joint.n_labels + 1)
-        share = (1 + self.beta**2) / (self.beta**2 * sizes[:, None] + sizes)
-        return np.asarray(joint.cardinality_by_label()[:, :, 1:] @ share)
+    def _shares(self, sizes: npt.NDArray[np.int64], n_labels: int) -> Floats:
+        """Return what a label found among ``sizes`` predicted ones counts if s are true, (n, L)."""
+        true = np.arange(1, n_labels + 1)
+        return np.asarray((1 + self.beta**2) / (self.beta**2 * true + sizes[:, None]))
