@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from labelweave.decision import (
     FLoss,
     HammingLoss,
+    JaccardLoss,
+    MinimumBayesRisk,
     SubsetLoss,
     UnprovenModeWarning,
     resolve_decision,
@@ -38,11 +40,32 @@ def f_half(y, truth):
     return f_measure(y, truth, beta=0.5)
 
 
+def cost(y, truth):
+    return float(np.mean([3.0 * (b > a) + 0.5 * (b < a) for a, b in zip(y, truth, strict=True)]))
+
+
+def jaccard(y, truth):
+    union = sum(a or b for a, b in zip(y, truth, strict=True))
+    return 1.0 - sum(a and b for a, b in zip(y, truth, strict=True)) / union if union else 0.0
+
+
+def own(y, truth):
+    return 1.0 - (2.0 * (y[0] == truth[0]) - abs(sum(y) - sum(truth)))
+
+
+def own_utility(truth, predicted):
+    of_size = truth.sum(axis=-1, dtype=int) - predicted.sum(axis=-1, dtype=int)
+    return 2.0 * (truth == predicted)[..., 0] - np.abs(of_size)
+
+
 LOSSES = {
     subset: SubsetLoss(),
     hamming: HammingLoss(),
+    cost: HammingLoss(false_positive=0.5, false_negative=3),
     f_measure: FLoss(),
     f_half: FLoss(beta=0.5),
+    jaccard: JaccardLoss(),
+    own: MinimumBayesRisk(own_utility),
 }
 
 
@@ -76,6 +99,7 @@ def test_names():
     assert resolve_decision("subset") == SubsetLoss()
     assert resolve_decision("hamming", Greedy()) == HammingLoss()
     assert resolve_decision("f1") == FLoss()
+    assert resolve_decision("jaccard") == JaccardLoss()
     own = HammingLoss()
     assert resolve_decision(own) is own
 
@@ -91,6 +115,24 @@ def test_hamming_risk_checks_labels():
     for labels in (np.zeros((2, 2)), np.full((2, 3), 2)):
         with pytest.raises(ValueError, match="labels must"):
             HammingLoss().risk(joint, labels)
+
+
+@pytest.mark.parametrize("costs", [-1, np.nan, [1, np.inf], [[1.0]]])
+def test_costs_are_not_negative(costs):
+    with pytest.raises(ValueError, match="false_negative must be a cost of at least 0"):
+        HammingLoss(false_negative=costs)
+
+
+def test_costs_of_labels():
+    joint, _ = make("chain", seed=1, n=4, L=3)
+    loss = HammingLoss(false_positive=np.array([0, 1, 1]), false_negative=[1, 0, 1])
+    assert loss == HammingLoss([0.0, 1.0, 1.0], (1, 0, 1))
+    decided = loss(joint)
+    assert decided[:, 0].all()
+    assert not decided[:, 1].any()
+    np.testing.assert_array_equal(decided[:, 2], HammingLoss()(joint)[:, 2])
+    with pytest.raises(ValueError, match="false_positive has 2 costs, but there are 3 labels"):
+        HammingLoss([1, 2])(joint)
 
 
 @pytest.mark.parametrize("beta", [0, -1, np.inf, np.nan])

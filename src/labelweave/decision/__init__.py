@@ -3,12 +3,15 @@
 Losses decide row by row; a `ThresholdRule` decides for a whole test set.
 """
 
+from labelweave.decision.abstention import PartialAbstention
 from labelweave.decision.class_mass_normalization import ClassMassNormalization
+from labelweave.decision.decided import Decided, decide
 from labelweave.decision.expected_auc import ExpectedAUC, expected_auc
 from labelweave.decision.expected_f import ExpectedF, expected_f1
 from labelweave.decision.f_measure import FLoss
 from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
 from labelweave.decision.majority_vote import MajorityVote
+from labelweave.decision.minimum_bayes_risk import JaccardLoss, MinimumBayesRisk
 from labelweave.decision.proof import UnprovenModeWarning
 from labelweave.decision.registry import resolve_decision, resolve_score_rule
 from labelweave.decision.sampled_f import F1Statistics, SampledF
@@ -19,10 +22,12 @@ from labelweave.decision.threshold_rule import (
     ThresholdSurvey,
     apply_thresholds,
 )
+from labelweave.decision.top_k import NDCGAtK, PrecisionAtK, RecallAtK
 from labelweave.decision.tuned_thresholds import TunedThresholds, tune_thresholds
 
 __all__ = [
     "ClassMassNormalization",
+    "Decided",
     "Decision",
     "Evidence",
     "ExpectedAUC",
@@ -31,8 +36,14 @@ __all__ = [
     "FLoss",
     "FixedThreshold",
     "HammingLoss",
+    "JaccardLoss",
     "Loss",
     "MajorityVote",
+    "MinimumBayesRisk",
+    "NDCGAtK",
+    "PartialAbstention",
+    "PrecisionAtK",
+    "RecallAtK",
     "SampledF",
     "SubsetLoss",
     "ThresholdRule",
@@ -40,6 +51,7 @@ __all__ = [
     "TunedThresholds",
     "UnprovenModeWarning",
     "apply_thresholds",
+    "decide",
     "expected_auc",
     "expected_f1",
     "resolve_decision",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,7 +80,13 @@ class SubsetLoss:
 
 @dataclass(frozen=True)
 class HammingLoss:
-    """The share of labels that are wrong; minimised label by label.
+    """The share of labels that are wrong, or what wrong labels cost; minimised label by label.
+
+    Parameters
+    ----------
+    false_positive, false_negative : float or (L,) sequence of float, default=1.0
+        What it costs to predict a label that is not there, and to miss one that is; one number, or
+        one for each label.
 
     Examples
     --------
@@ -90,15 +97,49 @@ class HammingLoss:
     array([[1, 0]], dtype=int8)
     >>> HammingLoss().risk(joint, [[1, 0]]).round(4)
     array([0.3505])
+
+    The second label must not be missed:
+
+    >>> HammingLoss(false_negative=[1, 5])(joint)
+    array([[1, 1]], dtype=int8)
     """
 
-    def __call__(self, joint: JointDistribution, /) -> Labels:
-        """Return the labels whose marginal is above one half."""
-        return (joint.marginals() > 0.5).astype(np.int8)
+    false_positive: float | Sequence[float] = 1.0
+    false_negative: float | Sequence[float] = 1.0
 
-    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
-        """Return the expected share of wrong labels, (n,)."""
+    def __post_init__(self) -> None:
+        for name in ("false_positive", "false_negative"):
+            costs = np.asarray(getattr(self, name), dtype=np.float64)
+            if costs.ndim > 1 or not (np.isfinite(costs) & (costs >= 0)).all():
+                raise ValueError(
+                    f"{name} must be a cost of at least 0, or one for each label; "
+                    f"got {getattr(self, name)!r}"
+                )
+            # Tuples can be compared, arrays cannot.
+            object.__setattr__(self, name, tuple(costs.tolist()) if costs.ndim else float(costs))
+
+    def __call__(self, joint: JointDistribution, /) -> Labels:
+        """Return the labels that cost less if they are predicted."""
+        marginals = joint.marginals()
+        wrong, missed = self._costs(joint.n_labels)
+        return (marginals * missed > (1 - marginals) * wrong).astype(np.int8)
+
+    def costs(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
+        """Return what each of ``labels`` costs on average, (n, L)."""
         chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
         marginals = joint.marginals()
-        wrong = np.where(chosen == 1, 1 - marginals, marginals)
-        return np.asarray(wrong.mean(axis=1))
+        wrong, missed = self._costs(joint.n_labels)
+        return np.where(chosen == 1, (1 - marginals) * wrong, marginals * missed)
+
+    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
+        """Return the expected cost per label, (n,); by default the expected share of wrong ones."""
+        return np.asarray(self.costs(joint, labels).mean(axis=1))
+
+    def _costs(self, n_labels: int) -> tuple[Floats, Floats]:
+        costs = []
+        for name in ("false_positive", "false_negative"):
+            cost = np.asarray(getattr(self, name), dtype=np.float64)
+            if cost.ndim == 1 and len(cost) != n_labels:
+                raise ValueError(f"{name} has {len(cost)} costs, but there are {n_labels} labels")
+            costs.append(np.broadcast_to(cost, (n_labels,)))
+        return costs[0], costs[1]

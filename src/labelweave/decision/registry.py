@@ -9,6 +9,7 @@ from labelweave.decision.expected_auc import ExpectedAUC
 from labelweave.decision.expected_f import ExpectedF
 from labelweave.decision.f_measure import FLoss
 from labelweave.decision.losses import Decision, HammingLoss, SubsetLoss
+from labelweave.decision.minimum_bayes_risk import JaccardLoss
 from labelweave.decision.sampled_f import SampledF
 from labelweave.decision.threshold_rule import FixedThreshold, ThresholdRule
 from labelweave.decision.tuned_thresholds import TunedThresholds
@@ -19,6 +20,7 @@ _LOSSES: dict[str, Callable[[Inference | None], Decision]] = {
     "subset": SubsetLoss,
     "hamming": lambda _: HammingLoss(),
     "f1": lambda _: FLoss(),
+    "jaccard": lambda _: JaccardLoss(),
 }
 #: Rules for whole test sets by name, each made for a score above which a label is likelier than
 #: not.
@@ -38,10 +40,11 @@ def resolve_decision(decision: str | Decision, inference: Inference | None = Non
     Parameters
     ----------
     decision : str or Decision
-        "subset" (`SubsetLoss`), "hamming" (`HammingLoss`) and "f1" (`FLoss`) decide row by row. The
-        rules for whole test sets are "cmn" (`ClassMassNormalization`), "sample" (`SampledF`),
-        "expected_f" (`ExpectedF`), "expected_auc" (`ExpectedAUC`), "fixed" (`FixedThreshold` at one
-        half) and "scut" (`TunedThresholds`).
+        "subset" (`SubsetLoss`), "hamming" (`HammingLoss`), "f1" (`FLoss`) and "jaccard"
+        (`JaccardLoss`) decide row by row. The rules for whole test sets are "cmn"
+        (`ClassMassNormalization`), "sample" (`SampledF`), "expected_f" (`ExpectedF`),
+        "expected_auc" (`ExpectedAUC`), "fixed" (`FixedThreshold` at one half) and "scut"
+        (`TunedThresholds`).
     inference : Inference, optional
         How "subset" looks for the mode. No other decision uses it: an object has settings of its
         own.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,9 @@ from labelweave.joint.evidence import Evidence, resolve_evidence
 from labelweave.joint.form import JointForm
 from labelweave.joint.mode import Mode, Ranked
 from labelweave.joint.notebook import joint_html
+
+if TYPE_CHECKING:
+    from labelweave.decision import Decided
 
 
 class JointDistribution(JointForm):
@@ -214,6 +219,26 @@ class JointDistribution(JointForm):
         that the best vectors a search finds, with a bound on those it may have missed.
         """
         return search.top(self, min(check_whole_number(k, "k"), 2**self.n_labels))
+
+    # ------------------------------------------------------------------ decisions
+
+    def decide(self, loss: str | Callable[[JointDistribution], Labels]) -> Decided:
+        """Return the labels of least expected loss in each row, and that loss.
+
+        Parameters
+        ----------
+        loss : str or Loss
+            "subset", "hamming", "f1", "jaccard", or a loss of `labelweave.decision` such as
+            ``FLoss(beta=2)``, ``PrecisionAtK(3)`` or ``MinimumBayesRisk(utility)``.
+
+        Returns
+        -------
+        Decided
+            With the attributes ``labels``, ``risk`` and ``score``.
+        """
+        # Decisions are built on joint distributions, hence looked up when one is asked for.
+        decided: Decided = import_module("labelweave.decision").decide(self, loss)
+        return decided
 
     # ------------------------------------------------------------------ Bayes' rule
 

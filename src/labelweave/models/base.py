@@ -10,7 +10,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats
-from labelweave.decision import Decision, Evidence, ThresholdRule, resolve_decision
+from labelweave.decision import (
+    Decided,
+    Decision,
+    Evidence,
+    ThresholdRule,
+    decide,
+    resolve_decision,
+)
 from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.label_classifier import LabelClassifier
@@ -53,6 +60,24 @@ class MultiLabelClassifier(LabelClassifier):
         if rule is None:
             return self._encoding.decode(self._decide()(self.predict_joint(X)))
         return self._encoding.decode(rule.label(*self.evidence(X)))
+
+    def decide(self, X: Any, loss: str | Decision) -> Decided:
+        """Return the labels of least expected loss, and that loss, without fitting anew.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        loss : str or Loss
+            "subset", "hamming", "f1", "jaccard", or a loss of `labelweave.decision` such as
+            ``FLoss(beta=2)`` or ``PartialAbstention(price=0.2)``.
+
+        Returns
+        -------
+        Decided
+            With the attributes ``labels``, (n, L) of 0/1 (-1 where a label stays open), ``risk``
+            and ``score``, (n,) each.
+        """
+        return decide(self.predict_joint(X), loss, self._inference())
 
     def threshold_rule(self) -> ThresholdRule | None:
         """Return the rule by which `predict` decides for all rows together; None if it does not."""

@@ -38,6 +38,10 @@ class LabelEncoding:
     def decode(self, labels: Labels) -> NDArray[Any]:
         """Return labels as `predict` does: int64 of 0/1, or classes of a one-dimensional target."""
         if self.single:
+            if (labels < 0).any():
+                raise ValueError(
+                    "a one-dimensional y has no class for labels that stay open: use decide"
+                )
             # A target with a single class is always predicted.
             return np.asarray(self.classes[np.minimum(labels[:, 0], len(self.classes) - 1)])
         return labels.astype(np.int64)
