@@ -3,6 +3,7 @@
 Losses decide row by row; a `ThresholdRule` decides for a whole test set.
 """
 
+from labelweave.decision.cardinality_threshold import CardinalityThreshold
 from labelweave.decision.class_mass_normalization import ClassMassNormalization
 from labelweave.decision.expected_auc import ExpectedAUC, expected_auc
 from labelweave.decision.expected_f import ExpectedF, expected_f1
@@ -22,6 +23,7 @@ from labelweave.decision.threshold_rule import (
 from labelweave.decision.tuned_thresholds import TunedThresholds, tune_thresholds
 
 __all__ = [
+    "CardinalityThreshold",
     "ClassMassNormalization",
     "Decision",
     "Evidence",
