@@ -148,10 +148,6 @@ _CHAINS = {
         "answers weights persistence",
         ChainEnsemble(n_estimators=3, decision=MajorityVote(), bootstrap=False, **_FIXED),
     ),
-    "ensemble-published": touches(
-        "answers determinism persistence",
-        ChainEnsemble(n_estimators=3, decision=MajorityVote.preset("published"), **_FIXED),
-    ),
     "ensemble-bayes": touches(
         "determinism weights persistence",
         ChainEnsemble(n_estimators=2, estimator=BernoulliNB()),

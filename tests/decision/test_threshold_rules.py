@@ -10,6 +10,7 @@ from labelweave.decision import (
     ExpectedF,
     FixedThreshold,
     HammingLoss,
+    MajorityVote,
     SampledF,
     ThresholdRule,
     TunedThresholds,
@@ -139,6 +140,7 @@ def sample():
     [
         ClassMassNormalization(),
         CardinalityThreshold(),
+        MajorityVote.preset("published"),
         ExpectedF(),
         SampledF(),
         FixedThreshold(0.3),
