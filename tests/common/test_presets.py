@@ -10,10 +10,10 @@ from sklearn.base import clone
 import labelweave
 from labelweave._common.presets import HasPresets
 from labelweave.baselines import PairwiseCRF, RAkEL, StackedBinaryRelevance
-from labelweave.decision import ClassMassNormalization
+from labelweave.decision import CardinalityThreshold, ClassMassNormalization, MajorityVote
 from labelweave.evaluation import make_method
 from labelweave.inference import Annealing
-from labelweave.models import BinaryRelevance, TreeMixture, TreeNetwork
+from labelweave.models import BinaryRelevance, ChainEnsemble, TreeMixture, TreeNetwork
 from labelweave.online import BayesianOnlineClassifier
 
 PUBLIC = [getattr(labelweave, name) for name in labelweave.__all__]
@@ -28,7 +28,9 @@ def test_who_has_one():
     assert set(WITH_PRESETS) == {
         Annealing,
         BayesianOnlineClassifier,
+        ChainEnsemble,
         ClassMassNormalization,
+        MajorityVote,
         PairwiseCRF,
         RAkEL,
         StackedBinaryRelevance,
@@ -39,9 +41,8 @@ def test_who_has_one():
 
 @pytest.mark.parametrize("kind", WITH_PRESETS)
 def test_a_preset_sets_parameters_and_leaves_the_others(kind):
-    defaults = {
-        name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()
-    }
+    plain = kind()
+    defaults = {name: getattr(plain, name) for name in inspect.signature(kind).parameters}
     for name, settings in kind.presets.items():
         made = kind.preset(name)
         assert {key: getattr(made, key) for key in defaults} == defaults | dict(settings)
@@ -96,6 +97,10 @@ def test_a_preset_of_a_method_holds_for_its_strategy():
     model = make_method("bomc-cmn(preset='published')")
     assert (model.noise, model.prior_variance, model.label_offset) == (0.01, 1.0, 0.0)
     assert model.decision.least_rows == 0.5
+    ecc = make_method("ecc(preset='published')")
+    assert (ecc.n_estimators, ecc.bootstrap, ecc.label_penalty) == (10, True, 1.0)
+    assert ecc.decision.threshold == CardinalityThreshold()
+    assert make_method("epcc(preset='published')").decision == "hamming"
     # A strategy without a preset of that name stays as it is, and so does one that was given.
     assert make_method("bomc-sample(preset='published')").decision.samples == 5
     given = make_method("bomc-cmn(preset='published', decision=ClassMassNormalization())")

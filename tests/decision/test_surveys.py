@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.decision import ClassMassNormalization, ExpectedF, SampledF
+from labelweave.decision import (
+    CardinalityThreshold,
+    ClassMassNormalization,
+    ExpectedF,
+    MajorityVote,
+    SampledF,
+)
 from labelweave.decision.rank_search import Ranks, RankSearch, passes_over
 from labelweave.decision.threshold_rule import cut_between, possible_cuts
 
@@ -75,6 +81,27 @@ def test_surveys_of_class_mass_normalization(case, least_rows):
         np.testing.assert_array_equal(found, expected)
 
 
+@given(parted_scores(), st.integers(4, 12), st.integers(1, 5), st.integers(2, 4))
+def test_one_threshold_for_all_labels_by_any_number_of_points_and_passes(
+    case, points, passes, arity
+):
+    scores, parts, rates = case
+    rule = CardinalityThreshold().informed(rates)
+    survey = rule.survey(scores.shape[1], len(scores))
+    survey = replace(survey, search=replace(survey.search, passes=passes, points=points))
+    found = surveyed(survey, parts, arity=arity)
+    np.testing.assert_array_equal(found, rule.thresholds(scores))
+
+
+@given(parted_scores())
+def test_surveys_of_votes_are_those_of_their_rule(case):
+    scores, parts, rates = case
+    vote = MajorityVote.preset("published").informed(rates)
+    for n_rows in (None, len(scores)):
+        found = surveyed(vote.survey(scores.shape[1], n_rows), parts)
+        np.testing.assert_array_equal(found, vote.thresholds(scores))
+
+
 @given(parted_scores(), st.integers(4, 10))
 def test_what_is_left_of_a_summary_stays_true(case, points):
     scores, parts, _ = case
@@ -117,8 +144,10 @@ def test_counts_of_parts_add_up(n):
     np.testing.assert_array_equal(found, rule.thresholds(scores, lambda _: labels))
 
 
-def test_a_search_travels():
-    rule = ClassMassNormalization(rates=np.array([0.4]))
+@pytest.mark.parametrize(
+    "rule", [ClassMassNormalization(rates=np.array([0.4])), CardinalityThreshold(0.4)]
+)
+def test_a_search_travels(rule):
     scores = np.linspace(0, 1, 20)[:, None]
     survey = pickle.loads(pickle.dumps(rule.survey(1, 20)))
     np.testing.assert_array_equal(surveyed(survey, [scores]), rule.thresholds(scores))

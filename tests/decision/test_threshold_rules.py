@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from labelweave.decision import (
+    CardinalityThreshold,
     ClassMassNormalization,
     ExpectedAUC,
     ExpectedF,
     FixedThreshold,
     HammingLoss,
+    MajorityVote,
     SampledF,
     ThresholdRule,
     TunedThresholds,
@@ -23,6 +25,7 @@ from labelweave.persistence import load, save
 
 RULES = {
     "cmn": ClassMassNormalization(rates=[0.2, 0.5, 0.9]),
+    "lcard": CardinalityThreshold(1.3),
     "sample": SampledF(),
     "expected_f": ExpectedF(),
     "expected_auc": ExpectedAUC(),
@@ -92,7 +95,7 @@ def test_rules_that_maximise_an_expectation_need_probabilities(name):
 
 @pytest.mark.parametrize("decision", ["CMN", None, 0.5, ClassMassNormalization])
 def test_unknown_rules(decision):
-    with pytest.raises(ValueError, match=r"decision must be 'subset', .*'cmn', 'sample'"):
+    with pytest.raises(ValueError, match=r"decision must be 'subset', .*'cmn', 'lcard'"):
         resolve_decision(decision)
     with pytest.raises(ValueError, match=r"decision must be 'scut', .* or a rule such as"):
         resolve_score_rule(decision)
@@ -133,7 +136,15 @@ def sample():
 
 
 @pytest.mark.parametrize(
-    "rule", [ClassMassNormalization(), ExpectedF(), SampledF(), FixedThreshold(0.3)]
+    "rule",
+    [
+        ClassMassNormalization(),
+        CardinalityThreshold(),
+        MajorityVote.preset("published"),
+        ExpectedF(),
+        SampledF(),
+        FixedThreshold(0.3),
+    ],
 )
 @pytest.mark.parametrize("model", [BinaryRelevance(C=1.0), ChainEnsemble(n_estimators=2, C=1.0)])
 def test_any_estimator_can_decide_by_a_rule(model, rule, tmp_path):

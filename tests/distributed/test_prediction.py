@@ -20,14 +20,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave.baselines import PassiveAggressive
-from labelweave.decision import ClassMassNormalization, ThresholdRule
+from labelweave.decision import ClassMassNormalization, MajorityVote, ThresholdRule
 from labelweave.distributed import predict, predict_proba, thresholds
-from labelweave.models import BinaryRelevance, ClassifierChain
+from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
 from labelweave.online import BayesianOnlineClassifier
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
-DECISIONS = ("cmn", "expected_f", "expected_auc", "sample", "fixed", "hamming", "subset")
+DECISIONS = ("cmn", "lcard", "expected_f", "expected_auc", "sample", "fixed", "hamming", "subset")
 MODELS = {
     "BR": BinaryRelevance(C=1.0),
     "chain": ClassifierChain(C=1.0, label_penalty=1.0),
@@ -98,6 +98,18 @@ def test_what_the_model_predicts(name, decision):
 )
 def test_chunks_do_not_matter(name, decision, ends):
     check_chunks(name, decision, ends)
+
+
+@pytest.mark.parametrize("vote", [MajorityVote(), MajorityVote.preset("published")])
+def test_votes_of_an_ensemble(vote):
+    X, Y = make_data()
+    model = ChainEnsemble(n_estimators=3, C=1.0, label_penalty=1.0, decision=vote).fit(X, Y)
+    rows = parted(X, [0, 10, 11, 30])
+    assert_same(predict(model, rows).compute(), model.predict(X))
+    np.testing.assert_array_equal(
+        thresholds(model, rows).compute(),
+        model.threshold_rule().thresholds(model.evidence(X).scores),
+    )
 
 
 @pytest.mark.parametrize("decision", ["cmn", "sample", "expected_f", "hamming"])

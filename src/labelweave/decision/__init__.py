@@ -4,6 +4,7 @@ Losses decide row by row; a `ThresholdRule` decides for a whole test set.
 """
 
 from labelweave.decision.abstention import PartialAbstention
+from labelweave.decision.cardinality_threshold import CardinalityThreshold
 from labelweave.decision.class_mass_normalization import ClassMassNormalization
 from labelweave.decision.decided import Decided, decide
 from labelweave.decision.expected_auc import ExpectedAUC, expected_auc
@@ -26,6 +27,7 @@ from labelweave.decision.top_k import NDCGAtK, PrecisionAtK, RecallAtK
 from labelweave.decision.tuned_thresholds import TunedThresholds, tune_thresholds
 
 __all__ = [
+    "CardinalityThreshold",
     "ClassMassNormalization",
     "Decided",
     "Decision",

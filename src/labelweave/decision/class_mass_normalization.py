@@ -13,13 +13,7 @@ from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 from labelweave._common.presets import HasPresets, Presets, published
 from labelweave.decision.rank_search import RankSearch, TiedRows, passes_over
-from labelweave.decision.threshold_rule import (
-    Draw,
-    ThresholdRule,
-    ThresholdSurvey,
-    between,
-    check_scores,
-)
+from labelweave.decision.threshold_rule import Draw, ThresholdRule, ThresholdSurvey, check_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +97,7 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
         return rates
 
     def _cut(self, rate: float, n_rows: int, tied: TiedRows) -> float:
-        """Return the threshold of a label; the rank that its frequency calls for is among `tied`.
-
-        Rows with equal scores go together, so the cut is on one side of them or on the other.
-        """
+        """Return the threshold of a label; the rank its frequency calls for is among `tied`."""
         expected = rate * n_rows
         # Rates are quotients: exactly two rows may come out as a little less.
         too_few = min(expected, n_rows - expected) < self.least_rows * (1 - 1e-9)
@@ -114,6 +105,4 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
             return float(self.fallback)
         if rate == 1:  # an empty test set has no cut that tells all from none
             return -np.inf
-        if abs(tied.above - expected) <= abs(tied.end - expected):
-            return np.inf if tied.above == 0 else between(tied.higher, tied.score)
-        return -np.inf if tied.end == n_rows else between(tied.score, tied.lower)
+        return tied.nearest_cut(expected, n_rows)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelweave._common.arrays import Counts, Floats
-from labelweave.decision.threshold_rule import Draw, check_scores
+from labelweave.decision.threshold_rule import Draw, between, check_scores
 
 # Points that the summary of all labels may have, and each label at least.
 _POINTS = 2**18
@@ -42,6 +42,16 @@ class TiedRows(NamedTuple):
     higher: float
     score: float
     lower: float
+
+    def nearest_cut(self, expected: float, n_rows: int) -> float:
+        """Return the threshold with as many rows above it as come closest to `expected`.
+
+        Rows with equal scores go together, so the cut is on one side of them or on the other; on
+        the higher one if both are as close.
+        """
+        if abs(self.above - expected) <= abs(self.end - expected):
+            return np.inf if self.above == 0 else between(self.higher, self.score)
+        return -np.inf if self.end == n_rows else between(self.score, self.lower)
 
 
 @dataclass(frozen=True)

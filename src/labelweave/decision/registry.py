@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from labelweave.decision.cardinality_threshold import CardinalityThreshold
 from labelweave.decision.class_mass_normalization import ClassMassNormalization
 from labelweave.decision.expected_auc import ExpectedAUC
 from labelweave.decision.expected_f import ExpectedF
@@ -26,6 +27,7 @@ _LOSSES: dict[str, Callable[[Inference | None], Decision]] = {
 #: not.
 _THRESHOLD_RULES: dict[str, Callable[[float], ThresholdRule]] = {
     "cmn": lambda even: ClassMassNormalization(fallback=even),
+    "lcard": lambda _: CardinalityThreshold(),
     "sample": lambda _: SampledF(),
     "expected_f": lambda _: ExpectedF(),
     "expected_auc": lambda _: ExpectedAUC(),
@@ -42,9 +44,9 @@ def resolve_decision(decision: str | Decision, inference: Inference | None = Non
     decision : str or Decision
         "subset" (`SubsetLoss`), "hamming" (`HammingLoss`), "f1" (`FLoss`) and "jaccard"
         (`JaccardLoss`) decide row by row. The rules for whole test sets are "cmn"
-        (`ClassMassNormalization`), "sample" (`SampledF`), "expected_f" (`ExpectedF`),
-        "expected_auc" (`ExpectedAUC`), "fixed" (`FixedThreshold` at one half) and "scut"
-        (`TunedThresholds`).
+        (`ClassMassNormalization`), "lcard" (`CardinalityThreshold`), "sample" (`SampledF`),
+        "expected_f" (`ExpectedF`), "expected_auc" (`ExpectedAUC`), "fixed" (`FixedThreshold` at one
+        half) and "scut" (`TunedThresholds`).
     inference : Inference, optional
         How "subset" looks for the mode. No other decision uses it: an object has settings of its
         own.
@@ -74,7 +76,7 @@ def resolve_score_rule(decision: str | ThresholdRule) -> ThresholdRule:
 
     Parameters
     ----------
-    decision : {"scut", "cmn", "fixed"} or ThresholdRule
+    decision : {"scut", "cmn", "lcard", "fixed"} or ThresholdRule
         As in `resolve_decision`, except that 0 takes the place of one half. Rules that maximise an
         expectation are refused.
 
@@ -89,11 +91,11 @@ def resolve_score_rule(decision: str | ThresholdRule) -> ThresholdRule:
     if isinstance(rule, ThresholdRule) and rule.needs_probabilities:
         raise ValueError(
             f"decision {type(rule).__name__} needs probabilities, but there are only scores: "
-            "choose 'scut', 'cmn' or 'fixed'"
+            "choose 'scut', 'cmn', 'lcard' or 'fixed'"
         )
     if not isinstance(rule, ThresholdRule):
         raise ValueError(
-            "decision must be 'scut', 'cmn', 'fixed' or a rule such as TunedThresholds(); "
-            f"got {decision!r}"
+            "decision must be 'scut', 'cmn', 'lcard', 'fixed' or a rule such as "
+            f"TunedThresholds(); got {decision!r}"
         )
     return rule

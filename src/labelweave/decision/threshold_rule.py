@@ -3,8 +3,9 @@
 Measures such as macro F1 couple the rows of a test set, so the labels of one row are no longer a
 matter of that row alone. A `ThresholdRule` looks at the scores of all rows and chooses the score
 above which each label is predicted. It works with the scores of any model, and as the ``decision``
-of any estimator of this library. The rules are `ClassMassNormalization`, `SampledF`, `ExpectedF`,
-`ExpectedAUC`, `TunedThresholds` and `FixedThreshold`.
+of any estimator of this library. The rules are `ClassMassNormalization`, `CardinalityThreshold`,
+`SampledF`, `ExpectedF`, `ExpectedAUC`, `TunedThresholds` and `FixedThreshold`; `MajorityVote`
+applies one of them to the votes of an ensemble.
 """
 
 from __future__ import annotations
@@ -118,10 +119,15 @@ class ThresholdRule(ABC):
     needs_draws: ClassVar[bool] = False
     #: Whether the scores have to be probabilities: a rule that maximises an expectation.
     needs_probabilities: ClassVar[bool] = False
-    #: Whether thresholds depend on the test rows at all.
-    needs_rows: ClassVar[bool] = True
+    #: Whether `evidence` finds other scores than the marginals in the joint distribution.
+    needs_joint: ClassVar[bool] = False
     #: Whether the threshold of a label depends on the scores of this label alone, in any order.
     by_label: ClassVar[bool] = False
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether thresholds depend on the test rows at all."""
+        return True
 
     def informed(
         self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
@@ -138,6 +144,10 @@ class ThresholdRule(ABC):
         """
         del rates, held_out
         return self
+
+    def evidence(self, joint: JointDistribution, /) -> Evidence:
+        """Return what the rule decides by, given the joint distribution of the test rows."""
+        return Evidence.of(joint)
 
     @abstractmethod
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
@@ -173,7 +183,7 @@ class ThresholdRule(ABC):
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels of the rows of a joint, taken as one test set; always the same ones."""
-        return self.label(*Evidence.of(joint))
+        return self.label(*self.evidence(joint))
 
 
 @dataclass(frozen=True)

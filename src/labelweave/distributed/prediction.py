@@ -55,6 +55,7 @@ def predict(model: Any, X: Any) -> Any:
       is not known, the last of which reads X but scores nothing where two were enough. For each
       level of the tree by which they are merged, a worker holds up to eight summaries of
       24·max(2¹⁸, 1024·L) bytes, whatever n is;
+    - "lcard": the same for one label with n·L scores, in summaries of 24·2¹⁸ bytes;
     - "expected_f" and "expected_auc": one pass, after which the workers together hold the
       scores of all rows, 8·n·L bytes; a sixteenth of the labels at a time is sorted on one
       worker. No exact statistic is smaller; dask spills to disk what does not fit.

@@ -54,9 +54,9 @@ def thresholds_of_blocks(
     if rule.by_label:
         return _by_label(rule, rows, score, model, n_labels)
     raise ValueError(
-        f"{type(rule).__name__} has to see the scores of all rows at once: choose 'cmn', 'sample', "
-        "'expected_f' or 'expected_auc', give the rule a survey, or set by_label where a threshold "
-        "depends on the scores of its label alone"
+        f"{type(rule).__name__} has to see the scores of all rows at once: choose 'cmn', 'lcard', "
+        "'sample', 'expected_f' or 'expected_auc', give the rule a survey, or set by_label where a "
+        "threshold depends on the scores of its label alone"
     )
 
 

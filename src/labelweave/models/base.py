@@ -85,8 +85,9 @@ class MultiLabelClassifier(LabelClassifier):
         return decision if isinstance(decision, ThresholdRule) else None
 
     def evidence(self, X: Any) -> Evidence:
-        """Return the marginal probabilities of the rows of X, and labels drawn from the joint."""
-        return Evidence.of(self.predict_joint(X))
+        """Return what `threshold_rule` decides by, usually the marginal probabilities."""
+        joint, rule = self.predict_joint(X), self.threshold_rule()
+        return Evidence.of(joint) if rule is None else rule.evidence(joint)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the marginal probability of each label, (n, L).

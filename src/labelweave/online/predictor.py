@@ -78,8 +78,10 @@ class PosteriorPredictor(MultiLabelClassifier):
         If the rule needs draws, the probabilities are those of the models that are drawn.
         """
         check_is_fitted(self)
-        rows, threads, state = self._features(X, reset=False), self._n_threads(), self.state_
         rule = self.threshold_rule()
+        if rule is not None and rule.needs_joint:
+            return super().evidence(X)
+        rows, threads, state = self._features(X, reset=False), self._n_threads(), self.state_
         of_drawn_models = rule is not None and rule.needs_draws
         predict = state.posterior_probabilities if of_drawn_models else state.probabilities
 
