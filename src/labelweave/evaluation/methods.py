@@ -60,6 +60,9 @@ METHODS: dict[str, Method] = {
     "mc": Method("TreeMixture()", "mixture of tree networks"),
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
+    "weave": Method(
+        "JointClassifierCV()", "chain on held-out log-odds of other classifiers, by default a forest"
+    ),
     "bomc-cmn": Method(
         "BayesianOnlineClassifier(decision=ClassMassNormalization())",
         "Bayesian online learner; test labels as frequent as in training",
