@@ -69,6 +69,8 @@ def cross_fit(
     """
     # Bootstrap samples and shuffled mini-batches depend on the order of the rows.
     order = presentation_order(X, labels, seed)
+    if sample_weight is not None:
+        order = order[sample_weight[order] > 0]
     by_folds = [learner for learner in learners if not learner.out_of_bag]
     folds = _folds(cv, X, labels, sample_weight, seed) if by_folds else []
     data = (X, labels, sample_weight)
@@ -84,7 +86,7 @@ def cross_fit(
     for learner, base in zip(learners, bases, strict=True):
         total, times = np.zeros((len(labels), len(learner.columns))), np.zeros((len(labels), 1))
         if learner.out_of_bag:
-            total[order], times[:] = base.out_of_bag(len(labels)), 1
+            total[order], times[order] = base.out_of_bag(len(order)), 1
         else:
             for (_, test), predicted in zip(folds, results, strict=False):
                 total[test] += predicted

@@ -20,6 +20,7 @@ from labelweave.joint import JointDistribution
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import check_base_classifier, seeded_clone
 from labelweave.models.chains.classifier_chain import ClassifierChain
+from labelweave.models.label_classifier import checked_weight
 from labelweave.models.stacking.base_learner import (
     BaseLearner,
     handles_all_labels,
@@ -51,7 +52,7 @@ class JointClassifierCV(MultiLabelClassifier):
     passthrough : bool, default=False
         If True, the joint model sees the features too, beside the log-odds: standardised if they
         are dense, as they are if they are sparse.
-    cv : "auto", "oob", int or splitter, default="auto"
+    cv : "auto", "oob", int, splitter or list of splits, default="auto"
         How training rows are held out. "auto": out of bag where a classifier is bagged
         (``bootstrap=True`` and a parameter `oob_score`), in five folds elsewhere. A number of folds
         deals the rows by their content: their order does not matter, and equal rows share a fold;
@@ -142,6 +143,11 @@ class JointClassifierCV(MultiLabelClassifier):
     def _check_parameters(self) -> None:
         check_flag(self.passthrough, "passthrough")
         super()._check_parameters()
+
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        # Rows of weight zero are left out of every fit, but a splitter counts them.
+        return X, labels, checked_weight(X, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
@@ -249,7 +255,7 @@ class JointClassifierCV(MultiLabelClassifier):
         """Return the number of folds, or what splits the rows."""
         if isinstance(self.cv, str) and self.cv in ("auto", "oob"):
             return _N_FOLDS
-        if hasattr(self.cv, "split") and not isinstance(self.cv, str):
+        if not isinstance(self.cv, str) and hasattr(self.cv, "split") or isinstance(self.cv, list):
             return self.cv
         return check_whole_number(self.cv, "cv", 2, otherwise="'auto', 'oob', a splitter")
 
