@@ -47,6 +47,17 @@ def offers_out_of_bag(estimator: Any) -> bool:
     return "oob_score" in parameters and bool(parameters.get("bootstrap"))
 
 
+def smoothed_log_odds(probabilities: Floats, weight: float) -> Floats:
+    """Return log (W p + 1) / (W (1 - p) + 1) of probabilities p that W rows stand behind.
+
+    Examples
+    --------
+    >>> smoothed_log_odds(np.array([0.0, 0.5, 1.0]), 9.0).round(3)
+    array([-2.303,  0.   ,  2.303])
+    """
+    return np.log1p(weight * probabilities) - np.log1p(weight * (1.0 - probabilities))
+
+
 @dataclass(frozen=True)
 class FittedBase:
     """A classifier fitted to some of the labels.
@@ -85,7 +96,7 @@ class FittedBase:
         if isinstance(probability, list):  # one matrix of two classes for each label
             return np.column_stack([of_label[:, 1] for of_label in probability])
         columns = np.asarray(probability, dtype=np.float64)
-        return columns[:, 1:] if len(self.varying) == 1 else columns
+        return columns[:, 1:] if columns.shape[1] > len(self.varying) else columns
 
     def _completed(self, of_varying: Floats) -> Floats:
         completed = np.tile(self.frequencies, (len(of_varying), 1))
@@ -129,11 +140,11 @@ class BaseLearner:
             if self.out_of_bag:  # some rows may be in every bag: `FittedBase.out_of_bag` tells
                 warnings.filterwarnings("ignore", "Some inputs do not have OOB", UserWarning)
                 warnings.filterwarnings("ignore", "invalid value", RuntimeWarning)
-            classifier.fit(X, _target(chosen[:, varying]), **arguments)
+            classifier.fit(X, self._target(chosen[:, varying]), **arguments)
         return replace(untrained, classifier=classifier)
 
-
-def _target(labels: Labels) -> NDArray[np.int64]:
-    """Return labels as classifiers want them: a single one is a vector of classes."""
-    wide = labels.astype(np.int64)
-    return wide[:, 0] if wide.shape[1] == 1 else wide
+    def _target(self, labels: Labels) -> NDArray[np.int64]:
+        """Return labels as the classifier wants them: a single one is a vector of classes."""
+        wide = labels.astype(np.int64)
+        flat = wide.shape[1] == 1 and get_tags(last_step(self.estimator)).target_tags.single_output
+        return wide[:, 0] if flat else wide

@@ -25,6 +25,7 @@ from labelweave.models.stacking.base_learner import (
     BaseLearner,
     handles_all_labels,
     offers_out_of_bag,
+    smoothed_log_odds,
 )
 from labelweave.models.stacking.cross_fitting import cross_fit
 
@@ -194,8 +195,7 @@ class JointClassifierCV(MultiLabelClassifier):
 
     def _seen(self, X: Any, probabilities: Floats) -> Any:
         """Return what the joint model sees of rows: log-odds and, if asked for, features."""
-        weight = self._total_weight
-        log_odds = np.log1p(weight * probabilities) - np.log1p(weight * (1.0 - probabilities))
+        log_odds = smoothed_log_odds(probabilities, self._total_weight)
         if not self._sees_features:
             return log_odds
         if self.scaler_ is not None:
