@@ -54,8 +54,8 @@ def woven(estimator, **parameters):
     return JointClassifierCV(**({"joint": CHAIN, "cv": 3} | parameters), estimator=estimator)
 
 
-def plain_log_odds(probabilities, n_rows):
-    return np.log((n_rows * probabilities + 1) / (n_rows * (1 - probabilities) + 1))
+def plain_log_odds(probabilities, votes):
+    return np.log((votes * probabilities + 1) / (votes * (1 - probabilities) + 1))
 
 
 def by_hand(estimator, X, Y, joint, splits):
@@ -65,7 +65,8 @@ def by_hand(estimator, X, Y, joint, splits):
         options = {"cv": splits, "method": "predict_proba"}
         held_out.append(cross_val_predict(estimator, X, target, **options)[:, 1])
         new.append(clone(estimator).fit(X, target).predict_proba(NEW)[:, 1])
-    log_odds = [plain_log_odds(np.column_stack(part), len(X)) for part in (held_out, new)]
+    votes = [1 / min(v for p in column for v in (p, 1 - p) if v >= 1 / len(X)) for column in held_out]
+    log_odds = [plain_log_odds(np.column_stack(part), np.array(votes)) for part in (held_out, new)]
     return clone(joint).fit(log_odds[0], Y).predict_joint(log_odds[1])
 
 
@@ -173,6 +174,15 @@ def test_splitters_may_repeat_rows_or_leave_them_out():
     assert np.isnan(once[45:]).all()
     fitted = KNeighborsClassifier().fit(X[45:], labels[45:]).predict_proba(X[:45])
     np.testing.assert_allclose(once[:45], np.column_stack([p[:, 1] for p in fitted]))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "votes"), [(KNeighborsClassifier(5), 5), (GaussianNB(), len(X))]
+)
+def test_log_odds_are_those_of_as_many_votes(estimator, votes):
+    model = woven(estimator).fit(X, Y)
+    assert (model.votes_ <= votes * (1 + 1e-9)).all()
+    assert (model.votes_ >= min(votes - 1e-9, 30)).all()
 
 
 def test_labels_that_are_constant_in_some_folds():

@@ -47,15 +47,31 @@ def offers_out_of_bag(estimator: Any) -> bool:
     return "oob_score" in parameters and bool(parameters.get("bootstrap"))
 
 
-def smoothed_log_odds(probabilities: Floats, weight: float) -> Floats:
-    """Return log (W p + 1) / (W (1 - p) + 1) of probabilities p that W rows stand behind.
+def apparent_votes(probabilities: Floats, weight: float) -> Floats:
+    """Return how many votes each column of probabilities looks like a count of, at most `weight`.
+
+    That is one over the smallest probability of either class: ten neighbours never predict less
+    than 0.1, but 0. Nothing below ``1 / weight`` counts, the least that as many rows can show.
 
     Examples
     --------
-    >>> smoothed_log_odds(np.array([0.0, 0.5, 1.0]), 9.0).round(3)
-    array([-2.303,  0.   ,  2.303])
+    >>> apparent_votes(np.array([[0.0, 1e-9], [0.5, 0.3], [0.9, 0.6]]), 50.0).round(1)
+    array([10. ,  3.3])
     """
-    return np.log1p(weight * probabilities) - np.log1p(weight * (1.0 - probabilities))
+    ends = np.concatenate([probabilities, 1.0 - probabilities])
+    smallest: Floats = np.where(ends * weight >= 1.0, ends, 1.0).min(axis=0)
+    return 1.0 / smallest
+
+
+def smoothed_log_odds(probabilities: Floats, votes: Floats) -> Floats:
+    """Return log (m p + 1) / (m (1 - p) + 1): Laplace's estimate for frequencies p of m votes.
+
+    Examples
+    --------
+    >>> smoothed_log_odds(np.array([[0.0, 0.5, 1.0]]), np.array([9.0])).round(3)
+    array([[-2.303,  0.   ,  2.303]])
+    """
+    return np.log1p(votes * probabilities) - np.log1p(votes * (1.0 - probabilities))
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def cross_fit(
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, labels = np.arange(8.0)[:, None], np.repeat([[0], [1]], 4, axis=0).astype(np.int8)
+    >>> X, labels = np.arange(8.0)[:, None] ** 2, np.array([[0], [1]], np.int8).repeat(4, axis=0)
     >>> learner = BaseLearner(GaussianNB(), np.array([0]), seed=0, out_of_bag=False)
     >>> found = cross_fit([learner], X, labels, None, cv=4, seed=0, n_jobs=None)
     >>> (found.held_out[:, 0] > 0.5).astype(int)

@@ -23,6 +23,7 @@ from labelweave.models.chains.classifier_chain import ClassifierChain
 from labelweave.models.label_classifier import checked_weight
 from labelweave.models.stacking.base_learner import (
     BaseLearner,
+    apparent_votes,
     handles_all_labels,
     offers_out_of_bag,
     smoothed_log_odds,
@@ -86,14 +87,19 @@ class JointClassifierCV(MultiLabelClassifier):
     joint_ : estimator
         The fitted joint model; its features are the labels' log-odds by the first classifier, the
         second one, ..., then those of X, if `passthrough` is True.
+    votes_ : (M,) array
+        How many votes each held-out probability looks like a count of; see Notes.
     scaler_ : StandardScaler or None
         How dense features are standardised for the joint model.
 
     Notes
     -----
-    The log-odds of a probability p are log (W p + 1) / (W (1 - p) + 1), where W is the number (total
-    weight) of training rows: Laplace's estimate, if p is a frequency among W rows. So predictions
-    of 0 or 1 stay finite, with log-odds of at most log (W + 1), and others barely change.
+    The log-odds of a probability p are log (m p + 1) / (m (1 - p) + 1): Laplace's estimate, if p is
+    the share of m votes. So predictions of 0 and 1 stay finite, and how far they are from the next
+    value is in proportion: forests and neighbours vote, and a label that none of ten neighbours has
+    is not impossible. The number of votes is one over the smallest held-out probability of either
+    class, or of training rows if that is smaller; where probabilities are continuous the log-odds
+    barely change but for that limit.
 
     Beside what the classifiers themselves take, ``fit`` takes a copy of the training rows for each
     fit that is in progress, and 32 n M bytes for n rows and M log-odds (labels times classifiers);
@@ -112,7 +118,7 @@ class JointClassifierCV(MultiLabelClassifier):
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
     >>> model.predict_joint(data.X[400:402]).condition({0: 1}).mode().labels
-    array([[1, 0, 1, 1, 0, 0],
+    array([[1, 0, 0, 1, 0, 0],
            [1, 0, 0, 0, 0, 1]], dtype=int8)
     """
 
@@ -156,7 +162,6 @@ class JointClassifierCV(MultiLabelClassifier):
         cached = check_memory(self.memory).cache(cross_fit, ignore=["n_jobs"])
         fitted = cached(learners, X, labels, sample_weight, self._folds(), seed, self.n_jobs)
         self.bases_ = fitted.bases
-        self._total_weight = float(len(labels) if sample_weight is None else sample_weight.sum())
         held_out = fitted.held_out
         rows = np.flatnonzero(np.isfinite(held_out).all(axis=1))
         self._tell(f"{len(rows)} of {len(labels)} rows held out")
@@ -166,6 +171,8 @@ class JointClassifierCV(MultiLabelClassifier):
         if len(rows) < len(labels):
             X, labels, held_out = X[rows], labels[rows], held_out[rows]
             sample_weight = None if sample_weight is None else sample_weight[rows]
+        total = len(labels) if sample_weight is None else sample_weight.sum()
+        self.votes_ = apparent_votes(held_out, float(total))
         self._sees_features = bool(self.passthrough)
         scales = self._sees_features and isinstance(X, np.ndarray)
         self.scaler_ = StandardScaler().fit(X, sample_weight=sample_weight) if scales else None
@@ -195,7 +202,7 @@ class JointClassifierCV(MultiLabelClassifier):
 
     def _seen(self, X: Any, probabilities: Floats) -> Any:
         """Return what the joint model sees of rows: log-odds and, if asked for, features."""
-        log_odds = smoothed_log_odds(probabilities, self._total_weight)
+        log_odds = smoothed_log_odds(probabilities, self.votes_)
         if not self._sees_features:
             return log_odds
         if self.scaler_ is not None:
