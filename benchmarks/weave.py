@@ -58,7 +58,9 @@ class Alone(MultiLabelClassifier):
 
     n_jobs, verbose = None, 0
 
-    def __init__(self, *, estimator: Any, random_state: Any = None, decision: str = "subset") -> None:
+    def __init__(
+        self, *, estimator: Any, random_state: Any = None, decision: str = "subset"
+    ) -> None:
         self.estimator = estimator
         self.random_state = random_state
         self.decision = decision

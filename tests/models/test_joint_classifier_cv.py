@@ -59,13 +59,15 @@ def plain_log_odds(probabilities, votes):
 
 
 def by_hand(estimator, X, Y, joint, splits):
-    """Stack by scikit-learn's own cross-validation: the held-out log-odds, and those of new rows."""
+    """Stack by scikit-learn's own cross-validation."""
     held_out, new = [], []
     for target in Y.T:
         options = {"cv": splits, "method": "predict_proba"}
         held_out.append(cross_val_predict(estimator, X, target, **options)[:, 1])
         new.append(clone(estimator).fit(X, target).predict_proba(NEW)[:, 1])
-    votes = [1 / min(v for p in column for v in (p, 1 - p) if v >= 1 / len(X)) for column in held_out]
+    votes = [
+        1 / min(v for p in column for v in (p, 1 - p) if v >= 1 / len(X)) for column in held_out
+    ]
     log_odds = [plain_log_odds(np.column_stack(part), np.array(votes)) for part in (held_out, new)]
     return clone(joint).fit(log_odds[0], Y).predict_joint(log_odds[1])
 

@@ -61,7 +61,8 @@ METHODS: dict[str, Method] = {
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
     "weave": Method(
-        "JointClassifierCV()", "chain on held-out log-odds of other classifiers, by default a forest"
+        "JointClassifierCV()",
+        "chain on held-out log-odds of other classifiers, by default a forest",
     ),
     "bomc-cmn": Method(
         "BayesianOnlineClassifier(decision=ClassMassNormalization())",

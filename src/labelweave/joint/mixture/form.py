@@ -50,6 +50,7 @@ class MixtureForm(JointDistribution):
         return part
 
     def with_row_ids(self, row_ids: Indices) -> Self:
+        """Return the same mixtures with other row ids, also in their components."""
         joint = super().with_row_ids(row_ids)
         joint.components = tuple(component.with_row_ids(row_ids) for component in self.components)
         return joint

@@ -99,7 +99,7 @@ class FittedBase:
         return self._completed(self._positive(self.classifier.predict_proba(X)))
 
     def out_of_bag(self, n_rows: int) -> Floats:
-        """Return out-of-bag probabilities of the training rows, (n, K); NaN if all have drawn it."""
+        """Return out-of-bag probabilities, (n, K); NaN in rows that all members have drawn."""
         if self.classifier is None:
             return self._completed(np.empty((n_rows, 0)))
         by_class = np.asarray(self.classifier.oob_decision_function_)

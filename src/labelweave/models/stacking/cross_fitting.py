@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
@@ -75,24 +76,25 @@ def cross_fit(
     folds = _folds(cv, X, labels, sample_weight, seed) if by_folds else []
     data = (X, labels, sample_weight)
     calls = [delayed(_fit_rows)(learner, *data, order) for learner in learners]
-    for learner in by_folds:
-        calls += [
-            delayed(_predict_fold)(learner, *data, order[train[order]], test)
-            for train, test in folds
-        ]
+    calls += [
+        delayed(_predict_fold)(learner, *data, order[train[order]], test)
+        for learner in by_folds
+        for train, test in folds
+    ]
     results = iter(_run(calls, n_jobs))
     bases: list[FittedBase] = [next(results) for _ in learners]
-    held_out = []
-    for learner, base in zip(learners, bases, strict=True):
-        total, times = np.zeros((len(labels), len(learner.columns))), np.zeros((len(labels), 1))
-        if learner.out_of_bag:
-            total[order], times[order] = base.out_of_bag(len(order)), 1
-        else:
-            for (_, test), predicted in zip(folds, results, strict=False):
-                total[test] += predicted
-                times[test] += 1
-        held_out.append(np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0))
-    return CrossFitted(bases, np.hstack(held_out))
+    held_out = np.hstack(
+        [
+            _by_row(
+                (len(labels), len(learner.columns)),
+                [(order, base.out_of_bag(len(order)))]
+                if learner.out_of_bag
+                else [(test, next(results)) for _, test in folds],
+            )
+            for learner, base in zip(learners, bases, strict=True)
+        ]
+    )
+    return CrossFitted(bases, held_out)
 
 
 def _folds(
@@ -100,7 +102,8 @@ def _folds(
 ) -> list[tuple[Mask, Positions]]:
     """Return the training rows of each fold, as a mask, and the rows that it holds out."""
     if isinstance(cv, Integral):
-        fold, n_folds = assign_folds(X, np.ones(len(labels)) if weight is None else weight, cv, seed)
+        total = np.ones(len(labels)) if weight is None else weight
+        fold, n_folds = assign_folds(X, total, int(cv), seed)
         # If all rows are equal, none can be held out.
         return [(fold != k, np.flatnonzero(fold == k)) for k in range(n_folds) if n_folds > 1]
     folds = []
@@ -109,6 +112,15 @@ def _folds(
         inside[train] = True
         folds.append((inside, test))
     return folds
+
+
+def _by_row(shape: tuple[int, int], parts: list[tuple[NDArray[np.integer[Any]], Floats]]) -> Floats:
+    """Return the mean of what was predicted for each row; NaN for rows without predictions."""
+    total, times = np.zeros(shape), np.zeros((shape[0], 1))
+    for rows, predicted in parts:
+        total[rows] += predicted
+        times[rows] += 1
+    return np.divide(total, times, out=np.full(shape, np.nan), where=times > 0)
 
 
 def _run(calls: list[Any], n_jobs: int | None) -> list[Any]:

@@ -9,6 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory, has_fit_parameter
 
 from labelweave._common.arrays import Floats, Labels
@@ -45,8 +46,8 @@ class JointClassifierCV(MultiLabelClassifier):
     Parameters
     ----------
     estimator : classifier, list of classifiers or list of (name, classifier), optional
-        Any scikit-learn classifiers with ``predict_proba``. Multi-label ones are fitted once, binary
-        ones once per label. By default 300 extremely randomized trees on bootstrap samples.
+        Any scikit-learn classifiers with ``predict_proba``. Multi-label ones are fitted once,
+        binary ones once per label. By default 300 extremely randomized trees on bootstrap samples.
     joint : estimator of P(y|x), optional
         What learns the labels from the log-odds, for example ``TreeMixture()``. By default
         ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
@@ -71,8 +72,8 @@ class JointClassifierCV(MultiLabelClassifier):
     decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
-        Number of base classifiers fitted at a time, and of threads of a `joint` that has no `n_jobs`
-        of its own; -1 uses all cores. Joblib's backend decides where classifiers are fitted.
+        Number of base classifiers fitted at a time, and of threads of a `joint` whose own `n_jobs`
+        is None; -1 uses all cores. Joblib's backend decides where classifiers are fitted.
     random_state : int, RandomState or None, default=None
         Seeds the folds and every unset `random_state` of `estimator` and `joint`. None means 0:
         results are reproducible by default.
@@ -167,7 +168,8 @@ class JointClassifierCV(MultiLabelClassifier):
         self._tell(f"{len(rows)} of {len(labels)} rows held out")
         if len(rows) == 0:  # all rows are equal, say: nothing shows what the predictions are worth
             rows = np.arange(len(labels))
-            held_out = np.tile(np.hstack([base.frequencies for base in self.bases_]), (len(rows), 1))
+            frequencies = np.hstack([base.frequencies for base in self.bases_])
+            held_out = np.tile(frequencies, (len(rows), 1))
         if len(rows) < len(labels):
             X, labels, held_out = X[rows], labels[rows], held_out[rows]
             sample_weight = None if sample_weight is None else sample_weight[rows]
@@ -213,13 +215,11 @@ class JointClassifierCV(MultiLabelClassifier):
 
     def _learners(self, sample_weight: Floats | None, seed: int) -> list[BaseLearner]:
         estimators = self._estimators()
-        seeds = np.random.RandomState(seed).randint(
-            2**31 - 1, size=(len(estimators), self.n_labels_)
-        )
-        learners = []
+        shape = (len(estimators), self.n_labels_)
+        seeds = check_random_state(seed).randint(2**31 - 1, size=shape)
+        learners, all_labels = [], np.arange(self.n_labels_)
         for estimator, own_seeds in zip(estimators, seeds, strict=True):
             check_base_classifier(estimator, sample_weight)
-            all_labels = np.arange(self.n_labels_)
             groups = [all_labels] if self._at_once(estimator) else list(all_labels[:, None])
             out_of_bag = self._by_bags(estimator)
             learners += [
@@ -242,9 +242,7 @@ class JointClassifierCV(MultiLabelClassifier):
         if isinstance(self.multi_label, str) and self.multi_label == "auto":
             return handles_all_labels(estimator)
         if not isinstance(self.multi_label, bool | np.bool_):
-            raise ValueError(
-                f"multi_label must be 'auto', True or False; got {self.multi_label!r}"
-            )
+            raise ValueError(f"multi_label must be 'auto', True or False; got {self.multi_label!r}")
         return bool(self.multi_label)
 
     def _by_bags(self, estimator: Any) -> bool:
@@ -260,9 +258,10 @@ class JointClassifierCV(MultiLabelClassifier):
 
     def _folds(self) -> Any:
         """Return the number of folds, or what splits the rows."""
-        if isinstance(self.cv, str) and self.cv in ("auto", "oob"):
+        is_name = isinstance(self.cv, str)
+        if is_name and self.cv in ("auto", "oob"):
             return _N_FOLDS
-        if not isinstance(self.cv, str) and hasattr(self.cv, "split") or isinstance(self.cv, list):
+        if not is_name and (isinstance(self.cv, list) or hasattr(self.cv, "split")):
             return self.cv
         return check_whole_number(self.cv, "cv", 2, otherwise="'auto', 'oob', a splitter")
 
