@@ -120,7 +120,8 @@ def _by_row(shape: tuple[int, int], parts: list[tuple[NDArray[np.integer[Any]], 
     for rows, predicted in parts:
         total[rows] += predicted
         times[rows] += 1
-    return np.divide(total, times, out=np.full(shape, np.nan), where=times > 0)
+    mean: Floats = np.divide(total, times, out=np.full(shape, np.nan), where=times > 0)
+    return mean
 
 
 def _run(calls: list[Any], n_jobs: int | None) -> list[Any]:

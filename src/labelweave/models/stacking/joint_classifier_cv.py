@@ -164,7 +164,8 @@ class JointClassifierCV(MultiLabelClassifier):
         fitted = cached(learners, X, labels, sample_weight, self._folds(), seed, self.n_jobs)
         self.bases_ = fitted.bases
         held_out = fitted.held_out
-        rows = np.flatnonzero(np.isfinite(held_out).all(axis=1))
+        known = np.isfinite(held_out).all(axis=1)
+        rows = np.flatnonzero(known if sample_weight is None else known & (sample_weight > 0))
         self._tell(f"{len(rows)} of {len(labels)} rows held out")
         if len(rows) == 0:  # all rows are equal, say: nothing shows what the predictions are worth
             rows = np.arange(len(labels))
@@ -197,7 +198,7 @@ class JointClassifierCV(MultiLabelClassifier):
 
     def _joint(self, X: Any) -> JointDistribution:
         probabilities = np.hstack([base.probabilities(X) for base in self.bases_])
-        joint = self.joint_.predict_joint(self._seen(X, probabilities))
+        joint: JointDistribution = self.joint_.predict_joint(self._seen(X, probabilities))
         # Random numbers belong to the features as given, not to their log-odds, which may differ in
         # the last bits from batch to batch.
         return joint.with_row_ids(row_keys(X))
