@@ -1,6 +1,6 @@
 """Classifiers alone and under a joint model: what `JointClassifierCV` adds, and what it costs.
 
-Run as ``python -m benchmarks.weave [DATA ...]``. Alone, a classifier's labels are independent, with
+Run as ``python -m benchmarks.weave [DATA ...] [--bases forest,MLP]``. Alone, a classifier's labels are independent, with
 the probabilities it predicts; woven, its held-out log-odds are the features of a chain. Every data
 set is one comparison, kept under ``build/weave``, so that a run that was stopped goes on where it
 was; the tables go to README.md.
@@ -34,8 +34,7 @@ from labelweave.models.stacking.base_learner import (
     smoothed_log_odds,
 )
 
-BEGIN = "<!-- written by python -m benchmarks.weave: begin -->"
-END = "<!-- written by python -m benchmarks.weave: end -->"
+MARK = "<!-- written by python -m benchmarks.weave {}: {} -->"
 DATA = ("emotions", "scene", "yeast")
 BASES = {
     "forest": ExtraTreesClassifier(n_estimators=300, bootstrap=True),
@@ -82,13 +81,13 @@ class Alone(MultiLabelClassifier):
         return np.hstack([base.probabilities(X) for base in self.bases_])
 
 
-def run(name: str) -> Comparison:
-    """Compare all classifiers, alone and woven, on one data set."""
+def run(name: str, bases: list[str]) -> Comparison:
+    """Compare classifiers, alone and woven, on one data set."""
     data = load(name)
     methods: dict[str, Any] = {}
-    for base, estimator in BASES.items():
-        methods[base] = Alone(estimator=estimator, random_state=0)
-        methods[f"{base}, woven"] = JointClassifierCV(estimator=estimator, random_state=0)
+    for base in bases:
+        methods[base] = Alone(estimator=BASES[base], random_state=0)
+        methods[f"{base}, woven"] = JointClassifierCV(estimator=BASES[base], random_state=0)
     KEPT.mkdir(parents=True, exist_ok=True)
     return compare(
         methods,
@@ -102,33 +101,32 @@ def run(name: str) -> Comparison:
     )
 
 
-def table(comparison: Comparison) -> str:
-    """Return the means of a data set, marked where the paired t-test sees a difference."""
-    rows = [[comparison.data.name, *(f"{t}: alone | woven" for t in METRICS.values())]]
-    rows[0] = [comparison.data.name]
-    for title in METRICS.values():
-        rows[0] += [f"{title}: alone", "woven"]
-    rows[0] += ["seconds to fit: alone", "woven"]
-    for base in BASES:
-        row = [base]
-        for metric in METRICS:
-            alone, woven = (comparison.scores(m, metric) for m in (base, f"{base}, woven"))
-            better = judge(paired_t_test(woven, alone), higher_is_better=metric == "exact_match")
-            mark = "**" if better == "better" else ""
-            row += [f"{alone.mean():.3f}", f"{mark}{woven.mean():.3f}{mark}"]
-        for method in (base, f"{base}, woven"):
-            row.append(f"{np.median(comparison.seconds(method, 'fit')):.2g}")
-        rows.append(row)
-    return markdown(rows)
+def table(comparison: Comparison, bases: list[str]) -> str:
+    """Return the means of a data set, bold where the paired t-test sees an improvement."""
+    titles = (*METRICS.values(), "seconds to fit")
+    head = [part for title in titles for part in (f"{title}: alone", "woven")]
+    return markdown([[comparison.data.name, *head], *(_row(comparison, base) for base in bases)])
+
+
+def _row(comparison: Comparison, base: str) -> list[str]:
+    both, row = (base, f"{base}, woven"), [base]
+    for metric in METRICS:
+        alone, woven = (comparison.scores(method, metric) for method in both)
+        verdict = judge(paired_t_test(woven, alone), higher_is_better=metric == "exact_match")
+        mark = "**" if verdict == "better" else ""
+        row += [f"{alone.mean():.3f}", f"{mark}{woven.mean():.3f}{mark}"]
+    return row + [f"{np.median(comparison.seconds(method, 'fit')):.2g}" for method in both]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=DATA, help="data sets")
-    names = parser.parse_args().data
-    tables = [table(run(name)) for name in names]
-    parts = f"Measured on {machine()}; ten folds; bold: a paired t-test at 0.05 agrees.", *tables
-    replace_between(README, BEGIN, END, parts)
+    parser.add_argument("--bases", default=",".join(BASES), help="classifiers, by commas")
+    options = parser.parse_args()
+    bases = options.bases.split(",")
+    for name in options.data:
+        parts = (f"Measured on {machine()}; ten folds.", table(run(name, bases), bases))
+        replace_between(README, MARK.format(name, "begin"), MARK.format(name, "end"), parts)
 
 
 if __name__ == "__main__":
