@@ -1,9 +1,9 @@
 """Classifiers alone and under a joint model: what `JointClassifierCV` adds, and what it costs.
 
-Run as ``python -m benchmarks.weave [DATA ...] [--bases forest,MLP]``. Alone, a classifier's labels are independent, with
-the probabilities it predicts; woven, its held-out log-odds are the features of a chain. Every data
-set is one comparison, kept under ``build/weave``, so that a run that was stopped goes on where it
-was; the tables go to README.md.
+Run as ``python -m benchmarks.weave [DATA ...] [--bases forest,MLP]``. Alone, a classifier's labels
+are independent, with the probabilities it predicts; woven, its held-out log-odds are the features
+of a chain. Every data set is one comparison, kept under ``build/weave``, so that a run that was
+stopped goes on where it was; the tables go to README.md.
 """
 
 from __future__ import annotations

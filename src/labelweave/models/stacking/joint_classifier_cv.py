@@ -103,7 +103,7 @@ class JointClassifierCV(MultiLabelClassifier):
     barely change but for that limit.
 
     Beside what the classifiers themselves take, ``fit`` takes a copy of the training rows for each
-    fit that is in progress, and 32 n M bytes for n rows and M log-odds (labels times classifiers);
+    fit that is in progress, and 64 n M bytes for n rows and M log-odds (labels times classifiers);
     with `passthrough` another copy of X.
 
     Examples
