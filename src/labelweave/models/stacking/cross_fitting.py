@@ -62,7 +62,8 @@ def cross_fit(
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, labels = np.arange(8.0)[:, None] ** 2, np.array([[0], [1]], np.int8).repeat(4, axis=0)
+    >>> X = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0])[:, None]
+    >>> labels = (X > 5).astype(np.int8)
     >>> learner = BaseLearner(GaussianNB(), np.array([0]), seed=0, out_of_bag=False)
     >>> found = cross_fit([learner], X, labels, None, cv=4, seed=0, n_jobs=None)
     >>> (found.held_out[:, 0] > 0.5).astype(int)
