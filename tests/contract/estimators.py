@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.baselines import (
     InstanceBasedLogistic,
@@ -30,6 +31,7 @@ from labelweave.models import (
     ChainEnsemble,
     ChainMixture,
     ClassifierChain,
+    JointClassifierCV,
     LabelClassifier,
     TreeEnsemble,
     TreeMixture,
@@ -97,6 +99,13 @@ DEFAULTS = {
     "tree-ensemble": Case(
         TreeEnsemble(n_estimators=3, C=1.0, label_penalty=0.1), unsuited=RESAMPLED
     ),
+    "weave": Case(
+        JointClassifierCV(
+            estimator=DecisionTreeClassifier(max_depth=3),
+            joint=ClassifierChain(C=1.0, label_penalty=0.1),
+            cv=3,
+        )
+    ),
     # The rules for test sets look at all rows of a test set together, see tests/online.
     "online": Case(BayesianOnlineClassifier(decision="hamming"), unsuited=PROBIT),
 }
@@ -120,6 +129,9 @@ SKLEARN_CHECKED = [
     TreeMixture(n_components=2, C=1.0, label_penalty=0.1),
     ChainMixture(n_components=2, C=1.0, label_penalty=0.1),
     TreeEnsemble(n_estimators=3, bootstrap=False),
+    JointClassifierCV(
+        estimator=LogisticRegression(), joint=ClassifierChain(C=1.0, label_penalty=0.1), cv=3
+    ),
     BayesianOnlineClassifier(decision="hamming"),
 ]
 # Configurations that matter to them. With "hamming" they also ask `predict` to agree with

@@ -39,6 +39,7 @@ from labelweave.models import (
     ChainEnsemble,
     ChainMixture,
     ClassifierChain,
+    JointClassifierCV,
     LabelClassifier,
     TreeEnsemble,
     TreeMixture,
@@ -226,6 +227,19 @@ _POWERSETS = {
     ),
 }
 
+_WOVEN = {
+    "weave-logistic": touches(
+        "inputs weights persistence",
+        JointClassifierCV(estimator=_LOGISTIC, joint=ClassifierChain(**_FIXED), cv=2),
+        bitwise=False,
+    ),
+    "weave-features": touches(
+        "determinism inputs edge_cases",
+        JointClassifierCV(estimator=_TREE, joint=ClassifierChain(**_FIXED), passthrough=True, cv=2),
+        unsuited={"sparse": "dense features are standardised, sparse ones are not"},
+    ),
+}
+
 _OTHERS = {
     "crf-cv": touches("determinism edge_cases weights", PairwiseCRF()),
     "crf-pseudo": touches(
@@ -257,4 +271,4 @@ _OTHERS = {
     ),
 }
 
-VARIANTS = _RELEVANCE | _CHAINS | _TREES | _POWERSETS | _OTHERS
+VARIANTS = _RELEVANCE | _CHAINS | _TREES | _POWERSETS | _WOVEN | _OTHERS

@@ -8,12 +8,15 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from labelweave import (
     BinaryRelevance,
     ChainEnsemble,
     ClassifierChain,
+    JointClassifierCV,
     TreeMixture,
     TreeNetwork,
 )
@@ -140,3 +143,14 @@ def test_joblib_fits_base_classifiers_on_a_cluster(engine):
     np.testing.assert_array_equal(here, there.predict(X))
     # scikit-learn's products are BLAS's, whose last bit depends on where arrays begin in memory.
     np.testing.assert_allclose(certain, there.predict_proba(X), rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_base_classifiers_are_fitted_where_joblib_says(engine):
+    """`JointClassifierCV` fits folds and labels by joblib, whose backend may be a cluster."""
+    X, Y = make_problem(60, 4, 3)
+    model = JointClassifierCV(estimator=GaussianNB(), joint=ClassifierChain(**FIXED), cv=3)
+    here = clone(model).fit(X, Y)
+    with joblib.parallel_config(backend="dask"):
+        there = clone(model).fit(X, Y)
+    np.testing.assert_array_equal(there.predict_proba(X), here.predict_proba(X))

@@ -10,12 +10,14 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from labelweave.baselines import MLkNN
 from labelweave.evaluation import METHODS, make_method, make_methods
 from labelweave.evaluation.specifications import (
     Specification,
     parse_specification,
     split_specifications,
 )
+from labelweave.models import TreeMixture
 
 LETTERS = ascii_letters + "_"
 names = st.builds(
@@ -35,7 +37,9 @@ literals = st.recursive(
 calls = st.recursive(
     st.builds(Specification, names, st.dictionaries(names, literals, max_size=3)),
     lambda inner: st.builds(
-        Specification, names, st.dictionaries(names, literals | inner, max_size=3)
+        Specification,
+        names,
+        st.dictionaries(names, literals | inner | st.lists(inner, max_size=2), max_size=3),
     ),
     max_leaves=3,
 )
@@ -178,10 +182,25 @@ def test_every_short_name_makes_a_classifier_with_a_seed(key):
     model = make_method(key, seed=3)
     parameters = model.get_params(deep=False)
     assert parameters["random_state"] == 3
-    option = next(name for name in ("C", "smoothing", "noise") if name in parameters)
+    option = next(name for name in ("C", "smoothing", "noise", "cv") if name in parameters)
     assert getattr(make_method(f"{key}({option}=0.5)"), option) == 0.5
 
 
 def test_options_of_a_rule_reach_it():
     assert make_method("bomc-sample(samples=9)").decision.samples == 9
     assert make_method("bomc-ind-cmn(fallback=None)").decision.fallback is None
+
+
+def test_joint_models_over_other_classifiers():
+    woven = make_method(
+        "weave(estimator=sklearn.tree.DecisionTreeClassifier(max_depth=2), joint=mc(C=1))", seed=5
+    )
+    assert isinstance(woven.estimator, DecisionTreeClassifier)
+    assert isinstance(woven.joint, TreeMixture)
+    assert (woven.random_state, woven.estimator.random_state, woven.joint.random_state) == (5, 5, 5)
+
+
+def test_lists_of_classifiers():
+    text = "weave(estimator=[sklearn.tree.DecisionTreeClassifier(), mlknn()])"
+    assert [type(each) for each in make_method(text).estimator] == [DecisionTreeClassifier, MLkNN]
+    assert list(make_methods(text)) == [text]

@@ -7,6 +7,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.decision import FLoss
 from labelweave.evaluation import chow_liu
@@ -16,7 +17,7 @@ from labelweave.explore.label_views import label_curves, label_list
 from labelweave.explore.model_view import model_view
 from labelweave.explore.row_views import row_list
 from labelweave.explore.session import RowAnswers
-from labelweave.models import BinaryRelevance, ClassifierChain, TreeNetwork
+from labelweave.models import BinaryRelevance, ClassifierChain, JointClassifierCV, TreeNetwork
 from tests.evaluation.make import comparison
 from tests.explore.make import NASTY, Client, emotions_session
 from tests.report.test_tables import FIGURES
@@ -186,7 +187,14 @@ def test_the_model(client, session):
 
 
 @pytest.mark.parametrize(
-    "model", [BinaryRelevance(C=0.01, decision="f1"), BinaryRelevance(C=0.01, decision="cmn")]
+    "model",
+    [
+        BinaryRelevance(C=0.01, decision="f1"),
+        BinaryRelevance(C=0.01, decision="cmn"),
+        JointClassifierCV(
+            estimator=DecisionTreeClassifier(max_depth=3), joint=BinaryRelevance(C=0.01), cv=2
+        ),
+    ],
 )
 def test_measures_are_those_of_what_the_model_predicts(model):
     made = emotions_session(model)

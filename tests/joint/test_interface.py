@@ -54,7 +54,7 @@ def test_names_ids_and_threads_are_kept(form):
 @named_forms
 def test_draws_belong_to_row_ids(form):
     joint = named(form)
-    other = joint._renumbered(np.array([7, 4]))
+    other = joint.with_row_ids(np.array([7, 4]))
     one, two = joint.sample(64, 0), other.sample(64, 0)
     np.testing.assert_array_equal(one[0], two[0])
     assert (one[1] != two[1]).any()

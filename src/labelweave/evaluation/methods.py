@@ -60,6 +60,10 @@ METHODS: dict[str, Method] = {
     "mc": Method("TreeMixture()", "mixture of tree networks"),
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
+    "weave": Method(
+        "JointClassifierCV()",
+        "chain on held-out log-odds of other classifiers, by default a forest",
+    ),
     "bomc-cmn": Method(
         "BayesianOnlineClassifier(decision=ClassMassNormalization())",
         "Bayesian online learner; test labels as frequent as in training",
@@ -172,14 +176,17 @@ def _build(specification: Specification) -> Any:
     else:
         constructor = _find_class(specification.name)
     _check_options(specification.name, constructor, options)
-    parameters = {
-        name: _build(value) if isinstance(value, Specification) else value
-        for name, value in options.items()
-    }
+    parameters = {name: _build_value(value) for name, value in options.items()}
     preset = parameters.pop("preset", None)
     if preset is None:
         return constructor(**parameters)
     return constructor.preset(preset, **parameters)  # type: ignore[attr-defined]
+
+
+def _build_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_build_value(part) for part in value]
+    return _build(value) if isinstance(value, Specification) else value
 
 
 def _preset_parts(standard: Specification, preset: Any) -> Specification:

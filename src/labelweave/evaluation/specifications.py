@@ -1,7 +1,7 @@
 """Parse method specifications such as ``br, pcc(C=1, estimator=sklearn.svm.SVC(kernel='rbf'))``.
 
-A specification is data and is never executed: a name, and options whose values are Python literals
-or nested specifications.
+A specification is data and is never executed: a name, and options whose values are Python literals,
+nested specifications or lists of these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PATTERN = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Specification:
-    """A name with options; a value is a Python literal or another :class:`Specification`.
+    """A name with options: Python literals, other specifications, or lists that contain them.
 
     Examples
     --------
@@ -38,6 +38,8 @@ class Specification:
 
 
 def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
     if not isinstance(value, Specification):
         return repr(value)
     return str(value) if value.options else f"{value}()"
@@ -118,6 +120,8 @@ def _options(node: ast.Call, text: str) -> dict[str, Any]:
 def _value(node: ast.expr, option: str, text: str) -> Any:
     if isinstance(node, ast.Call):
         return Specification(_dotted(node.func, text), _options(node, text))
+    if isinstance(node, ast.List) and any(isinstance(part, ast.Call) for part in node.elts):
+        return [_value(part, option, text) for part in node.elts]
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError) as error:

@@ -58,8 +58,15 @@ class Batch:
         part.row_ids = self.row_ids[index]
         return part
 
-    def _renumbered(self, row_ids: Indices) -> Self:
-        """Return the same distributions with other row ids."""
+    def with_row_ids(self, row_ids: Indices) -> Self:
+        """Return the same distributions with other row ids: draws are keyed by these.
+
+        Examples
+        --------
+        >>> from labelweave.joint import IndependentJoint
+        >>> IndependentJoint([[0.0], [0.0]]).with_row_ids(np.array([7, 7])).row_ids
+        array([7, 7])
+        """
         batch = copy.copy(self)
         batch.row_ids = row_ids
         return batch

@@ -3,7 +3,8 @@
 `base` and `label_classifier` hold what all estimators share, `label_encoding` and `batch_labels`
 the label matrices of users; chains, trees and mixtures have a folder each, and `ensemble` averages
 chains or trees. `base_classifier` makes any scikit-learn classifier the conditional of a label, and
-`additive_classifiers` finds those whose log-odds are linear. Users import from here.
+`additive_classifiers` finds those whose log-odds are linear; `stacking` fits joint models to the
+predictions of other classifiers. Users import from here.
 """
 
 from labelweave.models.base import MultiLabelClassifier
@@ -13,6 +14,7 @@ from labelweave.models.chains.classifier_chain import ClassifierChain
 from labelweave.models.label_classifier import LabelClassifier
 from labelweave.models.mixtures.chain_mixture import ChainMixture
 from labelweave.models.mixtures.tree_mixture import TreeMixture
+from labelweave.models.stacking.joint_classifier_cv import JointClassifierCV
 from labelweave.models.streaming import StreamingClassifier
 from labelweave.models.trees.structure import Structure, structures_of
 from labelweave.models.trees.tree_ensemble import TreeEnsemble
@@ -23,6 +25,7 @@ __all__ = [
     "ChainEnsemble",
     "ChainMixture",
     "ClassifierChain",
+    "JointClassifierCV",
     "LabelClassifier",
     "MultiLabelClassifier",
     "StreamingClassifier",

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
@@ -67,10 +68,33 @@ def check_base_classifier(estimator: Any, sample_weight: Floats | None) -> None:
             f"estimator must be a scikit-learn classifier with predict_proba; got {estimator!r}. "
             "Wrap it, e.g. in sklearn.calibration.CalibratedClassifierCV, if it has none"
         )
-    if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
+    if sample_weight is not None and weight_parameter(estimator) is None:
         raise ValueError(
             f"sample_weight was given, but estimator {estimator!r} does not support it"
         )
+
+
+def weight_parameter(estimator: Any) -> str | None:
+    """Return the name under which `fit` takes sample weights, if it does: a pipeline's last step.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import BernoulliNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_parameter(make_pipeline("passthrough", BernoulliNB()))
+    'bernoullinb__sample_weight'
+    """
+    if isinstance(estimator, Pipeline):
+        name, step = estimator.steps[-1]
+        inner = weight_parameter(step)
+        return None if inner is None else f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def with_weight(estimator: Any, weight: Floats | None) -> dict[str, Floats]:
+    """Return the arguments of `fit` that hand over the sample weights, if there are any."""
+    name = None if weight is None else weight_parameter(estimator)
+    return {} if weight is None or name is None else {name: weight}
 
 
 def with_class_weight(estimator: Any, class_weight: Any) -> Any:
@@ -90,8 +114,8 @@ def _fit_one(estimator: Any, X: Any, target: Labels, weight: Floats | None, seed
     positive, negative = mass[target == 1].sum(), mass[target == 0].sum()
     if positive == 0 or negative == 0:
         return ConstantConditional(float(np.log((positive + 1) / (negative + 1))))
-    fit_params = {} if weight is None else {"sample_weight": weight}
-    return seeded_clone(estimator, seed).fit(X, target.astype(np.int64), **fit_params)
+    arguments = with_weight(estimator, weight)
+    return seeded_clone(estimator, seed).fit(X, target.astype(np.int64), **arguments)
 
 
 def seeded_clone(estimator: Any, seed: int) -> Any:

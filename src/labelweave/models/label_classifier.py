@@ -48,6 +48,18 @@ def _settings(value: Any) -> dict[str, Any]:
     return {part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.init}
 
 
+def checked_weight(X: Any, sample_weight: Any) -> Floats | None:
+    """Return the sample weights of the rows of X as floats, if there are any."""
+    if sample_weight is None:
+        return None
+    if not np.asarray(sample_weight).any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+    checked: Floats = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    return checked
+
+
 class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     """Base of all estimators, with or without probabilities.
 
@@ -218,11 +230,9 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     @staticmethod
     def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
         """Check the sample weights; return the rows of positive weight."""
-        if sample_weight is None:
+        weight = checked_weight(X, sample_weight)
+        if weight is None:
             return X, labels, None
-        if not np.asarray(sample_weight).any():
-            raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         # Not every learner ignores rows of weight zero, so they are left out.
         kept = np.flatnonzero(weight)
         if len(kept) < len(labels):

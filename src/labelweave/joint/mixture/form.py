@@ -41,7 +41,7 @@ class MixtureForm(JointDistribution):
             n_threads=n_threads,
         )
         self.weights = _check_weights(weights, self.n_rows, len(components))
-        self.components = tuple(component._renumbered(self.row_ids) for component in components)
+        self.components = tuple(component.with_row_ids(self.row_ids) for component in components)
 
     def _take(self, index: Indices) -> Self:
         part = super()._take(index)
@@ -49,9 +49,10 @@ class MixtureForm(JointDistribution):
         part.components = tuple(component[index] for component in self.components)
         return part
 
-    def _renumbered(self, row_ids: Indices) -> Self:
-        joint = super()._renumbered(row_ids)
-        joint.components = tuple(component._renumbered(row_ids) for component in self.components)
+    def with_row_ids(self, row_ids: Indices) -> Self:
+        """Return the same mixtures with other row ids, also in their components."""
+        joint = super().with_row_ids(row_ids)
+        joint.components = tuple(component.with_row_ids(row_ids) for component in self.components)
         return joint
 
     @property

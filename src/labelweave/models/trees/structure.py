@@ -210,6 +210,7 @@ def structures_of(model: Any) -> list[Structure]:
     []
     """
     last = last_step(model)
+    last = getattr(last, "joint_", last)
     for name in ("structure_", "components_", "structures_"):
         found = getattr(last, name, None)
         structures = [found] if isinstance(found, Structure) else found
