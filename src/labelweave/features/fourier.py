@@ -57,13 +57,11 @@ def draw_frequencies(n_columns: int, gamma: float, n_features: int, seed: int) -
     True
     """
     random = np.random.default_rng(seed)
-    left, blocks = (n_features + 1) // 2, []
-    while left > 0:
-        size = min(left, n_columns)
-        normal = random.standard_normal((n_columns, size))
-        lengths = np.sqrt(random.chisquare(n_columns, size))
-        with threadpool_limits(limits=1, user_api="blas"):  # other threads, other bits
-            directions = np.linalg.qr(normal)[0]
-        blocks.append(lengths[:, None] * directions.T)
-        left -= size
+    n_frequencies, blocks = (n_features + 1) // 2, []
+    with threadpool_limits(limits=1, user_api="blas"):  # other threads, other bits
+        for first in range(0, n_frequencies, n_columns):
+            size = min(n_columns, n_frequencies - first)
+            directions = np.linalg.qr(random.standard_normal((n_columns, size)))[0]
+            lengths = np.sqrt(random.chisquare(n_columns, size))
+            blocks.append(lengths[:, None] * directions.T)
     return FourierMap(np.concatenate(blocks), gamma)

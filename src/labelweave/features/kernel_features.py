@@ -150,13 +150,13 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._check_parameters()
         X = self._features(X, reset=True)
         labels = _indicators(y, X.shape[0]) if self._is_supervised() else None
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = _weights(sample_weight, X)
         rows = np.flatnonzero(weight)
-        if len(rows) == 0:
-            raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
-        X, weight = X[rows], weight[rows]
+        if len(rows) < len(weight):
+            X, weight = X[rows], weight[rows]
+            labels = None if labels is None else labels[rows]
         with self._watched():
-            self.feature_map_ = self._choose(X, None if labels is None else labels[rows], weight)
+            self.feature_map_ = self._choose(X, labels, weight)
         self.gamma_ = self.feature_map_.gamma
         self.n_components_ = self.feature_map_.n_features
         self._n_features_out = self.n_components_
@@ -241,6 +241,15 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.target_tags.required = self._is_supervised()
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
+
+
+def _weights(sample_weight: Any, X: Any) -> Floats:
+    if sample_weight is not None and not np.asarray(sample_weight).any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+    weight: Floats = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    return weight
 
 
 def _indicators(y: Any, n_rows: int) -> Labels:
