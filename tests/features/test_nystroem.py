@@ -20,9 +20,7 @@ def approximation(X, feature_map):
     return features @ features.T / feature_map.n_features
 
 
-@given(
-    st.integers(0, 99), st.floats(0.01, 10.0), st.sampled_from(SAMPLING), st.integers(1, 70)
-)
+@given(st.integers(0, 99), st.floats(0.01, 10.0), st.sampled_from(SAMPLING), st.integers(1, 70))
 def test_the_kernel_of_landmarks_is_exact_and_no_other_is_overestimated(seed, gamma, how, size):
     X = np.unique(rows(seed=seed), axis=0)
     feature_map = choose_landmarks(X, gamma, size, how, seed)

@@ -64,7 +64,7 @@ def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Posit
 
 
 def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
-    """Number the distinct rows at random, by their content; equal rows have the same number.
+    """Assign numbers to the distinct rows at random, by their content; equal rows share one.
 
     Every distinct row waits for an exponential time at the rate of its weight, so those with the
     first k numbers are a sample in which a row of weight two is as probable as one that occurs

@@ -39,8 +39,10 @@ class FourierMap:
         """Return the features of the rows of X, (n, m)."""
         scaled = np.sqrt(2 * self.gamma) * self.frequencies
         angles = linear_scores(X, scaled, np.zeros(len(scaled)), n_threads)
-        waves = np.stack([np.cos(angles), np.sin(angles)], axis=2)
-        return np.sqrt(2) * waves.reshape(len(angles), -1)
+        features: Floats = np.empty((len(angles), self.n_features))
+        features[:, 0::2], features[:, 1::2] = np.cos(angles), np.sin(angles)
+        features *= np.sqrt(2)
+        return features
 
 
 def draw_frequencies(n_columns: int, gamma: float, n_features: int, seed: int) -> FourierMap:

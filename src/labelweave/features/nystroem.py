@@ -55,7 +55,8 @@ class NystroemMap:
         """Return the features of the rows of X, (n, m)."""
         kernel = np.exp(-self.gamma * squared_distances(X, self.landmarks, n_threads))
         features = linear_scores(kernel, self.whitening, np.zeros(self.n_features), n_threads)
-        return np.sqrt(self.n_features) * features
+        features *= np.sqrt(self.n_features)
+        return features
 
 
 def choose_landmarks(
@@ -134,12 +135,14 @@ class _PartialCholesky:
         for row, distance, column in zip(proposed, distances.T, columns.T, strict=True):
             if self.scores()[row] > old[row] * random.random():
                 block = slice(n_before, len(self.pivots))
-                self._accept(row, distance, column - self.factor[:, block] @ self.factor[row, block])
+                self._accept(
+                    row, distance, column - self.factor[:, block] @ self.factor[row, block]
+                )
         return True
 
     @property
     def _n_missing(self) -> int:
-        return self.factor.shape[1] - len(self.pivots)
+        return int(self.factor.shape[1]) - len(self.pivots)
 
     def _accept(self, row: int, distance: Floats, column: Floats) -> None:
         column /= np.sqrt(column[row])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds
 from labelweave.features.feature_maps import FeatureMap
@@ -45,7 +45,7 @@ class HeldOutLoss:
 
     labels: Labels
     weight: Floats
-    fold: Any
+    fold: Positions
     n_folds: int
     n_threads: int
 
@@ -76,8 +76,9 @@ class HeldOutLoss:
             keep_coef=False,
         )
         losses = _after_rises(solutions.held_out)
-        by_fold = losses.reshape(self.n_folds, n_labels, -1).sum(axis=1)
-        return by_fold[:, by_fold.sum(axis=0).argmin()]
+        by_fold: Floats = losses.reshape(self.n_folds, n_labels, -1).sum(axis=1)
+        best = int(by_fold.sum(axis=0).argmin())
+        return by_fold[:, best].copy()
 
 
 def _after_rises(losses: Floats) -> Floats:
