@@ -32,7 +32,7 @@ _NUMBERS = (75, 150, 300, 600)
 # Landmarks are drawn from this many distinct rows for each of them, at most.
 _ROWS_PER_LANDMARK = 10
 # Rows that the median of distances, and the choice by held-out likelihood, take into account.
-_ROWS_FOR_MEDIAN, _ROWS_FOR_CHOICE = 500, 2000
+_ROWS_FOR_MEDIAN, _ROWS_FOR_CHOICE = 500, 1000
 # Rows that are transformed at a time, so that kernel values take little memory.
 _ROWS_AT_A_TIME = 2048
 _LANDMARKS = ("uniform", "kmeans++", "cholesky")
@@ -91,7 +91,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     suit standardised features suit these; divide inner products by it to compare them with the
     kernel.
 
-    "cv" fits logistic regressions of all labels to at most 2000 rows, some five widths times three
+    "cv" fits logistic regressions of all labels to at most 1000 rows, some five widths times three
     folds, each along a path of penalties. On data of that size this takes about as long as
     fitting a `ClassifierChain` to the features; on larger data less.
 
