@@ -215,6 +215,7 @@ def test_classes_are_labels_too():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"gamma": np.ones(2)}, "gamma must be 'cv', 'median' or a finite number above 0; got arr"),
         ({"gamma": 0}, "gamma must be 'cv', 'median' or a finite number above 0; got 0"),
         ({"gamma": "auto"}, "gamma must be 'cv', 'median' or a finite number above 0; got 'auto'"),
         ({"n_components": 0}, "n_components must be 'cv' or a whole number of at least 1; got 0"),

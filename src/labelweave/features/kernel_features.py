@@ -11,12 +11,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.checks import check_choice, check_n_jobs, check_number, check_whole_number
-from labelweave._common.csr_blocks import check_csr
-from labelweave._common.features import canonical_csr
+from labelweave._common.features import validated_features
 from labelweave._common.progress import progress_shown
 from labelweave._common.row_keys import number_rows
 from labelweave._common.seeds import derive_seed, resolve_seed
@@ -79,7 +78,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ----------
     gamma_ : float
     n_components_ : int
-        Number of features; the last of an odd number of "fourier" features is left out.
+        Number of features; that of "fourier" features is rounded up to an even one.
     feature_map_ : NystroemMap or FourierMap
         What `transform` computes; a `NystroemMap` has the `landmarks`.
     n_features_in_, feature_names_in_
@@ -148,7 +147,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self
         """
         self._check_parameters()
-        X = self._features(X, reset=True)
+        X = validated_features(self, X, reset=True)
         labels = _indicators(y, X.shape[0]) if self._is_supervised() else None
         weight = _weights(sample_weight, X)
         rows = np.flatnonzero(weight)
@@ -176,7 +175,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         (n, n_components_) array
         """
         check_is_fitted(self)
-        X = self._features(X, reset=False)
+        X = validated_features(self, X, reset=False)
         n_threads = check_n_jobs(self.n_jobs)
         features: Floats = np.empty((X.shape[0], self.n_components_))
         for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
@@ -190,46 +189,39 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         number = number_rows(X, weight, seed)
         distinct = np.unique(number, return_index=True)[1]
         draw = partial(self._draw, X, distinct, derive_seed(seed, 1))
-        gamma = 1 / median_distance(X[distinct[:_ROWS_FOR_MEDIAN]])
-        if not isinstance(self.gamma, str):
+        if isinstance(self.gamma, str):
+            gamma = 1 / median_distance(X[distinct[:_ROWS_FOR_MEDIAN]])
+        else:
             gamma = float(self.gamma)
         if labels is None or len(distinct) < 2:
             return draw(gamma)
         rows = np.flatnonzero(number < _ROWS_FOR_CHOICE)
         X, labels, weight = X[rows], labels[rows], weight[rows]
         loss = HeldOutLoss.of(X, labels, weight, seed, check_n_jobs(self.n_jobs))
-        chosen = choose_width(loss, X, draw, gamma) if self.gamma == "cv" else draw(gamma)
-        if self.n_components == "cv":
+        chosen = choose_width(loss, X, draw, gamma) if _is_cv(self.gamma) else draw(gamma)
+        if _is_cv(self.n_components):
             chosen = choose_number(loss, X, chosen, _NUMBERS)
         return chosen
 
     def _draw(self, X: Any, distinct: Positions, seed: int, gamma: float) -> FeatureMap:
         """Return the map of a width, from distinct rows of X in random order."""
-        size = _NUMBERS[-1] if self.n_components == "cv" else int(self.n_components)
+        size = _NUMBERS[-1] if _is_cv(self.n_components) else int(self.n_components)
         if self.approximation == "fourier":
             return draw_frequencies(X.shape[1], gamma, size, seed)
         n_candidates = size * (1 if self.landmarks == "uniform" else _ROWS_PER_LANDMARK)
         return choose_landmarks(X[distinct[:n_candidates]], gamma, size, self.landmarks, seed)
 
     def _is_supervised(self) -> bool:
-        return "cv" in (self.gamma, self.n_components)
+        return _is_cv(self.gamma) or _is_cv(self.n_components)
 
     def _check_parameters(self) -> None:
-        if self.gamma not in ("cv", "median"):
+        if not (isinstance(self.gamma, str) and self.gamma in ("cv", "median")):
             check_number(self.gamma, "gamma", above=0, otherwise="'cv', 'median'")
-        if self.n_components != "cv":
+        if not _is_cv(self.n_components):
             check_whole_number(self.n_components, "n_components", otherwise="'cv'")
         check_choice(self.approximation, "approximation", ("nystroem", "fourier"))
         check_choice(self.landmarks, "landmarks", _LANDMARKS)
         check_n_jobs(self.n_jobs)
-
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        """Return X as a C-ordered float64 array, or as CSR in canonical form."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
-        if isinstance(X, np.ndarray):
-            return X
-        check_csr(X)
-        return canonical_csr(X)  # equal rows must be equal to the last bit
 
     def _watched(self) -> AbstractContextManager[None]:
         return progress_shown("fitting KernelFeatures") if self.verbose > 0 else nullcontext()
@@ -241,6 +233,10 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.target_tags.required = self._is_supervised()
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
+
+
+def _is_cv(value: Any) -> bool:
+    return isinstance(value, str) and value == "cv"
 
 
 def _weights(sample_weight: Any, X: Any) -> Floats:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
-from labelweave._common.csr_blocks import check_csr
-from labelweave._common.features import canonical_csr
+from labelweave._common.features import validated_features
 from labelweave._common.presets import HasPresets
 from labelweave._common.progress import progress_shown
 from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
@@ -232,12 +231,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         self._n_threads()
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        """Return X as a C-ordered float64 array, or as CSR in canonical form."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
-        if isinstance(X, np.ndarray):
-            return X
-        check_csr(X)
-        return canonical_csr(X)  # equal rows must be equal to the last bit
+        return validated_features(self, X, reset=reset)
 
     def _reset(self) -> None:
         """Drop what an earlier `fit` learned, whether it failed or not.
