@@ -26,11 +26,11 @@ def squared_distances(X: Any, Z: Any, n_threads: int = 1) -> Floats:
         # |x|² + |z|² − 2xz loses digits far from the origin, which distances do not depend on.
         center = Z.mean(axis=0)
         X, Z = (X if isinstance(X, np.ndarray) else X.toarray()) - center, Z - center
-        products = linear_scores(X, Z, np.zeros(len(Z)), n_threads)
+        distances = linear_scores(X, -2 * Z, _squared_norms(Z), n_threads)
     else:
         X = sparse.csr_array(X)
-        products = (X @ Z.T).toarray()
-    distances: Floats = _squared_norms(X)[:, None] + _squared_norms(Z) - 2 * products
+        distances = (X @ (-2 * Z).T).toarray() + _squared_norms(Z)
+    distances += _squared_norms(X)[:, None]
     return np.maximum(distances, 0.0, out=distances)
 
 

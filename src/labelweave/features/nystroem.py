@@ -53,7 +53,9 @@ class NystroemMap:
 
     def __call__(self, X: Any, n_threads: int = 1) -> Floats:
         """Return the features of the rows of X, (n, m)."""
-        kernel = np.exp(-self.gamma * squared_distances(X, self.landmarks, n_threads))
+        kernel = squared_distances(X, self.landmarks, n_threads)
+        kernel *= -self.gamma
+        np.exp(kernel, out=kernel)
         features = linear_scores(kernel, self.whitening, np.zeros(self.n_features), n_threads)
         features *= np.sqrt(self.n_features)
         return features
