@@ -172,7 +172,7 @@ def test_public_names_are_documented(room):
 
 
 @pytest.mark.parametrize(
-    "room", ["baselines", "decision", "inference", "joint", "models", "persistence"]
+    "room", ["baselines", "decision", "features", "inference", "joint", "models", "persistence"]
 )
 def test_every_parameter_is_documented(room):
     """What users construct names each parameter in its docstring."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import FLoss, HammingLoss, MajorityVote, SubsetLoss
     from labelweave.evaluation import compare
+    from labelweave.features import KernelFeatures
     from labelweave.inference import (
         Annealing,
         Auto,
@@ -88,6 +89,7 @@ __all__ = [
     "InstanceBasedLogistic",
     "JointClassifierCV",
     "JointDistribution",
+    "KernelFeatures",
     "LaSVM",
     "LabelPowerset",
     "ListedJoint",
@@ -135,6 +137,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("FLoss", "HammingLoss", "MajorityVote", "SubsetLoss"),
     "evaluation": ("compare",),
+    "features": ("KernelFeatures",),
     "inference": (
         "Annealing",
         "Auto",

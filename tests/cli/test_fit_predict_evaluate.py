@@ -11,6 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave import evaluation, persistence
+from labelweave.features import KernelFeatures
+from labelweave.models import BinaryRelevance
 from tests.cli.conftest import NEIGHBOURS, PRIOR
 
 LABELS = ["sun", "rain", "wind"]
@@ -277,3 +279,18 @@ def test_the_same_model_from_a_cluster(run, table, tmp_path):
         assert fit.exit_code == 0, fit.stderr
         probabilities.append(run("predict", path, table, "--proba").stdout)
     assert probabilities[0] == probabilities[1]
+
+
+def test_a_model_on_kernel_features(run, table, tmp_path):
+    path, method = tmp_path / "kernel.skops", "br(C=1, features=KernelFeatures(n_components=8))"
+    result = run("fit", table, "--labels", "last:3", "--method", method, "--model", path)
+    assert result.exit_code == 0, result.stderr
+    result = run("predict", path, table)
+    assert result.exit_code == 0, result.stderr
+    frame = pd.read_csv(table)
+    features = StandardScaler().fit_transform(frame[list("abcde")])
+    expected = make_pipeline(KernelFeatures(n_components=8), BinaryRelevance(C=1.0))
+    expected.fit(features, frame[LABELS])
+    np.testing.assert_array_equal(
+        pd.read_csv(io.StringIO(result.stdout)), expected.predict(features)
+    )

@@ -32,6 +32,7 @@ from labelweave.evaluation import (
     score_model,
     with_preprocessing,
 )
+from labelweave.features import KernelFeatures
 from labelweave.models import ClassifierChain
 
 X, Y = make_multilabel_classification(90, 6, n_classes=3, random_state=0)
@@ -101,6 +102,9 @@ def test_who_is_scaled():
     assert with_preprocessing(tree, rows) is tree
     assert with_preprocessing(pipeline, X) is pipeline
     assert with_preprocessing(tree, X, False) is tree
+    kernel = make_pipeline(KernelFeatures(), tree)
+    assert with_preprocessing(kernel, X).steps[1][1] is kernel
+    assert with_preprocessing(kernel, rows) is kernel
     assert with_preprocessing(pipeline, X, True).steps[1][1] is pipeline
     scaled = with_preprocessing(tree, rows, True)[0].fit_transform(rows)
     assert sparse.issparse(scaled)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.baselines import MLkNN
@@ -17,6 +18,7 @@ from labelweave.evaluation.specifications import (
     parse_specification,
     split_specifications,
 )
+from labelweave.features import KernelFeatures
 from labelweave.models import TreeMixture
 
 LETTERS = ascii_letters + "_"
@@ -121,6 +123,19 @@ def test_estimators_inside_estimators_share_the_seed():
     assert model.estimator.random_state == 9
 
 
+def test_features_come_before_any_estimator():
+    name = "p2cg(sweeps=70, features=KernelFeatures(gamma=2.0))"
+    ((shown, model),) = make_methods(name, seed=9).items()
+    assert shown == name
+    features, chain = (step for _, step in model.steps)
+    assert isinstance(features, KernelFeatures)
+    assert (features.gamma, features.random_state) == (2.0, 9)
+    assert (chain.inference.sweeps, chain.random_state) == (70, 9)
+    inner = "BinaryRelevance(estimator=sklearn.tree.DecisionTreeClassifier(features={}))"
+    transformer = "sklearn.preprocessing.MinMaxScaler()"
+    assert isinstance(make_method(inner.format(transformer)).estimator, Pipeline)
+
+
 def test_nothing_but_estimators_is_made(tmp_path):
     target = tmp_path / "made"
     for call in (f"pathlib.Path.touch(self='{target}')", f"os.mkdir(path='{target}')"):
@@ -152,6 +167,13 @@ def test_nothing_but_estimators_is_made(tmp_path):
             "sklearn.tree.DecisionTreeClassifier(max_dept=3)",
             "no option 'max_dept': did you mean max_depth",
         ),
+        (
+            "br(features='kernel')",
+            r"features must be a transformer, such as KernelFeatures\(\); got",
+        ),
+        ("br(features=cc())", "features must be a transformer"),
+        ("br(features=KernelFeatures(width=1))", "KernelFeatures has no option 'width'"),
+        ("KernelFeatures", "lacks fit or predict"),
         ("sklearn.tree.DecisionTreeClassifier,sklearn.tree.DecisionTreeClassifier", "given twice"),
     ],
 )

@@ -17,6 +17,7 @@ from labelweave.explore.label_views import label_curves, label_list
 from labelweave.explore.model_view import model_view
 from labelweave.explore.row_views import row_list
 from labelweave.explore.session import RowAnswers
+from labelweave.features import KernelFeatures
 from labelweave.models import BinaryRelevance, ClassifierChain, JointClassifierCV, TreeNetwork
 from tests.evaluation.make import comparison
 from tests.explore.make import NASTY, Client, emotions_session
@@ -108,6 +109,13 @@ def test_rows_are_found_by_label_and_number(client, session):
         BinaryRelevance(C=0.01),
         TreeNetwork(C=0.01, label_penalty=0.1),
         make_pipeline(StandardScaler(), ClassifierChain(C=0.01, label_penalty=0.1)),
+        make_pipeline(
+            StandardScaler(),
+            make_pipeline(
+                KernelFeatures(gamma="median", n_components=30),
+                ClassifierChain(C=0.01, label_penalty=0.1),
+            ),
+        ),
     ],
 )
 def test_contributions_add_up_to_the_log_odds(model):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 
 from labelweave._common.arrays import Floats, Labels
 
@@ -100,6 +101,19 @@ def check_flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise _refused(value, name, "True or False")
     return bool(value)
+
+
+def check_n_jobs(n_jobs: Any) -> int:
+    """Return the number of threads that scikit-learn's parameter `n_jobs` stands for.
+
+    Examples
+    --------
+    >>> check_n_jobs(None), check_n_jobs(2)
+    (1, 2)
+    """
+    if not isinstance(n_jobs, Integral | None) or n_jobs == 0:
+        raise _refused(n_jobs, "n_jobs", "None, a number of threads or -1 (all cores)")
+    return int(effective_n_jobs(n_jobs))
 
 
 def check_label(value: Any, name: str, n_labels: int, label_names: Sequence[str] | None) -> int:

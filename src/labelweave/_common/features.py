@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from labelweave._common.arrays import Floats, Positions
-from labelweave._common.csr_blocks import column_counts
+from labelweave._common.csr_blocks import check_csr, column_counts
 from labelweave._core import native
 
 # Share of empty columns above which leaving them out pays.
@@ -20,6 +21,18 @@ def as_features(X: Any) -> Any:
     if not hasattr(X, "tocsr"):
         return np.ascontiguousarray(X, dtype=np.float64)
     return canonical_csr(X)
+
+
+def validated_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return the X of an estimator's method as a C-ordered float64 array, or as canonical CSR.
+
+    With `reset`, as in `fit`, the estimator takes the number and names of the features from X.
+    """
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
+    if isinstance(X, np.ndarray):
+        return X
+    check_csr(X)
+    return canonical_csr(X)  # equal rows must be equal to the last bit
 
 
 def canonical_csr(X: Any) -> Any:

@@ -63,6 +63,30 @@ def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Posit
     return np.searchsorted(distinct, shuffled) % n_folds, n_folds
 
 
+def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
+    """Assign numbers to the distinct rows at random, by their content; equal rows share one.
+
+    Every distinct row waits for an exponential time at the rate of its weight, so those with the
+    first k numbers are a sample in which a row of weight two is as probable as one that occurs
+    twice. Weights must be positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> number = number_rows(np.array([[1.0], [3.0], [1.0], [2.0]]), np.ones(4), 0)
+    >>> sorted(set(number.tolist())), bool(number[0] == number[2])
+    ([0, 1, 2], True)
+    """
+    with np.errstate(over="ignore"):
+        shuffled = _scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * _GOLDEN)
+    distinct, member = np.unique(shuffled, return_inverse=True)
+    uniform = ((distinct >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    waiting = -np.log(uniform) / np.bincount(member, weights=weight)
+    number = np.empty(len(distinct), dtype=np.intp)
+    number[np.argsort(waiting, kind="stable")] = np.arange(len(distinct))
+    return number[member]
+
+
 def presentation_order(X: Any, labels: Labels, seed: int) -> Indices:
     """Return the rows in a random order that depends on their content and the seed alone.
 

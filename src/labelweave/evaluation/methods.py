@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
 
 from labelweave._common.presets import HasPresets, Presets
 from labelweave.evaluation.classifier_checks import check_classifier, similar_classifiers
@@ -102,6 +103,7 @@ _PACKAGES = (
     "labelweave.baselines",
     "labelweave.inference",
     "labelweave.decision",
+    "labelweave.features",
 )
 
 
@@ -113,6 +115,7 @@ def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[
     specifications : str or iterable of str
         Specifications such as ``"br, pcc(C=1)"``: short names (:data:`METHODS`), names of
         labelweave's classes, or import paths of scikit-learn classifiers, each with options.
+        The option `features` puts a transformer in front: ``"pcc(features=KernelFeatures())"``.
     seed : int, default=0
         ``random_state`` of each estimator that has one, unless it is given as an option.
 
@@ -167,6 +170,9 @@ def _with_seed(estimator: Any, seed: int) -> Any:
 
 def _build(specification: Specification) -> Any:
     options = dict(specification.options)
+    if "features" in options:
+        features = _build_transformer(options.pop("features"))
+        return make_pipeline(features, _build(replace(specification, options=options)))
     if specification.name in METHODS:
         standard = parse_specification(METHODS[specification.name].specification)
         constructor = _find_class(standard.name)
@@ -187,6 +193,16 @@ def _build_value(value: Any) -> Any:
     if isinstance(value, list):
         return [_build_value(part) for part in value]
     return _build(value) if isinstance(value, Specification) else value
+
+
+def _build_transformer(specification: Any) -> Any:
+    if isinstance(specification, Specification):
+        transformer = _build(specification)
+        if hasattr(transformer, "transform"):
+            return transformer
+    raise ValueError(
+        f"features must be a transformer, such as KernelFeatures(); got {specification}"
+    )
 
 
 def _preset_parts(standard: Specification, preset: Any) -> Specification:

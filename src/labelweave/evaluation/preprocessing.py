@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave.datasets.preprocessing import make_preprocessor, needs_preprocessing
+from labelweave.features import KernelFeatures
 
 __all__ = ["Scale", "with_preprocessing"]
 
@@ -28,8 +29,8 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
     scale : {"auto", True, False}, default="auto"
         True: standardise to mean 0 and standard deviation 1 (sparse features are only divided by
         their standard deviation, so that zeros stay zeros). "auto": standardise dense features and
-        leave sparse ones unchanged; a pipeline is assumed to do its own preprocessing. False: only
-        convert the features to numbers.
+        leave sparse ones unchanged; a pipeline is assumed to do its own preprocessing, unless it
+        begins with `KernelFeatures`. False: only convert the features to numbers.
 
     Returns
     -------
@@ -49,9 +50,9 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
     if scale not in ("auto", True, False):
         raise ValueError(f'scale must be "auto", True or False, got {scale!r}')
     is_sparse = sparse.issparse(X)
-    is_pipeline = isinstance(estimator, Pipeline)
-    wanted = not (is_sparse or is_pipeline) if scale == "auto" else scale
-    if needs_preprocessing(X) and not (is_pipeline and scale == "auto"):
+    is_prepared = isinstance(estimator, Pipeline) and not isinstance(estimator[0], KernelFeatures)
+    wanted = not (is_sparse or is_prepared) if scale == "auto" else scale
+    if needs_preprocessing(X) and not (is_prepared and scale == "auto"):
         return make_pipeline(make_preprocessor(X, scale=wanted), estimator)
     if not wanted:
         return estimator

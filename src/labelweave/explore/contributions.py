@@ -74,11 +74,12 @@ def _linear(model: Any) -> LinearConditionals | None:
 
 def _prepared(session: Session, row: int) -> tuple[Floats, list[str]]:
     """Return the features of a row as the conditionals see them, and their names."""
-    x, names = session.features_of([row]), session.feature_names
-    if isinstance(session.model, Pipeline) and len(session.model.steps) > 1:
-        before = session.model[:-1]
-        x = before.transform(x)
-        given = None if hasattr(session.X, "columns") or names is None else list(names)
-        names = list(before.get_feature_names_out(given))
+    x, names, model = session.features_of([row]), session.feature_names, session.model
+    while isinstance(model, Pipeline):
+        before, model = model[:-1], model.steps[-1][1]
+        if len(before):
+            given = None if hasattr(x, "columns") or names is None else list(names)
+            x = before.transform(x)
+            names = list(before.get_feature_names_out(given))
     values = np.asarray(sparse.csr_array(x).toarray()[0], dtype=np.float64)
     return values, [str(k) for k in range(len(values))] if names is None else list(names)

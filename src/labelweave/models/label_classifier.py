@@ -5,20 +5,17 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_number, check_whole_number
-from labelweave._common.csr_blocks import check_csr
-from labelweave._common.features import canonical_csr
+from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
+from labelweave._common.features import validated_features
 from labelweave._common.presets import HasPresets
 from labelweave._common.progress import progress_shown
 from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
@@ -244,12 +241,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         self._n_threads()
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        """Return X as a C-ordered float64 array, or as CSR in canonical form."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
-        if isinstance(X, np.ndarray):
-            return X
-        check_csr(X)
-        return canonical_csr(X)  # equal rows must be equal to the last bit
+        return validated_features(self, X, reset=reset)
 
     def _reset(self) -> None:
         """Drop what an earlier `fit` learned, whether it failed or not.
@@ -285,11 +277,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
             print(f"{type(self).__name__}: {message}")
 
     def _n_threads(self) -> int:
-        if not isinstance(self.n_jobs, Integral | None) or self.n_jobs == 0:
-            raise ValueError(
-                f"n_jobs must be None, a number of threads or -1 (all cores); got {self.n_jobs!r}"
-            )
-        return int(effective_n_jobs(self.n_jobs))
+        return check_n_jobs(self.n_jobs)
 
     def _seed(self) -> int:
         # Reproducible by default: None means 0.
