@@ -60,6 +60,7 @@ METHODS: dict[str, Method] = {
     "mc": Method("TreeMixture()", "mixture of tree networks"),
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
+    "forest": Method("DistributionalForest()", "label vectors of the leaf mates in a forest"),
     "bomc-cmn": Method(
         "BayesianOnlineClassifier(decision=ClassMassNormalization())",
         "Bayesian online learner; test labels as frequent as in training",
