@@ -26,11 +26,9 @@ DATA = ("emotions", "scene", "image", "yeast")
 def systems() -> dict[str, Any]:
     """Return the systems to compare, by the name of their row."""
     plain = ExtraTreesClassifier(n_estimators=300, random_state=0)
-    bootstrap = ExtraTreesClassifier(n_estimators=300, bootstrap=True, random_state=0)
     return {
         "`pcc`": ClassifierChain(),
         "ExtraTrees(300), marginals > ½": plain,
-        "ExtraTrees(300, bootstrap), marginals > ½": bootstrap,
         "`lp` over ExtraTrees(300)": LabelPowerset(estimator=plain),
         "`forest`": DistributionalForest(),
     }

@@ -132,7 +132,7 @@ def entropy(joint: MixtureForm) -> Floats:
 def _entropy(part: ListedPart) -> Floats:
     terms = part.log_weights
     if part.rest is None:
-        return -_weighted_logs(terms).sum(axis=1)
+        return np.asarray(-_weighted_logs(terms).sum(axis=1))
     every = np.broadcast_to(part.vectors, (len(terms), *part.vectors.shape))
     of_rest = part.rest._log_prob_of_draws(every) + part.log_weight[:, None]
     gained = _weighted_logs(of_rest) - _weighted_logs(np.logaddexp(terms, of_rest))

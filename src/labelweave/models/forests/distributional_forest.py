@@ -194,40 +194,42 @@ class DistributionalForest(MultiLabelClassifier):
     def _held_out(self, rows: TrainingRows, leaves: Indices) -> HeldOutRows | None:
         """Return the rows with what is said about them by models that have not seen them."""
         fold, n_folds = assign_folds(rows.X, rows.weight, self.n_folds, self._seed())
-        unseen = unseen_by(self.forest_, len(rows.labels))
-        needs_folds = unseen is None or self.smooth is not None
-        if needs_folds and n_folds < 2:
+        unseen = unseen_by(self.forest_, len(fold))
+        if n_folds < 2 and (unseen is None or self.smooth is not None):
             return None
-        folds = range(n_folds if needs_folds else 0)
-        parts: list[Shares] = []
-        log_smooth = np.empty(len(rows.labels))
-        for number in steps("cross-fitting", list(folds)):
-            inside, outside = (rows.taken(np.flatnonzero(at)) for at in _split(fold, number))
-            if unseen is None:
-                parts.append(self._shares_by_others(inside, outside))
-            if self.smooth is not None:
-                joint = self._fitted_smooth(inside).predict_joint(outside.X)
-                log_smooth[fold == number] = joint.log_prob(outside.labels)
+        folds = [np.flatnonzero(fold == number) for number in range(n_folds)]
         judged = np.ones(len(fold), dtype=np.bool_)
         if unseen is None:
-            shares = sp.vstack(parts, format="csr")[np.argsort(np.argsort(fold, kind="stable"))]
+            shares = self._shares_by_folds(rows, folds)
         else:
             shares, judged = self.leaf_mates_.shares_without(
                 leaves, unseen, rows.place, rows.weight
             )
-        if not judged.any():
+        log_smooth = None if self.smooth is None else self._log_smooth_by_folds(rows, folds)
+        at = np.flatnonzero(judged)
+        if len(at) == 0:
             return None
-        kept = rows.taken(np.flatnonzero(judged))
-        smooth = None if self.smooth is None else log_smooth[judged]
-        return HeldOutRows(
-            shares[np.flatnonzero(judged)], kept.place, kept.labels, kept.weight, smooth
-        )
+        kept = rows.taken(at)
+        smooth = None if log_smooth is None else log_smooth[at]
+        return HeldOutRows(shares[at], kept.place, kept.labels, kept.weight, smooth)
 
-    def _shares_by_others(self, inside: TrainingRows, outside: TrainingRows) -> Shares:
-        """Return the shares of the vectors for some rows by a forest that is fitted to others."""
-        forest = self._grown(inside)
-        mates = _mates(inside, leaves_of(forest, inside.X))
-        return mates.shares(leaves_of(forest, outside.X))
+    def _shares_by_folds(self, rows: TrainingRows, folds: list[Indices]) -> Shares:
+        """Return the shares of the vectors for every row by a forest fitted to the other folds."""
+        parts = []
+        for outside in steps("cross-fitting the forest", folds):
+            others = rows.without(outside)
+            forest = self._grown(others)
+            mates = _mates(others, leaves_of(forest, others.X))
+            parts.append(mates.shares(leaves_of(forest, rows.X[outside])))
+        return sp.vstack(parts, format="csr")[np.argsort(np.concatenate(folds))]
+
+    def _log_smooth_by_folds(self, rows: TrainingRows, folds: list[Indices]) -> Floats:
+        """Return log P(labels) of every row by a smooth model fitted to the other folds."""
+        out = np.empty(len(rows.labels))
+        for outside in steps("cross-fitting the smooth model", folds):
+            smooth = self._fitted_smooth(rows.without(outside))
+            out[outside] = smooth.predict_joint(rows.X[outside]).log_prob(rows.labels[outside])
+        return out
 
     def _joint(self, X: Any) -> JointDistribution:
         shares = self.leaf_mates_.shares(leaves_of(self.forest_, X))
@@ -262,7 +264,3 @@ def default_forest() -> ExtraTreesClassifier:
 
 def _mates(rows: TrainingRows, leaves: Indices) -> LeafMates:
     return LeafMates.of(leaves, rows.place, rows.weight, len(rows.vectors))
-
-
-def _split(fold: Indices, number: int) -> tuple[Any, Any]:
-    return fold != number, fold == number

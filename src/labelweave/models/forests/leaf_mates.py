@@ -60,7 +60,7 @@ class LeafMates:
         weights = sp.coo_array(
             (np.repeat(weight, n_trees), cells), shape=(int(ends[-1]), n_vectors)
         ).tocsr()
-        return cls(first_leaf, weights, np.asarray(weights.sum(axis=1)).ravel())
+        return cls(first_leaf, weights, np.asarray(weights.sum(axis=1), dtype=np.float64).ravel())
 
     def shares(self, leaves: Indices) -> Shares:
         """Return the probabilities of the vectors among the mates of rows in (n, T) leaves, CSR."""

@@ -53,6 +53,10 @@ class TrainingRows:
             self.weighted,
         )
 
+    def without(self, left_out: Indices) -> TrainingRows:
+        """Return all rows but some."""
+        return self.taken(np.delete(np.arange(len(self.labels)), left_out))
+
     def weights(self) -> dict[str, Any]:
         """Return the argument of `fit` that passes the weights on, if there are any."""
         return {"sample_weight": self.weight} if self.weighted else {}
