@@ -185,7 +185,9 @@ class DistributionalForest(MultiLabelClassifier):
             forest.set_params(n_jobs=self.n_jobs)
         # Trees take a single label as a vector.
         target = rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
-        return forest.fit(rows.X, target, **rows.weights())
+        # Equal weights mean nothing to a forest, but its bootstrap samples would be others.
+        weights = rows.weights() if np.ptp(rows.weight) > 0 else {}
+        return forest.fit(rows.X, target, **weights)
 
     def _fitted_smooth(self, rows: TrainingRows) -> Any:
         smooth = seeded_clone(self.smooth, self._seed())
