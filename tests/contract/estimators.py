@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -31,6 +32,7 @@ from labelweave.models import (
     ChainEnsemble,
     ChainMixture,
     ClassifierChain,
+    DistributionalForest,
     JointClassifierCV,
     LabelClassifier,
     TreeEnsemble,
@@ -66,6 +68,7 @@ class Case:
 RESAMPLED = {"known counts": "each member counts the rows of its own resample"}
 LISTED = {"known counts": "vectors that were not seen share little probability, label or not"}
 NEIGHBOURS = {"identical rows": "the first rows are everyone's neighbours but their own"}
+LEAVES = LISTED | {"any classifier": "only forests and trees have leaves"}
 PROBIT = {
     "constant label": "it learns the label from the features like any other, not from its count",
     "fractional weights": "a row is seen once, twice, ... or not at all",
@@ -106,6 +109,10 @@ DEFAULTS = {
             cv=3,
         )
     ),
+    "forest": Case(
+        DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), n_folds=2),
+        unsuited=LEAVES,
+    ),
     # The rules for test sets look at all rows of a test set together, see tests/online.
     "online": Case(BayesianOnlineClassifier(decision="hamming"), unsuited=PROBIT),
 }
@@ -129,6 +136,7 @@ SKLEARN_CHECKED = [
     TreeMixture(n_components=2, C=1.0, label_penalty=0.1),
     ChainMixture(n_components=2, C=1.0, label_penalty=0.1),
     TreeEnsemble(n_estimators=3, bootstrap=False),
+    DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), n_folds=2),
     JointClassifierCV(
         estimator=LogisticRegression(), joint=ClassifierChain(C=1.0, label_penalty=0.1), cv=3
     ),

@@ -215,9 +215,11 @@ def test_unknown_label_in_order(estimator):
         estimator.fit(X, pd.DataFrame(Y, columns=list("abcd")))
 
 
-def test_base_that_cannot_take_weights(estimator):
+def test_base_that_cannot_take_weights(case, estimator):
     if "estimator" not in estimator.get_params():
         pytest.skip("has no estimator")
+    if "any classifier" in case.unsuited:
+        pytest.skip(case.unsuited["any classifier"])
     estimator.set_params(estimator=KNeighborsClassifier(3))
     assert estimator.fit(X, Y).predict_proba(X).shape == Y.shape
     with pytest.raises(

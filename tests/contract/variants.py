@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -39,6 +40,7 @@ from labelweave.models import (
     ChainEnsemble,
     ChainMixture,
     ClassifierChain,
+    DistributionalForest,
     JointClassifierCV,
     LabelClassifier,
     TreeEnsemble,
@@ -46,7 +48,7 @@ from labelweave.models import (
     TreeNetwork,
 )
 from labelweave.online import BayesianOnlineClassifier
-from tests.contract.estimators import LISTED, NEIGHBOURS, PROBIT, RESAMPLED, Case
+from tests.contract.estimators import LEAVES, LISTED, NEIGHBOURS, PROBIT, RESAMPLED, Case
 
 LAWS = (
     "answers",
@@ -240,6 +242,21 @@ _WOVEN = {
     ),
 }
 
+_FORESTS = {
+    "forest-bootstrap": touches(
+        "determinism edge_cases persistence",
+        DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=9, bootstrap=True)),
+        unsuited=LEAVES | {"repeated rows": "bootstrap samples are drawn by weight"},
+    ),
+    "forest-chain": touches(
+        "answers determinism weights persistence",
+        DistributionalForest(
+            estimator=_TREE, smooth=ClassifierChain(**_FIXED), temperature=1.0, n_folds=2
+        ),
+        unsuited=LEAVES,
+    ),
+}
+
 _OTHERS = {
     "crf-cv": touches("determinism edge_cases weights", PairwiseCRF()),
     "crf-pseudo": touches(
@@ -271,4 +288,4 @@ _OTHERS = {
     ),
 }
 
-VARIANTS = _RELEVANCE | _CHAINS | _TREES | _POWERSETS | _WOVEN | _OTHERS
+VARIANTS = _RELEVANCE | _CHAINS | _TREES | _POWERSETS | _FORESTS | _WOVEN | _OTHERS

@@ -61,6 +61,7 @@ METHODS: dict[str, Method] = {
     "mc": Method("TreeMixture()", "mixture of tree networks"),
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
+    "forest": Method("DistributionalForest()", "label vectors of the leaf mates in a forest"),
     "weave": Method(
         "JointClassifierCV()",
         "chain on held-out log-odds of other classifiers, by default a forest",

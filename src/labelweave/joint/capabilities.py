@@ -17,6 +17,7 @@ capability               forms                          what asks for it
 `BranchesAndBounds`      fields                         `BestFirst`, `Beam`, `Auto`
 `MergesLists`            mixtures                       `ThresholdAlgorithm`, `Auto`
 `ListsVectors`           chains, fields, mixtures       `JointDistribution.top`
+`ListsItsSupport`        listed                         mixtures: mode, `top`, entropy
 `HasConditionals`        chains                         `Gibbs`
 `HasLinearConditionals`  `ChainJoint`                   `Gibbs` (compiled), `MeanField`, `Auto`
 `DecomposesIntoTrees`    independent, tree, field,      `Annealing` (compiled), mixtures
@@ -103,6 +104,21 @@ class ListsVectors(Protocol):
     def list_vectors(self, k: int) -> Ranked:
         """Return ``k`` vectors in decreasing order, with a bound on those that are not listed."""
         ...
+
+
+@runtime_checkable
+class ListsItsSupport(Protocol):
+    """Every vector that is possible is in a list, the same one for all rows.
+
+    Attributes
+    ----------
+    vectors : (V, L) int8 array
+    log_weights : (n, V) array
+        Log-probability of each vector in each row.
+    """
+
+    vectors: Labels
+    log_weights: Floats
 
 
 @runtime_checkable

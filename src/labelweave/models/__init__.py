@@ -1,16 +1,17 @@
 """Estimators with scikit-learn's interface that learn the joint distribution P(y|x).
 
 `base` and `label_classifier` hold what all estimators share, `label_encoding` and `batch_labels`
-the label matrices of users; chains, trees and mixtures have a folder each, and `ensemble` averages
-chains or trees. `base_classifier` makes any scikit-learn classifier the conditional of a label, and
-`additive_classifiers` finds those whose log-odds are linear; `stacking` fits joint models to the
-predictions of other classifiers. Users import from here.
+the label matrices of users; chains, trees, mixtures and forests have a folder each, and `ensemble`
+averages chains or trees. `base_classifier` makes any scikit-learn classifier the conditional of a
+label, and `additive_classifiers` finds those whose log-odds are linear; `stacking` fits joint
+models to the predictions of other classifiers. Users import from here.
 """
 
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.binary_relevance import BinaryRelevance
 from labelweave.models.chains.chain_ensemble import ChainEnsemble
 from labelweave.models.chains.classifier_chain import ClassifierChain
+from labelweave.models.forests.distributional_forest import DistributionalForest
 from labelweave.models.label_classifier import LabelClassifier
 from labelweave.models.mixtures.chain_mixture import ChainMixture
 from labelweave.models.mixtures.tree_mixture import TreeMixture
@@ -25,6 +26,7 @@ __all__ = [
     "ChainEnsemble",
     "ChainMixture",
     "ClassifierChain",
+    "DistributionalForest",
     "JointClassifierCV",
     "LabelClassifier",
     "MultiLabelClassifier",

@@ -8,6 +8,7 @@ Formulas: docs/design/math.md, section 3. Evidence e turns the weights into resp
 `evidence`      conditioning: responsibilities, and the components' posteriors
 `search`        `MixtureJoint`: greedy, merged lists, and how `mode` and `top` combine them
 `list_merging`  the threshold algorithm over the components' lists of vectors
+`listed_part`   what components that list all their vectors make exact
 ==============  ==================================================================================
 """
 

@@ -3,7 +3,8 @@
 Every component lists its vectors by decreasing probability. A vector that none of the lists has
 shown has at most Σ_k weight_k P_k(last vector of list k): once the best vectors seen reach that
 bound, they are the best of all (a threshold algorithm in the sense of Fagin). Trees are walked
-vector by vector in compiled code; other forms give longer and longer lists.
+vector by vector in compiled code; other forms give longer and longer lists. Components that list
+every vector they allow leave only the best vectors of the others to look for (`listed_part`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.capabilities import tree_mixture_of
 from labelweave.joint.enumeration import row_blocks
+from labelweave.joint.mixture.listed_part import ListedPart, listed_part
 from labelweave.joint.mode import Ranked
 
 if TYPE_CHECKING:
@@ -34,7 +36,30 @@ def merge(joint: ConditionedMixture, k: int, depth: int) -> tuple[Ranked, Indice
     trees = tree_mixture_of(joint)
     if trees is not None:
         return trees.top(k, depth, joint.n_threads)
+    part = listed_part(joint)
+    if part is not None:
+        return _merge_listed_part(joint, part, k, depth)
     return _merge_growing_lists(joint, k, depth)
+
+
+def _merge_listed_part(
+    joint: ConditionedMixture, part: ListedPart, k: int, depth: int
+) -> tuple[Ranked, Indices]:
+    """Return the best of the listed vectors and of the ``k`` best of all other components."""
+    rest = part.best_of_rest(k)
+    log_rest = np.maximum(rest.log_prob[:, 0], rest.upper_bound)
+    places, left_out = part.contenders(k, max(k, depth), log_rest)
+    unseen = np.maximum(rest.upper_bound, left_out)
+    labels, log_prob = np.empty_like(rest.labels), np.empty_like(rest.log_prob)
+    bound = np.empty(joint.n_rows)
+    for block in row_blocks(joint.n_rows, (places.shape[1] + k) * joint.n_labels):
+        at = places[block]
+        listed = np.where(at[:, :, None] >= 0, part.vectors[at], np.int8(-1))
+        both = np.concatenate([listed, rest.labels[block]], axis=1)
+        found = _best(joint[block], k, both, unseen[block])
+        labels[block], log_prob[block] = found.labels, found.log_prob
+        bound[block] = found.upper_bound
+    return Ranked(labels, log_prob, bound), (places >= 0).sum(axis=1) + k
 
 
 def _merge_growing_lists(joint: ConditionedMixture, k: int, depth: int) -> tuple[Ranked, Indices]:
@@ -60,11 +85,14 @@ def _merged(joint: ConditionedMixture, k: int, length: int) -> Ranked:
     """Return the best of the components' lists under the mixture, and the bound on all others."""
     lists = [component.top(length) for component in joint.components]
     labels = np.concatenate([ranked.labels for ranked in lists], axis=1)
+    return _best(joint, k, labels, joint._mixed([ranked.upper_bound for ranked in lists]))
+
+
+def _best(joint: ConditionedMixture, k: int, labels: Labels, unseen: Floats) -> Ranked:
+    """Return the best ``k`` of (n, m, L) vectors; no other vector is above the bound ``unseen``."""
     log_prob = joint._log_prob_of_draws(np.maximum(labels, 0))
     log_prob[(labels < 0).any(axis=2) | _repeated(labels)] = -np.inf
-    unseen = np.minimum(
-        joint._mixed([ranked.upper_bound for ranked in lists]), _rest(joint, log_prob)
-    )
+    unseen = np.minimum(unseen, _rest(joint, log_prob))
     best = np.argsort(-log_prob, axis=1, kind="stable")[:, :k]
     log_prob = np.take_along_axis(log_prob, best, axis=1)
     labels = np.take_along_axis(labels, best[:, :, None], axis=1)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelweave._common.arrays import Floats
+from labelweave._common.arrays import Floats, Mask
 from labelweave._common.checks import check_whole_number
 from labelweave.joint.capabilities import tree_mixture_of
 from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED
-from labelweave.joint.mixture import list_merging
+from labelweave.joint.estimate import Quantity
+from labelweave.joint.mixture import list_merging, listed_part
 from labelweave.joint.mixture.evidence import ConditionedMixture
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, certified
 from labelweave.joint.tree import TreeJoint, TreeMixture
@@ -23,6 +24,7 @@ class MixtureJoint(ConditionedMixture):
     Marginals, pairwise and cardinality are averages of the components' and exact when theirs are;
     entropy goes by enumeration. `mode` and `top` walk the components' own lists of likely vectors
     until no vector that none of them showed can win, or go by enumeration where labels are few.
+    Beside a `ListedJoint`, mode and entropy of a single component are exact whenever its own are.
     Conditioning weighs the components by how well they predicted the evidence.
 
     Parameters
@@ -93,10 +95,14 @@ class MixtureJoint(ConditionedMixture):
         bound = np.where(ranked.exact, log_prob, np.maximum(ranked.upper_bound, log_prob))
         return SearchedMode(labels, log_prob, bound, listed)
 
+    def _walks_lists(self) -> bool:
+        """Whether walking lists is faster than looking at all vectors of few labels."""
+        return listed_part.lists_vectors(self) or self.tree_mixture() is not None
+
     def _mode(self) -> Mode:
         """Return the mode, proven unless that takes too long, and a bound where it is not."""
         few = self.n_unknown <= MAX_SEARCHED
-        if few.all() and self.tree_mixture() is None:
+        if few.all() and not self._walks_lists():
             return self.exhaustive_mode(MAX_SEARCHED)
         found: Mode = self.merge_lists(LIST_DEPTH)
         settled = ~found.optimal & few
@@ -109,7 +115,7 @@ class MixtureJoint(ConditionedMixture):
         with at most 16 unknown labels are enumerated; others get the best vectors seen, with a
         bound on those that may have been missed.
         """
-        if self.tree_mixture() is None:
+        if not self._walks_lists():
             return super().top(k)
         k = min(check_whole_number(k, "k"), 2**self.n_labels)
         found = self.list_vectors(k)
@@ -123,3 +129,15 @@ class MixtureJoint(ConditionedMixture):
     def list_vectors(self, k: int) -> Ranked:
         """Return the ``k`` best vectors of the components' lists, and a bound on all others."""
         return list_merging.merge(self, k, max(k, LIST_DEPTH))[0]
+
+    def _is_exact(self, quantity: Quantity) -> Mask:
+        exact = super()._is_exact(quantity)
+        return exact | listed_part.has_exact_entropy(self) if quantity == "entropy" else exact
+
+    def _exact(self, quantity: Quantity) -> Floats:
+        if quantity != "entropy":
+            return super()._exact(quantity)
+        out, listed = np.empty(self.n_rows), listed_part.has_exact_entropy(self)
+        out[listed] = listed_part.entropy(self[listed])
+        out[~listed] = super(MixtureJoint, self[~listed])._exact(quantity)
+        return out

@@ -1,0 +1,233 @@
+"""Leaf mates against a loop over trees and rows, and the mixture that they are a part of."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from labelweave.baselines import LabelPowerset
+from labelweave.datasets import make_mixture
+from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
+from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
+from labelweave.models.forests.leaf_mates import LeafMates, leaves_of, tempered, unseen_by
+from labelweave.models.forests.smoothing import HeldOutRows, best_weight, choose_smoothing
+from tests.reference import leaf_mates as reference
+
+DATA = make_mixture(160, 6, 4, signal=4.0, random_state=0)
+X, Y = DATA.X[:120], DATA.Y[:120].astype(np.int8)
+TEST, TRUTH = DATA.X[120:], DATA.Y[120:]
+WEIGHT = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+VECTORS, PLACE = np.unique(Y, axis=0, return_inverse=True)
+PLACE = PLACE.ravel()
+FORESTS = {
+    "extra": ExtraTreesClassifier(7, random_state=0),
+    "random": RandomForestClassifier(7, min_samples_leaf=3, random_state=0),
+    "tree": DecisionTreeClassifier(max_depth=3, random_state=0),
+}
+SMALL = ExtraTreesClassifier(20, min_samples_leaf=2, bootstrap=True)
+
+
+def mates_of(forest, weight):
+    forest.fit(X, Y, sample_weight=weight)
+    leaves = leaves_of(forest, X)
+    return leaves, LeafMates.of(leaves, PLACE, weight, len(VECTORS))
+
+
+@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("weight", [np.ones(len(X)), WEIGHT], ids=["equal", "weighted"])
+def test_shares_are_those_of_a_loop_over_trees_and_rows(name, weight):
+    leaves, mates = mates_of(FORESTS[name], weight)
+    asked = leaves_of(FORESTS[name], TEST)
+    expected = reference.shares(leaves, PLACE, weight, len(VECTORS), asked)
+    np.testing.assert_allclose(mates.shares(asked).toarray(), expected, atol=1e-14)
+
+
+def test_marginals_of_the_shares_are_those_of_the_forest():
+    forest = FORESTS["extra"]
+    _, mates = mates_of(forest, WEIGHT)
+    marginals = mates.shares(leaves_of(forest, TEST)) @ VECTORS
+    expected = np.column_stack([part[:, 1] for part in forest.predict_proba(TEST)])
+    np.testing.assert_allclose(marginals, expected, atol=1e-12)
+
+
+def test_out_of_bag_shares_leave_the_row_out():
+    forest = FORESTS["random"]
+    leaves, mates = mates_of(forest, WEIGHT)
+    unseen = unseen_by(forest, len(X))
+    shares, judged = mates.shares_without(leaves, unseen, PLACE, WEIGHT)
+    expected = reference.shares_without(leaves, unseen, PLACE, WEIGHT, len(VECTORS))
+    assert judged.mean() > 0.8
+    np.testing.assert_array_equal(judged, unseen.any(axis=1))
+    np.testing.assert_allclose(shares.toarray()[judged], expected[judged], atol=1e-12)
+
+
+def test_a_label_of_the_row_has_no_say_in_its_own_shares():
+    """The other rows' shares may change with it; its own, by trees that never saw it, may not."""
+    forest = FORESTS["random"]
+    leaves, mates = mates_of(forest, np.ones(len(X)))
+    unseen = unseen_by(forest, len(X))
+    row = int(np.flatnonzero(unseen.any(axis=1))[0])
+    changed = PLACE.copy()
+    changed[row] = (changed[row] + 1) % len(VECTORS)
+    other = LeafMates.of(leaves, changed, np.ones(len(X)), len(VECTORS))
+    first = mates.shares_without(leaves, unseen, PLACE, np.ones(len(X)))[0]
+    second = other.shares_without(leaves, unseen, changed, np.ones(len(X)))[0]
+    np.testing.assert_allclose(first.toarray()[row], second.toarray()[row], atol=1e-12)
+
+
+def test_every_tree_of_a_forest_without_bootstrap_has_seen_every_row():
+    for name in ("extra", "tree"):
+        mates_of(FORESTS[name], WEIGHT)
+        assert unseen_by(FORESTS[name], len(X)) is None
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 0.01, 3.0])
+def test_tempered_shares(temperature):
+    shares = np.array([[0.2, 0.0, 0.8], [1e-200, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    power = shares ** (1 / temperature)
+    expected = power / power.sum(axis=1, keepdims=True)
+    found = tempered(sp.csr_array(shares), temperature).toarray()
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-300)
+
+
+def test_the_joint_is_the_mixture_it_is_said_to_be():
+    model = DistributionalForest(estimator=SMALL).fit(X, Y)
+    joint = model.predict_joint(TEST)
+    shares = model.leaf_mates_.shares(leaves_of(model.forest_, TEST))
+    power = shares.toarray() ** (1 / model.temperature_)
+    power /= power.sum(axis=1, keepdims=True)
+    marginals = power @ model.vectors_
+    marginals += model.shrinkage_ * (model.frequencies_ - marginals)
+    for place, vector in enumerate(model.vectors_):
+        independent = np.where(vector == 1, marginals, 1 - marginals).prod(axis=1)
+        expected = (1 - model.smooth_weight_) * power[:, place]
+        expected += model.smooth_weight_ * independent
+        found = joint.log_prob(np.tile(vector, (len(TEST), 1)))
+        np.testing.assert_allclose(np.exp(found), expected, rtol=1e-9)
+    assert np.isfinite(joint.log_prob(TRUTH)).all()
+
+
+def test_the_smoothing_is_the_best_of_the_candidates():
+    """More or less of the smooth joint, or another temperature, makes held-out rows less likely."""
+    model = DistributionalForest(estimator=SMALL).fit(X, Y)
+    rng = np.random.default_rng(1)
+    shares = sp.csr_array(rng.dirichlet(np.full(len(VECTORS), 0.3), size=len(X)))
+    rows = HeldOutRows(shares, PLACE, Y, WEIGHT, None)
+    chosen = choose_smoothing(rows, VECTORS, model.frequencies_, (1.0, 0.5), 1e-3)
+
+    def likelihood(temperature, weight):
+        power = shares.toarray() ** (1 / temperature)
+        power /= power.sum(axis=1, keepdims=True)
+        marginals = power @ VECTORS
+        marginals += chosen.shrinkage * (model.frequencies_ - marginals)
+        smooth = np.where(Y == 1, marginals, 1 - marginals).prod(axis=1)
+        listed = power[np.arange(len(X)), PLACE]
+        return WEIGHT @ np.log((1 - weight) * listed + weight * smooth)
+
+    best = likelihood(chosen.temperature, chosen.weight)
+    for temperature in (1.0, 0.5):
+        for weight in np.linspace(0.01, 0.99, 50):
+            assert likelihood(temperature, weight) <= best + 1e-9
+
+
+def test_weights_at_the_ends():
+    impossible, likely = np.full(5, -np.inf), np.zeros(5)
+    assert best_weight(impossible, likely, np.ones(5), 0.1) == pytest.approx(1.0)
+    assert best_weight(likely, likely - 1, np.ones(5), 0.1) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_order_of_rows_has_no_say_even_in_bootstrap_samples(bootstrap):
+    forest = ExtraTreesClassifier(5, bootstrap=bootstrap)
+    order = np.random.default_rng(3).permutation(len(X))
+    first = DistributionalForest(estimator=forest).fit(X, Y).predict_joint(TEST)
+    second = DistributionalForest(estimator=forest).fit(X[order], Y[order]).predict_joint(TEST)
+    np.testing.assert_allclose(first.log_prob(TRUTH), second.log_prob(TRUTH), atol=1e-9)
+
+
+@pytest.mark.parametrize("forest", [SMALL, ExtraTreesClassifier(8)], ids=["out-of-bag", "folds"])
+@pytest.mark.parametrize("smooth", [None, ClassifierChain(C=1.0, label_penalty=0.1)])
+def test_modes_are_proven_and_agree_with_enumeration(forest, smooth):
+    model = DistributionalForest(estimator=forest, smooth=smooth, n_folds=2).fit(X, Y)
+    joint = model.predict_joint(TEST)
+    mode = joint.mode()
+    assert mode.optimal.all()
+    np.testing.assert_allclose(mode.log_prob, joint.exhaustive_mode(4).log_prob, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(TEST), mode.labels)
+
+
+def test_a_smooth_model_is_judged_by_rows_it_has_not_seen():
+    """Its own fit would be believed: a chain that knows the training rows by heart."""
+    memory = BinaryRelevance(estimator=DecisionTreeClassifier(random_state=0))
+    model = DistributionalForest(estimator=SMALL, smooth=memory).fit(X, Y)
+    seen = np.exp(memory.fit(X, Y).predict_joint(X).log_prob(Y))
+    assert (seen == 1).all()
+    assert model.smooth_weight_ < 0.9
+    assert model.shrinkage_ == 0
+
+
+def test_it_is_a_component_of_mixtures():
+    """Beside any other joint, and the mode of the whole is still exact."""
+    forest = DistributionalForest(estimator=SMALL).fit(X, Y).predict_joint(TEST)
+    powerset = LabelPowerset(C=1.0).fit(X, Y).predict_joint(TEST)
+    chain = ClassifierChain(C=1.0, label_penalty=0.1).fit(X, Y).predict_joint(TEST)
+    joint = MixtureJoint([0.5, 0.2, 0.3], [forest, powerset, chain])
+    expected = np.logaddexp(
+        np.logaddexp(np.log(0.5) + forest.log_prob(TRUTH), np.log(0.2) + powerset.log_prob(TRUTH)),
+        np.log(0.3) + chain.log_prob(TRUTH),
+    )
+    np.testing.assert_allclose(joint.log_prob(TRUTH), expected, rtol=1e-12)
+    mode = joint.mode()
+    assert mode.optimal.all()
+    np.testing.assert_allclose(mode.log_prob, joint.exhaustive_mode(4).log_prob, atol=1e-12)
+
+
+def test_it_beats_its_own_marginals_where_labels_depend_on_each_other():
+    """Exactly one of six labels, which no rule label by label knows."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(600, 6))
+    labels = np.eye(6, dtype=int)[(2 * features + rng.gumbel(size=(600, 6))).argmax(axis=1)]
+    model = DistributionalForest(estimator=SMALL).fit(features[:400], labels[:400])
+    found, truth = model.predict(features[400:]), labels[400:]
+    alone = model.predict_proba(features[400:]) > 0.5
+    assert (found == truth).all(axis=1).mean() > (alone == truth).all(axis=1).mean() + 0.1
+    assert (found.sum(axis=1) == 1).mean() > 0.95
+
+
+def test_the_components_are_the_list_and_independent_labels():
+    joint = DistributionalForest(estimator=SMALL).fit(X, Y).predict_joint(TEST)
+    assert [type(part) for part in joint.components] == [ListedJoint, IndependentJoint]
+
+
+def test_a_fixed_temperature_is_used():
+    model = DistributionalForest(estimator=SMALL, temperature=2.0).fit(X, Y)
+    assert model.temperature_ == 2.0
+
+
+def test_threads_are_passed_on_unless_the_forest_has_its_own():
+    ours = DistributionalForest(estimator=SMALL, n_jobs=2).fit(X, Y)
+    theirs = DistributionalForest(estimator=ExtraTreesClassifier(3, n_jobs=1), n_jobs=2).fit(X, Y)
+    assert (ours.forest_.n_jobs, theirs.forest_.n_jobs) == (2, 1)
+
+
+BAD = {
+    "no leaves": (
+        {"estimator": LogisticRegression()},
+        "estimator must be a forest or a tree, whose method apply .*LabelPowerset",
+    ),
+    "a class": ({"estimator": RandomForestClassifier}, r"write RandomForestClassifier\(\)"),
+    "no joint": ({"smooth": LogisticRegression()}, r"smooth must be .*ClassifierChain\(\); got"),
+    "a joint's class": ({"smooth": ClassifierChain}, "smooth must be None or an estimator"),
+    "temperature": ({"temperature": 0}, "temperature must be 'cv' or a finite number above 0"),
+    "word": ({"temperature": "auto"}, "temperature must be 'cv' or a finite number above 0"),
+    "folds": ({"n_folds": 1}, "n_folds must be a whole number of at least 2; got 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_parameters(name):
+    parameters, message = BAD[name]
+    with pytest.raises(ValueError, match=message):
+        DistributionalForest(**parameters).fit(X, Y)
