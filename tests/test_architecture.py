@@ -87,7 +87,7 @@ def test_imports_point_downwards(capsys):
 NATIVE_LAYERS = [
     {"simd", "threads", "readers"},
     {"random", "linalg", "design"},
-    {"chain", "tree", "field", "logistic", "edges", "online", "svm"},
+    {"chain", "tree", "field", "logistic", "edges", "online", "svm", "decision"},
     {"bind"},
 ]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import FLoss, HammingLoss, MajorityVote, SubsetLoss
-    from labelweave.evaluation import compare
+    from labelweave.evaluation import BestJoint, compare
     from labelweave.features import KernelFeatures
     from labelweave.inference import (
         Annealing,
@@ -72,6 +72,7 @@ __all__ = [
     "BayesianOnlineClassifier",
     "Beam",
     "BestFirst",
+    "BestJoint",
     "BinaryRelevance",
     "ChainEnsemble",
     "ChainJoint",
@@ -138,7 +139,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("FLoss", "HammingLoss", "MajorityVote", "SubsetLoss"),
-    "evaluation": ("compare",),
+    "evaluation": ("BestJoint", "compare"),
     "features": ("KernelFeatures",),
     "inference": (
         "Annealing",

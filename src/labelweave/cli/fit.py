@@ -77,11 +77,21 @@ def fit(
         seconds = time.perf_counter() - started
     with argument("--model"):
         persistence.save(fitted, model)
+    _show_choice(fitted)
     typer.echo(
         f"fitted {method} to {data.name} ({data.n_rows} rows, {data.n_features} features, "
         f"{data.n_labels} labels) in {seconds:.2f} s; model: {model}",
         err=True,
     )
+
+
+def _show_choice(model: Any) -> None:
+    """Show what a model was chosen from, if it was."""
+    from labelweave.evaluation import BestJoint
+
+    chosen = model[-1] if hasattr(model, "steps") else model
+    if isinstance(chosen, BestJoint):
+        typer.echo(f"chose {chosen.best_name_}:\n{chosen.table().to_string(index=False)}", err=True)
 
 
 @contextmanager

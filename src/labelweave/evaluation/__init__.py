@@ -1,5 +1,6 @@
 """Metrics, comparison of methods by cross-validation, and significance tests."""
 
+from labelweave.evaluation.best_joint import PORTFOLIO, BestJoint, Trial
 from labelweave.evaluation.classification_metrics import (
     exact_match,
     f1_example,
@@ -67,6 +68,9 @@ from labelweave.evaluation.significance import (
 from labelweave.evaluation.splits import IterativeStratification, make_splitter
 
 __all__ = [
+    "BestJoint",
+    "PORTFOLIO",
+    "Trial",
     "DEFAULT_METRICS",
     "METHODS",
     "METRICS",

@@ -66,6 +66,7 @@ METHODS: dict[str, Method] = {
         "JointClassifierCV()",
         "chain on held-out log-odds of other classifiers, by default a forest",
     ),
+    "best": Method("BestJoint()", "the best of a portfolio, by held-out log-likelihood"),
     "bomc-cmn": Method(
         "BayesianOnlineClassifier(decision=ClassMassNormalization())",
         "Bayesian online learner; test labels as frequent as in training",
@@ -105,6 +106,7 @@ _PACKAGES = (
     "labelweave.inference",
     "labelweave.decision",
     "labelweave.features",
+    "labelweave.evaluation",
 )
 
 

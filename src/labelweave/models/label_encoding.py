@@ -46,6 +46,14 @@ class LabelEncoding:
             return np.asarray(self.classes[np.minimum(labels[:, 0], len(self.classes) - 1)])
         return labels.astype(np.int64)
 
+    def named(self, labels: Labels) -> Any:
+        """Return labels as a data frame with their names, or as they are if they have none."""
+        if self.names is None:
+            return labels
+        import pandas as pd
+
+        return pd.DataFrame(labels, columns=list(self.names))
+
     def probabilities(self, marginals: Floats) -> Floats:
         """Return marginals in the form of scikit-learn's predict_proba."""
         if not self.single:

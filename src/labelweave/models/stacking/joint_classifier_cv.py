@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.preprocessing import StandardScaler
@@ -187,8 +186,7 @@ class JointClassifierCV(MultiLabelClassifier):
         joint = seeded_clone(self._joint_model(), seed)
         if joint.n_jobs is None:
             joint.set_params(n_jobs=self.n_jobs)
-        names = self._names()
-        y = labels if names is None else pd.DataFrame(labels, columns=list(names))
+        y = self._encoding.named(labels)
         if sample_weight is None:
             self.joint_ = joint.fit(seen, y)
         elif has_fit_parameter(joint, "sample_weight"):

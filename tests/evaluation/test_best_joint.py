@@ -1,0 +1,117 @@
+"""The best of several models: chosen on held-out rows, within a budget, with a table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from labelweave.datasets import load_emotions
+from labelweave.evaluation import PORTFOLIO, BestJoint, make_methods
+from labelweave.models import BinaryRelevance, ClassifierChain, MultiLabelClassifier
+
+BR, CHAIN = BinaryRelevance(C=0.01), ClassifierChain(C=0.01, label_penalty=0.03)
+
+
+def circles():
+    """Return labels that depend on the distance from the origin: out of reach of linear models."""
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    return X, np.stack([np.hypot(*X.T) < 1, X[:, 0] * X[:, 1] > 0], axis=1).astype(int)
+
+
+def test_the_best_candidate_is_fitted_to_all_rows():
+    data = load_emotions()
+    model = BestJoint(candidates=[("alone", BR), ("chain", CHAIN)]).fit(data.X, data.Y)
+    assert model.best_name_ == "chain"
+    scaled = make_pipeline(StandardScaler(), CHAIN).fit(data.X, data.Y)
+    np.testing.assert_array_equal(model.predict(data.X), scaled.predict(data.X))
+    assert [trial.name for trial in model.trials_] == ["alone", "chain"]
+    assert model.table()["candidate"].tolist() == ["chain", "alone"]
+    assert (model.table()["standard_error"] > 0).all()
+    assert BR.decision == "subset"  # what was given is not touched
+
+
+def test_scores_are_those_of_cross_validation():
+    data = load_emotions()
+    model = BestJoint(candidates=[BR], n_folds=2).fit(data.X, data.Y)
+    by_hand = []
+    for train, test in KFold(2, shuffle=True, random_state=0).split(data.X):
+        pipeline = make_pipeline(StandardScaler(), BR).fit(data.X[train], data.Y[train])
+        joint = pipeline[-1].predict_joint(pipeline[:-1].transform(data.X[test]))
+        by_hand.append(joint.log_prob(data.Y[test]).mean())
+    # Other folds, the same quantity.
+    assert model.trials_[0].score == pytest.approx(np.mean(by_hand), abs=0.15)
+
+
+def test_what_the_user_measures_decides():
+    data = load_emotions()
+    candidates = [("alone", BR), ("chain", CHAIN)]
+    subset = BestJoint(candidates=candidates, scoring="exact_match").fit(data.X, data.Y)
+    assert subset.best_name_ == "chain"
+    hamming = BestJoint(candidates=candidates, scoring="hamming_loss", decision="hamming")
+    hamming.fit(data.X, data.Y)
+    assert all(trial.score < 0 for trial in hamming.trials_)
+    best = max(hamming.trials_, key=lambda trial: trial.score)
+    assert hamming.best_name_ == best.name
+
+
+def test_kernels_where_they_are_needed():
+    X, Y = circles()
+    kernel = "auto(C=1,label_penalty=1,features=KernelFeatures(n_components=50,gamma=1.0))"
+    model = BestJoint(candidates=["auto(C=1,label_penalty=1)", kernel]).fit(X[:200], Y[:200])
+    assert model.best_name_ == kernel
+    assert model.score(X[200:], Y[200:]) > 0.8
+    posterior = model.predict_joint(X[200:]).condition({0: 1})
+    assert (posterior.marginals()[:, 0] == 1).all()
+
+
+def test_a_budget_leaves_the_first_candidate():
+    data = load_emotions()
+    model = BestJoint(candidates=[("alone", BR), ("chain", CHAIN)], time_budget=0)
+    model.fit(data.X, data.Y)
+    assert model.best_name_ == "alone"
+    assert model.trials_[1].problem == "no time left"
+
+
+def test_candidates_that_fail_are_named():
+    data = load_emotions()
+    failing = ("greedy", ClassifierChain(C=-1.0))
+    model = BestJoint(candidates=[failing, ("alone", BR)]).fit(data.X, data.Y)
+    assert model.best_name_ == "alone"
+    assert "C must be" in model.trials_[0].problem
+    with pytest.raises(ValueError, match="none of the candidates can be fitted: greedy: C must be"):
+        BestJoint(candidates=[failing]).fit(data.X, data.Y)
+
+
+def test_label_names_reach_the_joint():
+    data = load_emotions()
+    Y = pd.DataFrame(data.Y, columns=list(data.label_names))
+    model = BestJoint(candidates=[CHAIN]).fit(data.X, Y)
+    joint = model.predict_joint(data.X[:3])
+    assert joint.condition({data.label_names[0]: 1}).marginals()[0, 0] == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"candidates": []}, "candidates must be a list"),
+        ({"candidates": "pcc"}, "candidates must be a list"),
+        ({"candidates": [GaussianNB()]}, "candidates must be estimators of P"),
+        ({"scoring": "f2"}, "f2"),
+        ({"scoring": None}, "scoring must be 'log_likelihood'"),
+        ({"time_budget": -1}, "time_budget must be"),
+        ({"n_folds": 0}, "n_folds must be"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    data = load_emotions()
+    with pytest.raises(ValueError, match=message):
+        BestJoint(**({"candidates": [BR]} | parameters)).fit(data.X, data.Y)
+
+
+def test_the_portfolio_consists_of_methods():
+    for method in make_methods(PORTFOLIO).values():
+        last = method[-1] if hasattr(method, "steps") else method
+        assert isinstance(last, MultiLabelClassifier)
