@@ -74,8 +74,8 @@ class BayesianOnlineClassifier(StreamingClassifier, PosteriorPredictor):
         predicts each label on the share of rows that had it in training (by its probability where
         that is fewer than two rows), "lcard" as many labels a row as in training, "sample" and
         "expected_f" choose thresholds that maximise the expected F1, "expected_auc" those that
-        maximise the expected AUC, "fixed" uses 0.5 throughout. Losses, for each row on its own: "hamming" and "subset". See
-        `labelweave.decision`.
+        maximise the expected AUC, "fixed" uses 0.5 throughout. Losses, for each row on its own:
+        "hamming" and "subset". See `labelweave.decision`.
     flip_probability : float, default=0.0
         How often a label is recorded wrongly: the score of such a row is a margin beyond the bias
         on the other side, and a row whose score lies there has little influence. If the margin is
