@@ -12,6 +12,7 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint import checks
 from labelweave.joint.base import JointDistribution
+from labelweave.joint.chain.population import Populations
 from labelweave.joint.estimate import Estimate
 from labelweave.joint.mode import SearchedMode, SearchLimits
 
@@ -68,6 +69,22 @@ class ChainForm(JointDistribution):
     @abstractmethod
     def _complete(self, labels: Labels, seed: int) -> Floats:
         """Draw every -1 of (n, k, L) ``labels`` in place; return the (n, k) log-weights."""
+
+    @abstractmethod
+    def _populate(
+        self,
+        known: Labels,
+        order: Indices,
+        sizes: tuple[int, int],
+        seed: int,
+        *,
+        vectors: bool = True,
+    ) -> Populations:
+        """Walk populations that agree with ``known`` through the labels in ``order``.
+
+        ``sizes`` are how many populations and of how many prefixes. All rows have the same labels
+        known. Without ``vectors`` none are returned.
+        """
 
     @abstractmethod
     def _follow(self, labels: Labels) -> tuple[Floats, Floats]:

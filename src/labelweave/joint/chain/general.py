@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_whole_number
+from labelweave.joint.chain.population import Populations, walk_populations
 from labelweave.joint.chain.prefix_search import PrefixSearch
 from labelweave.joint.chain.search import SearchedChain
 from labelweave.joint.chain.steps import LogOdds, beam, expand, grid_log_odds, walk
@@ -113,6 +114,18 @@ class GeneralChain(SearchedChain):
             return (np.log(u) - np.log1p(-u) < log_odds).astype(np.int8)
 
         return walk(self.conditional_log_odds, self.order, labels, draw)[0]
+
+    def _populate(
+        self,
+        known: Labels,
+        order: Indices,
+        sizes: tuple[int, int],
+        seed: int,
+        *,
+        vectors: bool = True,
+    ) -> Populations:
+        uniforms = self._uniforms(seed, 2 * sizes[0], self.n_labels)
+        return walk_populations(self.conditional_log_odds, order, known, uniforms, sizes[1])
 
     def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
         def likelier(label: int, log_odds: Floats) -> Labels:

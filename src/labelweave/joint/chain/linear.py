@@ -11,6 +11,7 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._core import native
 from labelweave.joint import checks
+from labelweave.joint.chain.population import Populations
 from labelweave.joint.chain.search import SearchedChain
 from labelweave.joint.coupling import coupling_sums
 from labelweave.joint.mode import Mode, SearchedMode, SearchLimits
@@ -130,6 +131,34 @@ class ChainJoint(SearchedChain):
             self.n_threads,
         )
         return log_weight
+
+    def _populate(
+        self,
+        known: Labels,
+        order: Indices,
+        sizes: tuple[int, int],
+        seed: int,
+        *,
+        vectors: bool = True,
+    ) -> Populations:
+        n_populations, size = sizes
+        found = Populations.empty(known, n_populations, size if vectors else 0)
+        native.chain_populations(
+            self.scores,
+            self.coupling,
+            order,
+            known,
+            self.row_ids,
+            seed,
+            size,
+            found.marginals,
+            found.log_evidence,
+            found.quantum,
+            found.labels,
+            found.log_weight,
+            self.n_threads,
+        )
+        return found
 
     def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
         log_joint, bound = np.empty(self.n_rows), np.empty(self.n_rows)

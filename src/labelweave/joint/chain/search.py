@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelweave.joint.capabilities import TightensBounds
-from labelweave.joint.chain.evidence import ConditionedChain
+from labelweave.joint.chain.estimates import EstimatedChain
 from labelweave.joint.chain.steps import beam_search, grid_log_odds
 from labelweave.joint.enumeration import MAX_SEARCHED
 from labelweave.joint.independent import IndependentJoint
@@ -17,7 +17,7 @@ BEAM_WIDTH = 64
 NARROW_GAP = 3.0
 
 
-class SearchedChain(ConditionedChain):
+class SearchedChain(EstimatedChain):
     """A chain whose most probable vectors can be looked for.
 
     Its capabilities are `SearchesBestFirst`, `SearchesBeam` and `ListsVectors`. Searches work with
