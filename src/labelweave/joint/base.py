@@ -28,8 +28,8 @@ class JointDistribution(JointForm):
     **Exact or estimated.** `marginals`, `pairwise`, `cardinality`, `cardinality_by_label` and
     `entropy` are exact wherever the form allows: by a closed formula, or by enumeration while at
     most 16 labels are unknown. Beyond that they are estimated from 1000 draws with seed 0; chains
-    hold as many weighted prefixes, which tell more. `estimate` gives the same values together with their standard errors, says which rows are exact,
-    and takes the number of draws.
+    hold as many weighted prefixes, which tell more. `estimate` gives the same values together with
+    their standard errors, says which rows are exact, and takes the number of draws.
 
     **Random numbers** belong to (seed, row id, draw, label). Row ids are 0 … n−1 unless given, and
     ``joint[rows]`` keeps them: a sample does not depend on how rows are batched or on threads.
