@@ -209,6 +209,32 @@ void bind_beam(nb::module_& m) {
         "Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.");
 }
 
+void bind_beam_list(nb::module_& m) {
+    m.def(
+        "chain_beam_list",
+        [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, std::size_t width,
+           Out<std::int8_t, 3> labels, Out<double, 2> log_prob, Out<double, 1> upper_bound, int n_threads) {
+            const chain::Chain chain = checked_chain(scores, coupling, order);
+            require(order.shape(0) == chain.n_labels, "order must name every label once");
+            require_labels(known, chain, "known");
+            require_labels(labels, chain);
+            const std::size_t n_best = labels.shape(1);
+            require(n_best >= 1 && width >= n_best && width <= (std::size_t{1} << 24),
+                    "width must be between the number of vectors to list, at least 1, and 2^24");
+            require(log_prob.shape(0) == chain.n_rows && log_prob.shape(1) == n_best,
+                    "log_prob needs one entry for each vector in labels");
+            require(upper_bound.shape(0) == chain.n_rows, "upper_bound needs one entry for each row of scores");
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::beam_list(chain, width, n_best, known.data(), labels.data(), log_prob.data(), upper_bound.data(),
+                                 n_threads, interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("width"),
+        nb::arg("labels").noconvert(), nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(),
+        nb::arg("n_threads") = 1,
+        "The best vectors of a beam search that agree with known; upper_bound covers all others.");
+}
+
 void bind_relaxed_search(nb::module_& m) {
     m.def(
         "chain_relaxed_search",
@@ -265,6 +291,7 @@ void bind_chain(nb::module_& m) {
     bind_gibbs(m);
     bind_best_first(m);
     bind_beam(m);
+    bind_beam_list(m);
     bind_relaxed_search(m);
 }
 

@@ -14,7 +14,7 @@ from labelweave.joint import checks
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.chain.population import Populations
 from labelweave.joint.estimate import Estimate
-from labelweave.joint.mode import SearchedMode, SearchLimits
+from labelweave.joint.mode import Ranked, SearchedMode, SearchLimits
 
 
 class ChainForm(JointDistribution):
@@ -104,6 +104,10 @@ class ChainForm(JointDistribution):
     @abstractmethod
     def _beam_search(self, width: int) -> tuple[Labels, Floats]:
         """Return the vectors a beam search finds, and a bound on the log-joint of all others."""
+
+    @abstractmethod
+    def _beam_list(self, k: int, width: int) -> Ranked:
+        """Return the k best vectors of a beam search, all in log-joints."""
 
     @abstractmethod
     def _ancestors(self, labels: Indices) -> Indices:

@@ -14,9 +14,9 @@ from labelweave._common.checks import check_whole_number
 from labelweave.joint.chain.population import Populations, walk_populations
 from labelweave.joint.chain.prefix_search import PrefixSearch
 from labelweave.joint.chain.search import SearchedChain
-from labelweave.joint.chain.steps import LogOdds, beam, expand, grid_log_odds, walk
+from labelweave.joint.chain.steps import LogOdds, beam, beam_search, expand, grid_log_odds, walk
 from labelweave.joint.enumeration import row_blocks
-from labelweave.joint.mode import SearchedMode, SearchLimits
+from labelweave.joint.mode import Ranked, SearchedMode, SearchLimits
 
 
 class GeneralChain(SearchedChain):
@@ -192,6 +192,9 @@ class GeneralChain(SearchedChain):
                 part.conditional_log_odds, part.order, part._known, width
             )
         return labels, dropped
+
+    def _beam_list(self, k: int, width: int) -> Ranked:
+        return beam_search(self.conditional_log_odds, self.order, self._known, k, width)
 
     def _ancestors(self, labels: Indices) -> Indices:
         """Every earlier label: what a conditional depends on is not visible from outside."""
