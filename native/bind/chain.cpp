@@ -8,6 +8,7 @@
 #include "chain/best_first.hpp"
 #include "chain/chain.hpp"
 #include "chain/gibbs.hpp"
+#include "chain/population.hpp"
 #include "chain/relaxed_search.hpp"
 
 namespace labelweave::bind {
@@ -91,6 +92,43 @@ void bind_sample(nb::module_& m) {
         "Replace every -1 in labels by a draw keyed by (seed, rows[i], draw, label); weigh the given ones.");
 }
 
+void bind_populations(nb::module_& m) {
+    m.def(
+        "chain_populations",
+        [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, In<std::int64_t, 1> rows,
+           std::uint64_t seed, std::size_t size, Out<double, 3> marginals, Out<double, 2> log_evidence,
+           Out<double, 2> quantum, Out<std::int8_t, 4> labels, Out<double, 3> log_weight, int n_threads) {
+            const chain::Chain chain = checked_chain(scores, coupling, order);
+            require_labels(known, chain, "known");
+            require_labels(marginals, chain, "marginals");
+            require(rows.shape(0) == chain.n_rows, "rows needs one id for each row of scores");
+            require(size >= 1 && size <= (std::size_t{1} << 24), "size must be between 1 and 2^24");
+            const std::size_t n_populations = marginals.shape(1);
+            for (const auto& array : {log_evidence, quantum})
+                require(array.shape(0) == chain.n_rows && array.shape(1) == n_populations,
+                        "log_evidence and quantum need one entry for each population");
+            const bool vectors = labels.shape(2) > 0;
+            if (vectors) require_labels(labels, chain);
+            require(!vectors || (labels.shape(1) == n_populations && labels.shape(2) == size),
+                    "labels must be rows x populations x size x labels, or have size 0");
+            require(!vectors || (log_weight.shape(0) == chain.n_rows && log_weight.shape(1) == n_populations &&
+                                 log_weight.shape(2) == size),
+                    "log_weight needs one entry for each vector in labels");
+            const chain::Populations out{marginals.data(), log_evidence.data(), quantum.data(),
+                                         vectors ? labels.data() : nullptr, vectors ? log_weight.data() : nullptr};
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::populations(chain, known.data(), rows.data(), seed, {n_populations, size}, out, n_threads,
+                                   interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("rows"), nb::arg("seed"),
+        nb::arg("size"), nb::arg("marginals").noconvert(), nb::arg("log_evidence").noconvert(),
+        nb::arg("quantum").noconvert(), nb::arg("labels").noconvert(), nb::arg("log_weight").noconvert(),
+        nb::arg("n_threads") = 1,
+        "Walk populations of at most size weighted prefixes that agree with known, keyed by (seed, rows[i], "
+        "draw, label).");
+}
+
 void bind_gibbs(nb::module_& m) {
     m.def(
         "chain_gibbs",
@@ -171,6 +209,32 @@ void bind_beam(nb::module_& m) {
         "Replace every -1 in labels by beam search; upper_bound covers the vectors that were dropped.");
 }
 
+void bind_beam_list(nb::module_& m) {
+    m.def(
+        "chain_beam_list",
+        [](Scores scores, Scores coupling, Order order, In<std::int8_t, 2> known, std::size_t width,
+           Out<std::int8_t, 3> labels, Out<double, 2> log_prob, Out<double, 1> upper_bound, int n_threads) {
+            const chain::Chain chain = checked_chain(scores, coupling, order);
+            require(order.shape(0) == chain.n_labels, "order must name every label once");
+            require_labels(known, chain, "known");
+            require_labels(labels, chain);
+            const std::size_t n_best = labels.shape(1);
+            require(n_best >= 1 && width >= n_best && width <= (std::size_t{1} << 24),
+                    "width must be between the number of vectors to list, at least 1, and 2^24");
+            require(log_prob.shape(0) == chain.n_rows && log_prob.shape(1) == n_best,
+                    "log_prob needs one entry for each vector in labels");
+            require(upper_bound.shape(0) == chain.n_rows, "upper_bound needs one entry for each row of scores");
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::beam_list(chain, width, n_best, known.data(), labels.data(), log_prob.data(), upper_bound.data(),
+                                 n_threads, interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("width"),
+        nb::arg("labels").noconvert(), nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(),
+        nb::arg("n_threads") = 1,
+        "The best vectors of a beam search that agree with known; upper_bound covers all others.");
+}
+
 void bind_relaxed_search(nb::module_& m) {
     m.def(
         "chain_relaxed_search",
@@ -223,9 +287,11 @@ void bind_chain(nb::module_& m) {
         "Replace every -1 in labels by the likelier value given the earlier labels.");
     bind_table(m);
     bind_sample(m);
+    bind_populations(m);
     bind_gibbs(m);
     bind_best_first(m);
     bind_beam(m);
+    bind_beam_list(m);
     bind_relaxed_search(m);
 }
 

@@ -21,15 +21,21 @@ class Beam {
           evidence_(coupling.stride()), rest_(coupling.stride() + 1), most_(coupling.stride()),
           pool_(width * coupling.stride()), at_(width + 16), tails_(width + 16), history_(coupling.length() * width) {}
 
-    void run(std::size_t row, std::int8_t* labels) {
-        start(row, labels);
+    void run(std::size_t row, const std::int8_t* known) {
+        start(row, known);
         for (std::size_t p = 0; p < coupling_.length(); ++p) {
             if (width_ > 256) interrupt_.check();  // a narrow beam is done before anyone could ask
             extend(p);
             keep_best(p);
             hand_on(p);
         }
-        std::size_t at = 0;
+    }
+
+    // Survivors come in decreasing order.
+    std::size_t n_survivors() const { return log_prob_.size(); }
+    double log_prob(std::size_t rank) const { return log_prob_[rank]; }
+    void store(std::size_t rank, std::int8_t* labels) const {
+        std::size_t at = rank;
         for (std::size_t p = coupling_.length(); p-- > 0;) {
             const Step step = history_[p * width_ + at];
             labels[coupling_.label(p)] = step.y;
@@ -137,8 +143,32 @@ void beam(const Chain& chain, std::size_t width, std::int8_t* labels, double* up
     threads::share_rows(chain.n_rows, n_threads, interrupt, [&] {
         return [&, beam = Beam(coupling, intervals, width, interrupt)](std::size_t i) mutable {
             beam.run(i, labels + i * chain.n_labels);
+            beam.store(0, labels + i * chain.n_labels);
             upper_bound[i] = beam.upper_bound();
         };
+    });
+}
+
+void beam_list(const Chain& chain, std::size_t width, std::size_t n_best, const std::int8_t* known, std::int8_t* labels,
+               double* log_prob, double* upper_bound, int n_threads, threads::Interrupt& interrupt) {
+    const Coupling coupling(chain);
+    const ScoreIntervals intervals(coupling);
+    const auto list = [&](Beam& beam, std::size_t i) {
+        beam.run(i, known + i * chain.n_labels);
+        const std::size_t listed = std::min(n_best, beam.n_survivors());
+        std::int8_t* to = labels + i * n_best * chain.n_labels;
+        std::fill_n(to + listed * chain.n_labels, (n_best - listed) * chain.n_labels, std::int8_t{-1});
+        std::fill_n(log_prob + i * n_best + listed, n_best - listed, -std::numeric_limits<double>::infinity());
+        for (std::size_t rank = 0; rank < listed; ++rank) {
+            beam.store(rank, to + rank * chain.n_labels);
+            log_prob[i * n_best + rank] = beam.log_prob(rank);
+        }
+        // Survivors that are not listed are no better than the last that is.
+        const double last = log_prob[i * n_best + n_best - 1];
+        upper_bound[i] = std::max(beam.upper_bound(), last);
+    };
+    threads::share_rows(chain.n_rows, n_threads, interrupt, [&] {
+        return [&, beam = Beam(coupling, intervals, width, interrupt)](std::size_t i) mutable { list(beam, i); };
     });
 }
 

@@ -132,7 +132,7 @@ def test_many_labels_are_estimated_and_say_so():
         assert not estimate.exact.any()
         assert (np.abs(estimate.value - expected) <= 5 * estimate.standard_error).all()
         np.testing.assert_array_equal(getattr(whole, quantity)(), estimate.value)
-    assert whole.estimate("marginals").standard_error.max() < 0.017
+    assert whole.estimate("marginals").standard_error.max() < 0.01
     # Knowing one block makes the other exact, in the same batch as rows that know nothing.
     evidence = {j: np.array([1, 1, 1, -1, -1, -1]) for j in range(12)}
     mixed = whole.condition(evidence).estimate("marginals")
@@ -345,7 +345,7 @@ def test_sampled_marginals_average_conditionals(evidence):
     truth = weight @ bits / weight.sum(axis=1, keepdims=True)
     posterior = joint.condition(evidence) if evidence else joint
     estimate = posterior.estimate("marginals", samples=1000)
-    assert (np.abs(estimate.value - truth) <= 5 * estimate.standard_error).all()
+    assert (np.abs(estimate.value - truth) <= 5 * estimate.standard_error + 1e-12).all()
     free = np.setdiff1d(np.arange(18), list(evidence))
     assert (estimate.value[:, free] > 0).all()
     assert (estimate.value[:, free] < 1).all()

@@ -164,10 +164,13 @@ def test_sampled_estimates_state_an_error_that_covers_the_truth(form, quantity):
     estimate = joint.estimate(quantity, samples=1500, random_state=2)
     truth = joint.estimate(quantity).value
     assert not estimate.exact.any()
-    assert (np.abs(estimate.value - truth) <= 5 * estimate.standard_error).all()
-    # The error is neither absent nor an excuse: it shrinks with the square root of the draws.
+    assert (np.abs(estimate.value - truth) <= 5 * estimate.standard_error + 1e-12).all()
+    # The error is neither absent nor an excuse: it shrinks with the square root of the draws, or
+    # where a form holds every vector once, it is rounding.
     more = joint.estimate(quantity, samples=6000, random_state=2)
-    assert more.standard_error.sum() == pytest.approx(estimate.standard_error.sum() / 2, rel=0.15)
+    assert more.standard_error.sum() == pytest.approx(
+        estimate.standard_error.sum() / 2, rel=0.15, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -32,9 +32,9 @@ class JointDistribution(JointForm):
 
     **Exact or estimated.** `marginals`, `pairwise`, `cardinality`, `cardinality_by_label` and
     `entropy` are exact wherever the form allows: by a closed formula, or by enumeration while at
-    most 16 labels are unknown. Beyond that they are estimated from 1000 draws with seed 0.
-    `estimate` gives the same values together with their standard errors, says which rows are exact,
-    and takes the number of draws.
+    most 16 labels are unknown. Beyond that they are estimated from 1000 draws with seed 0; chains
+    hold as many weighted prefixes, which tell more. `estimate` gives the same values together with
+    their standard errors, says which rows are exact, and takes the number of draws.
 
     **Random numbers** belong to (seed, row id, draw, label). Row ids are 0 … n−1 unless given, and
     ``joint[rows]`` keeps them: a sample does not depend on how rows are batched or on threads.
@@ -84,9 +84,9 @@ class JointDistribution(JointForm):
     def marginals(self) -> Floats:
         """P(y_j = 1), (n, L).
 
-        Exact where the form allows. Chains with more than 16 unknown labels are sampled: the mean
-        of each label's conditional probability over the draws, which is 0 or 1 only where the
-        label is certain. `estimate` gives standard errors and takes more samples.
+        Exact where the form allows. Chains with more than 16 unknown labels average each label's
+        conditional probability over weighted prefixes, which is 0 or 1 only where the label is
+        certain. `estimate` gives standard errors and takes more samples.
         """
         return self.estimate("marginals").value
 
@@ -123,7 +123,8 @@ class JointDistribution(JointForm):
         ----------
         quantity : {"marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy"}
         samples : int, optional
-            Draws for each row. By default rows that can be exact are exact, the others use 1000.
+            Draws for each row, or weighted prefixes in all populations of a chain. By default rows
+            that can be exact are exact, the others use 1000.
         random_state : int, Generator, RandomState or None, default 0
         """
         check_choice(quantity, "quantity", QUANTITIES)

@@ -67,7 +67,7 @@ def normalised_weights(log_weight: Floats) -> Floats:
     return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _moment(quantity: Quantity, labels: Labels, weight: Floats) -> Floats:
+def moment(quantity: Quantity, labels: Labels, weight: Floats) -> Floats:
     """Sum over draws of the weight times the quantity's 0/1 statistic; ``labels`` is (n, k, L)."""
     if quantity == "marginals":
         return np.asarray(np.einsum("nk,nkl->nl", weight, labels))
@@ -95,9 +95,9 @@ def probability_from_draws(
     an event that was never drawn may still have about that probability.
     """
     # Weights that sum to one may do so only up to rounding.
-    mean = np.minimum(_moment(quantity, labels, weight), 1.0)
+    mean = np.minimum(moment(quantity, labels, weight), 1.0)
     squared_weight = (weight**2).sum(axis=1).reshape((-1,) + (1,) * (mean.ndim - 1))
-    variance = _moment(quantity, labels, weight**2) * (1 - 2 * mean) + mean**2 * squared_weight
+    variance = moment(quantity, labels, weight**2) * (1 - 2 * mean) + mean**2 * squared_weight
     error = np.maximum(np.sqrt(np.maximum(variance, 0.0)), squared_weight)
     return mean, error
 
@@ -114,6 +114,24 @@ def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floa
     return np.minimum(mean, 1.0), error
 
 
+def mean_of_replicates(values: Floats, log_weight: Floats) -> tuple[Floats, Floats]:
+    """Weighted mean of independent estimates (n, r, ...) of the same thing, and its standard error.
+
+    Draws that were balanced against one another say nothing of the error of their mean; independent
+    sets of them do. There are few of these: the error is the standard deviation of Student's
+    distribution with r - 1 degrees of freedom. Sums go replicate by replicate, so that rows have
+    the same bits in any batch.
+    """
+    n, r = log_weight.shape
+    weight = normalised_weights(log_weight).T.reshape((r, n) + (1,) * (values.ndim - 2))
+    mean, variance = np.zeros_like(values[:, 0]), np.zeros_like(values[:, 0])
+    for i in range(r):
+        mean += weight[i] * values[:, i]
+    for i in range(r):
+        variance += (weight[i] * (values[:, i] - mean)) ** 2
+    return mean, np.sqrt(variance * r / max(r - 3, 1))
+
+
 def mean_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Weighted mean of ``values`` (n, k) and its standard error."""
     mean = (weight * values).sum(axis=1)
@@ -125,7 +143,7 @@ def log_mean(log_weight: Floats) -> tuple[Floats, Floats]:
     """Logarithm of the mean weight of each row and its standard error (delta method)."""
     k = log_weight.shape[1]
     weight = normalised_weights(log_weight)
-    error = np.sqrt(np.maximum((weight**2).sum(axis=1) - 1 / k, 0.0))
+    error = np.sqrt(np.maximum((weight**2).sum(axis=1) - 1 / k, 0.0) * k / (k - 1))
     return np.asarray(logsumexp(log_weight, axis=1) - np.log(k)), error
 
 

@@ -11,12 +11,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint import quantities
 from labelweave.joint.batch import Batch
 from labelweave.joint.enumeration import MAX_ENUMERATED
-from labelweave.joint.estimate import (
-    Estimate,
-    Quantity,
-    expectation_from_draws,
-    normalised_weights,
-)
+from labelweave.joint.estimate import Estimate, Quantity
 
 if TYPE_CHECKING:
     from labelweave.joint.base import JointDistribution
@@ -37,7 +32,8 @@ class JointForm(Batch, ABC):
 
     - ``_is_exact`` and ``_exact``: quantities by a formula;
     - `log_prob_error`, if its normaliser is estimated;
-    - ``_log_prob_of_draws``, ``_weighted_sample`` and ``_conditionals``: better estimates;
+    - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals`` and ``_from_draws``: better
+      estimates;
     - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``top`` of `JointDistribution`.
 
     And it **may** provide any of the capabilities in `labelweave.joint.capabilities`: by these,
@@ -92,17 +88,9 @@ class JointForm(Batch, ABC):
         """Draws and their (n, k) log-weights, for forms that cannot draw from themselves."""
         return self._sample(k, seed), np.zeros((self.n_rows, k))
 
-    def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
-        """Estimate P(y_j = 1) from k draws per row; return it with its standard error, (n, L) each.
-
-        Rao-Blackwellised: what is averaged is not the drawn label but its probability given other
-        labels of the draw. That has the same mean and less variance, and no label's probability is
-        0 because no draw happened to have it.
-        """
-        labels, log_weight = self._weighted_sample(k, seed)
-        probability = self._conditionals(labels)
-        value, error = expectation_from_draws(probability, normalised_weights(log_weight))
-        return np.where(self.known >= 0, self.known, value), error
+    def _from_draws(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
+        """Estimate a quantity from about k draws per row; return it with its standard error."""
+        return quantities.from_weighted_draws(self, quantity, k, seed)
 
     def _conditionals(self, labels: Labels) -> Floats:
         """Probabilities of the labels of (n, k, L) draws, each given some of the draw's others.

@@ -17,6 +17,7 @@ from labelweave.joint.estimate import (
     DEFAULT_SAMPLES,
     Estimate,
     Quantity,
+    expectation_from_draws,
     mean_from_draws,
     normalised_weights,
     probability_from_draws,
@@ -33,13 +34,18 @@ def estimate(joint: JointForm, quantity: Quantity, samples: int | None, seed: in
     """Return a quantity: exact where the form can, unless a number of draws is given."""
     if samples is not None:
         return from_draws(joint, quantity, samples, seed)
+    return computed_or_drawn(joint, quantity, DEFAULT_SAMPLES, seed)
+
+
+def computed_or_drawn(joint: JointForm, quantity: Quantity, samples: int, seed: int) -> Estimate:
+    """Return a quantity: exact in rows where the form can, from draws in the others."""
     exact = joint._is_exact(quantity)
     if exact.all():
         return Estimate.of_exact(_computed(joint, quantity))
     if not exact.any():
-        return from_draws(joint, quantity, DEFAULT_SAMPLES, seed)
+        return from_draws(joint, quantity, samples, seed)
     computed = _computed(joint[exact], quantity)
-    drawn = from_draws(joint[~exact], quantity, DEFAULT_SAMPLES, seed)
+    drawn = from_draws(joint[~exact], quantity, samples, seed)
     value = np.empty((joint.n_rows, *computed.shape[1:]))
     error = np.zeros_like(value)
     value[exact], value[~exact], error[~exact] = computed, drawn.value, drawn.standard_error
@@ -79,20 +85,27 @@ def from_draws(joint: JointForm, quantity: Quantity, samples: int, seed: int) ->
     cells += joint.n_labels**2 if quantity in PAIRED else 0
     # A batch without rows still needs the shape of the result: one empty block.
     for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
-        value, error = _from_draws(joint[block], quantity, samples, seed)
+        value, error = joint[block]._from_draws(quantity, samples, seed)
         values.append(value)
         errors.append(error)
     exact = np.zeros(joint.n_rows, dtype=np.bool_)
     return Estimate(np.concatenate(values), np.concatenate(errors), exact)
 
 
-def _from_draws(
+def from_weighted_draws(
     joint: JointForm, quantity: Quantity, samples: int, seed: int
 ) -> tuple[Floats, Floats]:
-    if quantity == "marginals":
-        return joint._marginals_from_draws(samples, seed)
+    """Return the quantity and its standard error from weighted draws of the form.
+
+    Marginals are Rao-Blackwellised: what is averaged is not the drawn label but its probability
+    given other labels of the draw. That has the same mean and less variance, and no label's
+    probability is 0 because no draw happened to have it.
+    """
     labels, log_weight = joint._weighted_sample(samples, seed)
     weight = normalised_weights(log_weight)
+    if quantity == "marginals":
+        value, error = expectation_from_draws(joint._conditionals(labels), weight)
+        return np.where(joint.known >= 0, joint.known, value), error
     if quantity == "entropy":
         value, error = mean_from_draws(-joint._log_prob_of_draws(labels), weight)
         return value, np.hypot(error, joint.log_prob_error())

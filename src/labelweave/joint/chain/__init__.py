@@ -6,6 +6,8 @@ z_j = s_j + Σ_k V_jk y_k over the earlier labels k, and log P(y) = Σ_j [y_j z_
 ========================  ========================================================================
 `form`                    the chain rule: what a kind of conditionals has to provide
 `evidence`                conditioning: the ancestors of the evidence are enumerated or weighted
+`population`              weighted prefixes that stand for all label vectors
+`estimates`               marginals and other quantities of long chains, from populations
 `search`                  the mode: greedy, best-first, beam, and how `mode` combines them
 `linear`                  `ChainJoint`: linear conditionals, evaluated by compiled kernels
 `general`                 `GeneralChain`: conditionals that only a Python function can evaluate

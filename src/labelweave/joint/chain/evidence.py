@@ -3,7 +3,7 @@
 Evidence clamps labels: the conditionals of clamped labels become weights, and only their
 *ancestors*, the labels they depend on, have to be summed over to normalise. All other labels are
 still drawn one after the other. So conditioning is exact while at most 16 unknown labels are
-ancestors of the evidence, and uses likelihood-weighted draws beyond.
+ancestors of the evidence, and uses populations of weighted prefixes beyond.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.seeds import derive_seed
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.chain.form import ChainForm
+from labelweave.joint.chain.population import population_sizes
 from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, patterns, row_blocks
 from labelweave.joint.estimate import Estimate, log_mean, normalised_weights, resample
 
-# Weighted draws that stand for the ancestors of the evidence when there are too many to enumerate.
+# Weighted vectors that stand for the ancestors of the evidence when these are too many for a table.
 POOL_SIZE = 1024
 
 
@@ -47,17 +48,15 @@ class ConditionedChain(ChainForm):
                 if exact[at].all():
                     value[at] = logsumexp(part._log_joint_table(known[at], free, order), axis=1)
                 else:
-                    value[at], error[at] = log_mean(part._pool(known[at], seed=0)[1])
+                    found = part._populate(
+                        known[at], order, population_sizes(POOL_SIZE), seed=0, vectors=False
+                    )
+                    value[at], error[at] = log_mean(found.log_evidence)
         return Estimate(value, error, exact)
 
     def _ancestor_cells(self, n_free: int) -> int:
         """Numbers a row needs to deal with the unknown ancestors of its evidence."""
         return 2**n_free if n_free <= MAX_ENUMERATED else POOL_SIZE * self.n_labels
-
-    def _pool(self, known: Labels, seed: int) -> tuple[Labels, Floats]:
-        """Likelihood-weighted draws given ``known``."""
-        labels = np.repeat(known[:, None, :], POOL_SIZE, axis=1)
-        return labels, self._complete(labels, seed)
 
     def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
         posterior = self[:]
@@ -93,7 +92,10 @@ class ConditionedChain(ChainForm):
                 table -= logsumexp(table, axis=1, keepdims=True)
                 draws[block] = Enumeration(table, free, part._known).draw(uniform)
             else:
-                pool, log_weight = part._pool(part._known, derive_seed(seed, 1))
+                found = part._populate(
+                    part._known, order, population_sizes(POOL_SIZE), derive_seed(seed, 1)
+                )
+                pool, log_weight = found.pooled()
                 draws[block] = resample(pool, normalised_weights(log_weight), uniform)
         outside = np.setdiff1d(np.arange(self.n_labels), order)
         draws[:, :, outside] = -1
@@ -113,19 +115,28 @@ class ConditionedChain(ChainForm):
 
     def _conditionals(self, labels: Labels) -> Floats:
         """Given the earlier labels, or where evidence depends on the label, given all others."""
-        log_odds = self._prefix_log_odds(labels)
+        probability = np.asarray(expit(self._prefix_log_odds(labels)))
         for rows, unknown in patterns(self._known):
             ancestors = self._ancestors(np.flatnonzero(~unknown))
-            for label in ancestors[unknown[ancestors]]:
-                log_odds[rows, :, label] = self[rows]._full_log_odds(labels[rows], int(label))
-        return np.asarray(expit(log_odds))
+            free = ancestors[unknown[ancestors]]
+            if len(free):
+                full = self[rows]._full_conditionals(labels[rows], free)
+                probability[np.ix_(rows, np.arange(labels.shape[1]), free)] = full
+        return probability
 
-    def _full_log_odds(self, labels: Labels, label: int) -> Floats:
-        """Log-odds (n, k) of one label given all other labels of the draws."""
-        flipped, log_prob = labels.copy(), []
-        for value in (0, 1):
-            flipped[:, :, label] = value
-            log_prob.append(self._log_prob_of_draws(flipped))
-        # A draw that is impossible either way has no weight: any finite number will do.
-        possible = np.isfinite(log_prob[0]) | np.isfinite(log_prob[1])
-        return np.subtract(log_prob[1], log_prob[0], out=np.zeros(possible.shape), where=possible)
+    def _full_conditionals(self, labels: Labels, which: Indices) -> Floats:
+        """Probabilities (n, k, w) of some labels, each given all other labels of the draws."""
+        return np.asarray(expit(self._full_log_odds(labels, which)))
+
+    def _full_log_odds(self, labels: Labels, which: Indices) -> Floats:
+        """Log-odds (n, k, w) of some labels, each given all other labels of the draws."""
+        out = np.zeros((*labels.shape[:2], len(which)))
+        for i, label in enumerate(which):
+            flipped, log_prob = labels.copy(), []
+            for value in (0, 1):
+                flipped[:, :, label] = value
+                log_prob.append(self._log_prob_of_draws(flipped))
+            # A draw that is impossible either way has no weight: any finite number will do.
+            possible = np.isfinite(log_prob[0]) | np.isfinite(log_prob[1])
+            np.subtract(log_prob[1], log_prob[0], out=out[:, :, i], where=possible)
+        return out

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint import checks
 from labelweave.joint.base import JointDistribution
+from labelweave.joint.chain.population import Populations
 from labelweave.joint.estimate import Estimate
-from labelweave.joint.mode import SearchedMode, SearchLimits
+from labelweave.joint.mode import Ranked, SearchedMode, SearchLimits
 
 
 class ChainForm(JointDistribution):
@@ -70,6 +71,22 @@ class ChainForm(JointDistribution):
         """Draw every -1 of (n, k, L) ``labels`` in place; return the (n, k) log-weights."""
 
     @abstractmethod
+    def _populate(
+        self,
+        known: Labels,
+        order: Indices,
+        sizes: tuple[int, int],
+        seed: int,
+        *,
+        vectors: bool = True,
+    ) -> Populations:
+        """Walk populations that agree with ``known`` through the labels in ``order``.
+
+        ``sizes`` are how many populations and of how many prefixes. All rows have the same labels
+        known. Without ``vectors`` none are returned.
+        """
+
+    @abstractmethod
     def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
         """Choose every -1 of (n, L) ``labels`` greedily in place; return log-joint and a bound."""
 
@@ -87,6 +104,10 @@ class ChainForm(JointDistribution):
     @abstractmethod
     def _beam_search(self, width: int) -> tuple[Labels, Floats]:
         """Return the vectors a beam search finds, and a bound on the log-joint of all others."""
+
+    @abstractmethod
+    def _beam_list(self, k: int, width: int) -> Ranked:
+        """Return the k best vectors of a beam search, all in log-joints."""
 
     @abstractmethod
     def _ancestors(self, labels: Indices) -> Indices:

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_whole_number
+from labelweave.joint.chain.population import Populations, walk_populations
 from labelweave.joint.chain.prefix_search import PrefixSearch
 from labelweave.joint.chain.search import SearchedChain
-from labelweave.joint.chain.steps import LogOdds, beam, expand, grid_log_odds, walk
+from labelweave.joint.chain.steps import LogOdds, beam, beam_search, expand, grid_log_odds, walk
 from labelweave.joint.enumeration import row_blocks
-from labelweave.joint.mode import SearchedMode, SearchLimits
+from labelweave.joint.mode import Ranked, SearchedMode, SearchLimits
 
 
 class GeneralChain(SearchedChain):
@@ -114,6 +115,18 @@ class GeneralChain(SearchedChain):
 
         return walk(self.conditional_log_odds, self.order, labels, draw)[0]
 
+    def _populate(
+        self,
+        known: Labels,
+        order: Indices,
+        sizes: tuple[int, int],
+        seed: int,
+        *,
+        vectors: bool = True,
+    ) -> Populations:
+        uniforms = self._uniforms(seed, 2 * sizes[0], self.n_labels)
+        return walk_populations(self.conditional_log_odds, order, known, uniforms, sizes[1])
+
     def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
         def likelier(label: int, log_odds: Floats) -> Labels:
             return (log_odds > 0).astype(np.int8)
@@ -179,6 +192,9 @@ class GeneralChain(SearchedChain):
                 part.conditional_log_odds, part.order, part._known, width
             )
         return labels, dropped
+
+    def _beam_list(self, k: int, width: int) -> Ranked:
+        return beam_search(self.conditional_log_odds, self.order, self._known, k, width)
 
     def _ancestors(self, labels: Indices) -> Indices:
         """Every earlier label: what a conditional depends on is not visible from outside."""

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._core import native
 from labelweave.joint import checks
+from labelweave.joint.chain.population import Populations
 from labelweave.joint.chain.search import SearchedChain
 from labelweave.joint.coupling import coupling_sums
-from labelweave.joint.mode import Mode, SearchedMode, SearchLimits
+from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits
 from labelweave.joint.search import require_few_labels
 
 # Steps that fit the relaxation to a row: 500 would close about a tenth of the gaps that remain.
@@ -131,6 +132,34 @@ class ChainJoint(SearchedChain):
         )
         return log_weight
 
+    def _populate(
+        self,
+        known: Labels,
+        order: Indices,
+        sizes: tuple[int, int],
+        seed: int,
+        *,
+        vectors: bool = True,
+    ) -> Populations:
+        n_populations, size = sizes
+        found = Populations.empty(known, n_populations, size if vectors else 0)
+        native.chain_populations(
+            self.scores,
+            self.coupling,
+            order,
+            known,
+            self.row_ids,
+            seed,
+            size,
+            found.marginals,
+            found.log_evidence,
+            found.quantum,
+            found.labels,
+            found.log_weight,
+            self.n_threads,
+        )
+        return found
+
     def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
         log_joint, bound = np.empty(self.n_rows), np.empty(self.n_rows)
         native.chain_greedy(
@@ -178,6 +207,22 @@ class ChainJoint(SearchedChain):
             self.scores, self.coupling, self.order, width, labels, bound, self.n_threads
         )
         return labels, bound
+
+    def _beam_list(self, k: int, width: int) -> Ranked:
+        labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
+        log_joint, bound = np.empty((self.n_rows, k)), np.empty(self.n_rows)
+        native.chain_beam_list(
+            self.scores,
+            self.coupling,
+            self.order,
+            self._known,
+            width,
+            labels,
+            log_joint,
+            bound,
+            self.n_threads,
+        )
+        return Ranked(labels, log_joint, bound)
 
     def tighten(self, found: Mode, budget: int) -> Mode:
         """Search once more under the bound of a relaxation of all couplings at once."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from labelweave.joint.capabilities import TightensBounds
-from labelweave.joint.chain.evidence import ConditionedChain
-from labelweave.joint.chain.steps import beam_search, grid_log_odds
+from labelweave.joint.chain.estimates import EstimatedChain
+from labelweave.joint.chain.steps import grid_log_odds
 from labelweave.joint.enumeration import MAX_SEARCHED
 from labelweave.joint.independent import IndependentJoint
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits, certified
@@ -17,7 +17,7 @@ BEAM_WIDTH = 64
 NARROW_GAP = 3.0
 
 
-class SearchedChain(ConditionedChain):
+class SearchedChain(EstimatedChain):
     """A chain whose most probable vectors can be looked for.
 
     Its capabilities are `SearchesBestFirst`, `SearchesBeam` and `ListsVectors`. Searches work with
@@ -90,9 +90,7 @@ class SearchedChain(ConditionedChain):
 
     def list_vectors(self, k: int) -> Ranked:
         """Return the ``k`` best vectors of a beam search, and what bounds all others."""
-        found = beam_search(
-            self.conditional_log_odds, self.order, self._known, k, max(k, BEAM_WIDTH)
-        )
+        found = self._beam_list(k, max(k, BEAM_WIDTH))
         normaliser = self._normaliser.value
         return Ranked(
             found.labels, found.log_prob - normaliser[:, None], found.upper_bound - normaliser

@@ -35,6 +35,8 @@ class ConditionedMixture(MixtureForm):
         posterior = self[:]
         weights = np.exp(self._log_responsibilities([part.value for part in parts]))
         posterior.weights = weights / weights.sum(axis=1, keepdims=True)
+        errors = np.stack([part.standard_error for part in parts], axis=1)
+        posterior._log_weight_error = np.hypot(self._log_weight_error, errors)
         posterior.components = tuple(
             component._condition(known, part)
             for component, part in zip(self.components, parts, strict=True)

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.seeds import derive_seed
+from labelweave.joint import quantities
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.checks import SUM_TOLERANCE
-from labelweave.joint.estimate import Quantity
+from labelweave.joint.estimate import Estimate, Quantity
 
 
 class MixtureForm(JointDistribution):
@@ -42,10 +43,13 @@ class MixtureForm(JointDistribution):
         )
         self.weights = _check_weights(weights, self.n_rows, len(components))
         self.components = tuple(component.with_row_ids(self.row_ids) for component in components)
+        # Standard errors of the logarithms of the weights, if evidence had to be estimated.
+        self._log_weight_error = np.zeros_like(self.weights)
 
     def _take(self, index: Indices) -> Self:
         part = super()._take(index)
         part.weights = self.weights[index]
+        part._log_weight_error = self._log_weight_error[index]
         part.components = tuple(component[index] for component in self.components)
         return part
 
@@ -100,16 +104,39 @@ class MixtureForm(JointDistribution):
             labels[choice == i] = drawn[choice == i]
         return labels
 
-    def _marginals_from_draws(self, k: int, seed: int) -> tuple[Floats, Floats]:
-        """Average what each component says from draws of its own."""
+    def _from_draws(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
+        """Average what each component computes or draws; entropy takes draws of the mixture."""
+        if quantity == "entropy":
+            return super()._from_draws(quantity, k, seed)
         parts = [
-            component._marginals_from_draws(k, derive_seed(seed, i))
-            for i, component in enumerate(self.components)
+            self._of_component(i, quantity, k, derive_seed(seed, i))
+            for i in range(len(self.components))
         ]
-        share = self.weights.T[:, :, None]
-        value = (share * np.stack([value for value, _ in parts])).sum(axis=0)
-        error = np.sqrt(((share * np.stack([error for _, error in parts])) ** 2).sum(axis=0))
-        return np.where(self.known >= 0, self.known, np.minimum(value, 1.0)), error
+        shape = (self.n_rows,) + (1,) * (parts[0].value.ndim - 1)
+        shares = [weight.reshape(shape) for weight in self.weights.T]
+        mean = np.zeros_like(parts[0].value)
+        for share, part in zip(shares, parts, strict=True):
+            mean += share * part.value
+        variance = np.zeros_like(mean)
+        for share, part, error in zip(shares, parts, self._log_weight_error.T, strict=True):
+            variance += (share * part.standard_error) ** 2
+            variance += (share * (part.value - mean) * error.reshape(shape)) ** 2
+        mean = np.minimum(mean, 1.0)
+        if quantity == "marginals":
+            mean = np.where(self.known >= 0, self.known, mean)
+        return mean, np.sqrt(variance)
+
+    def _of_component(self, i: int, quantity: Quantity, k: int, seed: int) -> Estimate:
+        """Return a component's share; only where all are exact were draws asked for by number."""
+        component, drawn = self.components[i], self._is_exact(quantity)
+        found = quantities.from_draws if drawn.all() else quantities.computed_or_drawn
+        if drawn.all() or not drawn.any():
+            return found(component, quantity, k, seed)
+        part = quantities.computed_or_drawn(component, quantity, k, seed)
+        part.value[drawn], part.standard_error[drawn] = component[drawn]._from_draws(
+            quantity, k, seed
+        )
+        return part
 
     def log_prob_error(self) -> Floats:
         """Return the largest standard error of the components, (n,)."""
