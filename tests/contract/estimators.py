@@ -27,6 +27,7 @@ from labelweave.baselines import (
     StackedBinaryRelevance,
     ThresholdedSVM,
 )
+from labelweave.evaluation import BestJoint
 from labelweave.models import (
     BinaryRelevance,
     ChainEnsemble,
@@ -69,6 +70,7 @@ RESAMPLED = {"known counts": "each member counts the rows of its own resample"}
 LISTED = {"known counts": "vectors that were not seen share little probability, label or not"}
 NEIGHBOURS = {"identical rows": "the first rows are everyone's neighbours but their own"}
 LEAVES = LISTED | {"any classifier": "only forests and trees have leaves"}
+SCALED = {"sparse": "dense features are standardised, sparse ones are not"}
 PROBIT = {
     "constant label": "it learns the label from the features like any other, not from its count",
     "fractional weights": "a row is seen once, twice, ... or not at all",
@@ -113,6 +115,16 @@ DEFAULTS = {
         DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), n_folds=2),
         unsuited=LEAVES,
     ),
+    "best": Case(
+        BestJoint(
+            candidates=[
+                ("alone", BinaryRelevance(C=1.0)),
+                ("chain", ClassifierChain(C=1.0, label_penalty=0.1)),
+            ],
+            n_folds=2,
+        ),
+        unsuited=SCALED,
+    ),
     # The rules for test sets look at all rows of a test set together, see tests/online.
     "online": Case(BayesianOnlineClassifier(decision="hamming"), unsuited=PROBIT),
 }
@@ -140,6 +152,7 @@ SKLEARN_CHECKED = [
     JointClassifierCV(
         estimator=LogisticRegression(), joint=ClassifierChain(C=1.0, label_penalty=0.1), cv=3
     ),
+    BestJoint(candidates=["br(C=1)", "auto(C=1,label_penalty=0.1)"], n_folds=2),
     BayesianOnlineClassifier(decision="hamming"),
 ]
 # Configurations that matter to them. With "hamming" they also ask `predict` to agree with

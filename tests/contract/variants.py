@@ -48,7 +48,15 @@ from labelweave.models import (
     TreeNetwork,
 )
 from labelweave.online import BayesianOnlineClassifier
-from tests.contract.estimators import LEAVES, LISTED, NEIGHBOURS, PROBIT, RESAMPLED, Case
+from tests.contract.estimators import (
+    LEAVES,
+    LISTED,
+    NEIGHBOURS,
+    PROBIT,
+    RESAMPLED,
+    SCALED,
+    Case,
+)
 
 LAWS = (
     "answers",
@@ -238,7 +246,7 @@ _WOVEN = {
     "weave-features": touches(
         "determinism inputs edge_cases",
         JointClassifierCV(estimator=_TREE, joint=ClassifierChain(**_FIXED), passthrough=True, cv=2),
-        unsuited={"sparse": "dense features are standardised, sparse ones are not"},
+        unsuited=SCALED,
     ),
 }
 
