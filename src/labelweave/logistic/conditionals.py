@@ -16,7 +16,8 @@ from labelweave._common.arrays import Floats
 from labelweave._common.features import as_features, linear_scores
 from labelweave._common.progress import stage
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
-from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties, held_out_losses
+from labelweave.logistic.cross_validation import held_out_losses
+from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
