@@ -34,8 +34,10 @@ FIRST_LABELS = 0.5
 _TYPICAL_SCALE = 3.0
 # What the label penalty is said to be where there is none to choose.
 _NO_LABEL_PENALTY = 0.03
-# Losses have to be accurate enough to compare penalties.
-_TOLERANCE = 3e-3
+# Losses have to be accurate enough to compare penalties. With few rows, where the cross-validation
+# is repeated, they also have to be independent of the form of the data (sparse or dense, weighted
+# or repeated): small errors may tip the choice there, and fits are cheap.
+_TOLERANCE, _REPEATED_TOLERANCE = 3e-3, 1e-4
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,8 @@ class _Search:
     def _losses(self, C_power: ArrayLike, label_power: ArrayLike, folds: Folds) -> Floats:
         """Return the held-out losses of all folds along a path, (F, S)."""
         path = self.penalties(C_power, label_power)
-        solutions = folds.solve(path, tol=_TOLERANCE, start=self.start)
+        tol = _TOLERANCE if folds.n_repeats == 1 else _REPEATED_TOLERANCE
+        solutions = folds.solve(path, tol=tol, start=self.start)
         self.start = np.hstack([solutions.coef, solutions.intercept[:, None], solutions.extra_coef])
         losses: Floats = np.einsum("p,fps->fs", self.counts, folds.losses(solutions))
         return losses
