@@ -23,7 +23,7 @@ from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.problem_sample import sample_problems
 
 #: Steps of C: coarse ones on one fold, then fine ones on all of them.
-COARSE_C = Axis(step=1.0, low=-6.0, high=3.0)
+COARSE_C = Axis(step=1.0, low=-4.0, high=3.0)
 FINE_C = COARSE_C._replace(step=0.25)
 #: Steps of C / label_penalty. That is the inverse penalty of labels in units of the loss and not of
 #: the features' penalty: the scale of labels is known, that of features is not.
