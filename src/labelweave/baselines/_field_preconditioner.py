@@ -19,9 +19,9 @@ from labelweave._common.arrays import Floats
 _MOST_CELLS = 2**24
 # Relative increase of the diagonal that keeps a block positive definite in spite of rounding, which
 # is coarse for sums in single precision.
+_JITTER = 1e-6
 # A column shorter than this counts as empty: the penalty divided by its square would overflow.
 _LEAST_SQUARE = 1e-290
-_JITTER = 1e-6
 
 
 class BlockInverse:
