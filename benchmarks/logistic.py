@@ -18,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks import settings, table
 from benchmarks.accuracy import Problem, excess, lower_bound
 from benchmarks.measure import Timing, one_blas_thread, peak_memory, race
-from benchmarks.path import PathCost, path_costs
 from benchmarks.peers import Setting, Solution, TwoCores, on_one_core
 from labelweave._common.arrays import Floats
 from labelweave.datasets import load
@@ -42,7 +41,6 @@ class Contest:
     our_tol: float
     reference_gap: float
     peak_bytes: int
-    paths: dict[str, PathCost]
 
     @property
     def allowed_bytes(self) -> int:
@@ -101,8 +99,7 @@ def contest(problem: Problem, rounds: int) -> Contest:
         for n_cores, by_solver in timings.items()
     }
     peak = peak_memory(solve_ours, problem, tol, 2)
-    paths = path_costs(problem, rounds)
-    return Contest(problem, timings, excesses, racing, left_out, tol, gap, peak, paths)
+    return Contest(problem, timings, excesses, racing, left_out, tol, gap, peak)
 
 
 def _bound_to(problem: Problem, setting: Setting) -> Any:
@@ -135,7 +132,7 @@ def main() -> None:
             contests.append(contest(problem, arguments.rounds))
             print(table.details(contests[-1]), flush=True)
     if contests:
-        print(table.summary(contests), table.paths(contests), sep="\n")
+        print(table.summary(contests))
     if {c.problem.name for c in contests} >= set(SETS):
         table.write(contests)
     else:

@@ -46,20 +46,6 @@ def summary(contests: Sequence[Contest]) -> str:
     return markdown(rows)
 
 
-def paths(contests: Sequence[Contest]) -> str:
-    """Return the table of what choosing the penalties costs."""
-    rows = [["data set"]]
-    for what in ("independent labels", "chain"):
-        rows[0] += [f"{what}: C = 1", "chosen", "multiple"]
-    for c in contests:
-        row = [c.problem.name]
-        for cost in (c.paths["independent"], c.paths["chain"]):
-            times = (cost.fixed.median, cost.chosen.median)
-            row += [*map(_seconds, times), f"**{cost.multiple:.1f}**"]
-        rows.append(row)
-    return markdown(rows)
-
-
 def details(contest: Contest) -> str:
     """Return the table of one set: every solver, its setting, accuracy, times and ratios."""
     rows = [["solver", "setting", "excess", "runs"]]
@@ -86,7 +72,6 @@ def details(contest: Contest) -> str:
 def write(contests: Sequence[Contest]) -> None:
     """Put the tables into README.md."""
     parts = [f"Measured on {machine()}.", summary(contests)]
-    parts += ['What `C="cv"` and `label_penalty="cv"` cost, on two cores:', paths(contests)]
     write_level(README, BEGIN, END, [*parts, *(details(contest) for contest in contests)])
 
 

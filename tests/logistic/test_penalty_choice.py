@@ -15,11 +15,11 @@ from labelweave.logistic import (
     LogisticProblems,
     PenaltyChoice,
     choose_penalties,
+    cross_validation,
     fit_conditionals,
     penalty_selection,
     solve,
 )
-from labelweave.logistic.penalty_selection import C_GRID, C_STEPS, LABEL_PENALTY_GRID
 from tests.logistic.make import make_problem
 
 PARENTS = np.tril(np.ones((3, 3), bool), -1)
@@ -28,11 +28,12 @@ PARENTS = np.tril(np.ones((3, 3), bool), -1)
 @pytest.fixture
 def precise_paths(monkeypatch):
     """Solve the paths well, so that equal problems have equal losses and not only similar ones."""
-    monkeypatch.setattr(penalty_selection, "_PATH_TOLERANCE", 1e-10)
+    monkeypatch.setattr(penalty_selection, "_REPEATED_TOLERANCE", 1e-10)
 
 
 def assert_same_choice(left, right):
-    assert (left.C, left.label_penalty) == (right.C, right.label_penalty)
+    np.testing.assert_allclose(left.C, right.C, rtol=1e-12)
+    np.testing.assert_allclose(left.label_penalty, right.label_penalty, rtol=1e-12)
     np.testing.assert_allclose(left.loss, right.loss, rtol=1e-6)
 
 
@@ -66,7 +67,7 @@ def make_problems(X, T, mask=None, weights=None):
 
 def explicit_losses(X, T, mask, candidates):
     """Held-out losses of all folds of five repeats (rows) for every (C, kappa)."""
-    seeds = penalty_selection.repeat_seeds(X, np.ones(len(X)), 0)
+    seeds = cross_validation.repeat_seeds(X, np.ones(len(X)), 0)
     assert len(seeds) == 5
     return np.vstack([losses_of_repeat(X, T, mask, candidates, seed) for seed in seeds])
 
@@ -95,34 +96,65 @@ def losses_of_repeat(X, T, mask, candidates, seed, n_folds=3):
     return losses
 
 
+def downhill(losses_at, powers):
+    """Return the powers of ten, three in the beginning, that a walk downhill visits, and losses."""
+    powers = list(powers)
+    step = powers[1] - powers[0]
+    while True:
+        losses = losses_at(powers)
+        best = losses.sum(axis=0).argmin()
+        if best == 0:
+            powers = [powers[0] - step, *powers]
+        elif best == len(powers) - 1:
+            powers = [*powers, powers[-1] + step]
+        else:
+            return np.array(powers), losses, best
+
+
+def divided(powers, losses, best, parts):
+    """Interpolate quadratically between the best power and its two neighbours."""
+    near = slice(best - 1, best + 2)
+    finer = np.linspace(powers[best - 1], powers[best + 1], 2 * parts + 1)
+    parabolas = [np.polyval(np.polyfit(powers[near], row[near], 2), finer) for row in losses]
+    return (
+        np.concatenate([powers[: best - 1], finer, powers[best + 2 :]]),
+        np.hstack([losses[:, : best - 1], parabolas, losses[:, best + 2 :]]),
+    )
+
+
 def explicit_choice(X, T, mask):
-    """Choose as `choose_penalties` promises to: wide grid, label penalty, narrow grid."""
+    """Choose as `choose_penalties` promises to: magnitude of C, label penalty, fine steps of C."""
 
-    def cautious(losses):
-        difference = losses - losses[:, [losses.sum(0).argmin()]]
+    def losses(pairs):  # of powers of ten: C, C / label penalty
+        return explicit_losses(X, T, mask, [(10.0**c, 10.0 ** (c - k)) for c, k in pairs])
+
+    def chosen(powers, losses):
+        difference = losses - losses[:, [losses.sum(axis=0).argmin()]]
         error = difference.std(axis=0, ddof=1) / np.sqrt(3)
-        return int(np.argmax(difference.mean(axis=0) <= error))
+        at = int(np.argmax(difference.mean(axis=0) <= error))
+        return powers[at], losses[:, at].sum() / (5 * len(X))
 
-    wide = explicit_losses(X, T, mask, [(C, 0.03) for C in C_GRID])
-    C, kappa = C_GRID[wide.sum(0).argmin()], 0.03
+    first = np.round(2 * np.log10(3 / X.var(axis=0).sum())) / 2
+    c, k = first, 0.5
+    coarse = downhill(lambda cs: losses([(c, k) for c in cs])[::3], [c - 1, c, c + 1])
+    powers, summed = divided(*coarse, parts=4)
+    c = powers[summed.sum(axis=0).argmin()]
     if mask is not None:
-        kappas = explicit_losses(X, T, mask, [(C, k) for k in LABEL_PENALTY_GRID])
-        kappa = LABEL_PENALTY_GRID[cautious(kappas)]
-    narrow = C * C_STEPS
-    last = explicit_losses(X, T, mask, [(c, kappa) for c in narrow])
-    best = cautious(last)
-    return narrow[best], kappa, last[:, best].sum() / (5 * len(X))
+        ks = downhill(lambda ks: losses([(c, k) for k in ks]), [k - 0.5, k, k + 0.5])
+        k, _ = chosen(*divided(*ks, parts=2))
+    powers, fine, _ = downhill(lambda cs: losses([(c, k) for c in cs]), [c - 0.25, c, c + 0.25])
+    c, loss = chosen(powers, fine)
+    return PenaltyChoice(10.0**c, 0.03 if mask is None else 10.0 ** (c - k), loss)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("mask", [None, PARENTS], ids=["alone", "with parents"])
 def test_chooses_as_explicit_cross_validation_does(seed, mask, monkeypatch):
     X, T = make_data(seed)
-    explicit = PenaltyChoice(*explicit_choice(X, T, mask))
-    # By default paths are solved roughly and left early: a step of a grid may differ.
+    explicit = explicit_choice(X, T, mask)
+    # By default solutions are rough: a step may differ.
     assert_one_step_apart(choose_penalties(make_problems(X, T, mask)), explicit)
-    monkeypatch.setattr(penalty_selection, "_PATH_TOLERANCE", 1e-10)
-    monkeypatch.setattr(penalty_selection, "_PATIENCE", 0)
+    monkeypatch.setattr(penalty_selection, "_REPEATED_TOLERANCE", 1e-10)
     assert_same_choice(choose_penalties(make_problems(X, T, mask)), explicit)
 
 
@@ -134,7 +166,7 @@ def test_seeds_agree_with_several_repeats(monkeypatch):
         rows = np.random.default_rng(part).permutation(len(data.X))[:400]
         problems = make_problems(StandardScaler().fit_transform(data.X[rows]), data.Y[rows])
         for repeats in spread:
-            monkeypatch.setattr(penalty_selection, "_MAX_REPEATS", repeats)
+            monkeypatch.setattr(cross_validation, "_MAX_REPEATS", repeats)
             chosen = [choose_penalties(problems, seed=seed, n_threads=2).C for seed in range(8)]
             spread[repeats] += np.std(np.log10(chosen))
     assert spread[5] < 0.75 * spread[1]

@@ -8,7 +8,7 @@ from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
 from labelweave.datasets import make_chain
 from labelweave.logistic import fit_conditionals, structure_losses
-from labelweave.logistic.penalty_selection import repeat_seeds
+from labelweave.logistic.cross_validation import repeat_seeds
 from labelweave.models import ClassifierChain
 from labelweave.models.chains.order import candidate_orders, resolve_order
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from labelweave._common.arrays import Floats, Positions
-from labelweave._common.csr_blocks import check_csr, column_counts
+from labelweave._common.csr_blocks import check_csr, column_counts, row_blocks
 from labelweave._core import native
 
 # Share of empty columns above which leaving them out pays.
@@ -74,6 +74,27 @@ def without_empty_columns(X: Any) -> tuple[Any, Positions]:
         return X, np.arange(n_features)
     rank = np.cumsum(occupied, dtype=np.int32) - 1
     return sparse.csr_array((X.data, rank[X.indices], X.indptr), (X.shape[0], len(used))), used
+
+
+def total_variance(X: Any, weight: Floats) -> float:
+    """Return the sum of the variances of all columns over weighted rows; NaN without weight.
+
+    Examples
+    --------
+    >>> total_variance(np.array([[0.0, 1.0], [2.0, 1.0]]), np.ones(2))
+    1.0
+    """
+    total = weight.sum()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        means = (X.T @ weight) / total
+        if isinstance(X, np.ndarray):
+            squares = np.einsum("nd,nd,n->", X, X, weight)
+        else:
+            squares = 0.0
+            for rows, entries in row_blocks(X):
+                sizes = np.diff(X.indptr[rows.start : rows.stop + 1])
+                squares += np.square(X.data[entries]) @ np.repeat(weight[rows], sizes)
+        return float(squares / total - means @ means)
 
 
 def native_matrix(X: Any) -> native.Matrix:

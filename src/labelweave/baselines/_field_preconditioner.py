@@ -20,6 +20,8 @@ _MOST_CELLS = 2**24
 # Relative increase of the diagonal that keeps a block positive definite in spite of rounding, which
 # is coarse for sums in single precision.
 _JITTER = 1e-6
+# A column shorter than this counts as empty: the penalty divided by its square would overflow.
+_LEAST_SQUARE = 1e-290
 
 
 class BlockInverse:
@@ -68,7 +70,8 @@ def _inverse_blocks(X: Floats, curvature: Floats, penalty: float) -> Floats:
     """Invert [X, 1]' diag(curvature) [X, 1] + penalty for every label, (L, D + 1, D + 1)."""
     n_rows, n_features = X.shape
     # Columns of unit norm in single precision: accurate enough for a preconditioner.
-    length = np.sqrt(_positive(np.einsum("nd,nd->d", X, X)))
+    squares = np.einsum("nd,nd->d", X, X)
+    length = np.sqrt(np.where(squares > _LEAST_SQUARE, squares, 1.0))
     columns = np.column_stack([X / length, np.ones(n_rows)]).astype(np.float32)
     scale = np.append(1 / length, 1.0)
     ridge = np.append(penalty / length**2, 0.0)

@@ -1,10 +1,11 @@
 """Many penalised logistic regressions that share X, solved at once (math.md, section 1).
 
 `problem` states the problems, `solver` solves them with the native engine (`blocks`),
-`penalty_selection` chooses penalties by cross-validation, `conditionals` fits the linear
-conditionals of chains and trees, `stacking` those given estimates of the labels, `class_weights`
-weights rare labels, and `edges` (`edge_splits`, `edge_blocks`) weighs all pairs of labels as edges
-of a tree. Inside `spread_over` (`spreading`), blocks of fits go to the workers of an engine.
+`penalty_selection` chooses penalties by cross-validation (`cross_validation`, `loss_curve`,
+`problem_sample`), `conditionals` fits the linear conditionals of chains and trees, `stacking` those
+given estimates of the labels, `class_weights` weights rare labels, and `edges` (`edge_splits`,
+`edge_blocks`) weighs all pairs of labels as edges of a tree. Inside `spread_over` (`spreading`),
+blocks of fits go to the workers of an engine.
 """
 
 from labelweave.logistic.conditionals import (

@@ -16,7 +16,8 @@ from labelweave._common.arrays import Floats
 from labelweave._common.features import as_features, linear_scores
 from labelweave._common.progress import stage
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
-from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties, held_out_losses
+from labelweave.logistic.cross_validation import held_out_losses
+from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
@@ -156,7 +157,7 @@ def fit_structures(
     >>> [int(model.coupling[0, 1] != 0) for model in models]
     [0, 1]
     """
-    problems = _structure_problems(X, Y, structures, as_weights(sample_weight), bootstrap_counts)
+    problems = structure_problems(X, Y, structures, as_weights(sample_weight), bootstrap_counts)
     n_structures = len(structures)
     n_labels = problems.n_problems // n_structures
     chosen = structure_penalties(
@@ -217,7 +218,7 @@ def structure_penalties(
     """
     if "cv" not in (C, label_penalty):
         return PenaltyChoice(float(C), float(label_penalty))
-    problems = _structure_problems(X, Y, [structure], as_weights(sample_weight), None)
+    problems = structure_problems(X, Y, [structure], as_weights(sample_weight), None)
     return choose_penalties(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
     )
@@ -249,7 +250,7 @@ def structure_losses(
     >>> bool(losses[1] < losses[0])
     True
     """
-    problems = _structure_problems(X, Y, structures, as_weights(sample_weight), None)
+    problems = structure_problems(X, Y, structures, as_weights(sample_weight), None)
     losses = held_out_losses(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
     )
@@ -257,7 +258,7 @@ def structure_losses(
     return per_structure
 
 
-def _structure_problems(
+def structure_problems(
     X: Any,
     Y: ArrayLike,
     structures: Sequence[ArrayLike],

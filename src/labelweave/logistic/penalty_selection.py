@@ -1,40 +1,43 @@
-"""Choose penalties by cross-validated log-likelihood, for all folds and targets at once.
+"""Choose penalties by cross-validated log-likelihood at the cost of a few fits.
 
-Leaving a row out is giving it weight zero, so the problems of all folds share X and follow their
-regularisation paths side by side in the engine, which scores the held-out rows on the way.
+The search takes few steps: it starts from a guess based on the scale of the features, finds the
+right order of magnitude on one fold only, and follows the summed loss until that has turned. Steps
+are cheap: solutions are rough, each starts from the last one (those of all folds from the first
+fold's), and where there are many problems a sample stands for them. See math.md, 1.1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Floats, Mask
+from labelweave._common.arrays import Floats
+from labelweave._common.features import total_variance
 from labelweave._common.progress import stage
-from labelweave._common.row_keys import assign_folds, row_keys
+from labelweave.logistic.cross_validation import Folds, row_weight
+from labelweave.logistic.loss_curve import Axis, LossCurve
 from labelweave.logistic.problem import LogisticProblems
-from labelweave.logistic.solver import solve_problems
+from labelweave.logistic.problem_sample import sample_problems
 
-#: Candidates for C, from strong to weak: a coarse grid, then steps around its best.
-C_GRID: Floats = 10.0 ** np.arange(-3.5, 3.1, 0.5)
-C_STEPS: Floats = 10.0 ** np.arange(-0.5, 0.3, 0.25)
-#: Candidates for the label penalty, from strong to weak.
-LABEL_PENALTY_GRID: Floats = 10.0 ** np.arange(0, -4.1, -0.5)
-# The label penalty at which C is chosen; labels are few and informative, so it is weak.
-_FIRST_LABEL_PENALTY = 0.03
-# Losses along a path must be accurate enough to compare penalties, and independent of the form of
-# the data (sparse or dense, weighted or repeated).
-_PATH_TOLERANCE = 1e-4
-# After two consecutive rises the loss along a path is assumed to go on rising.
-_PATIENCE = 2
-# With few rows the choice depends on the folds, and repeating the cross-validation is cheap: up to
-# this many repeats are averaged, as long as they hold out no more than this many rows in total.
-_MAX_REPEATS = 5
-_ENOUGH_ROWS = 3000
-_SEED_STEP = 1_000_003
+#: Steps of C: coarse ones on one fold, then fine ones on all of them.
+COARSE_C = Axis(step=1.0, low=-4.0, high=3.0)
+FINE_C = COARSE_C._replace(step=0.25)
+#: Steps of C / label_penalty. That is the inverse penalty of labels in units of the loss and not of
+#: the features' penalty: the scale of labels is known, that of features is not.
+LABELS = Axis(step=0.5, low=-2.5, high=3.5)
+#: Where its search begins: on most data sets the choice lies between 0 and 1.5.
+FIRST_LABELS = 0.5
+# The best C is about this, divided by the total variance of the features.
+_TYPICAL_SCALE = 3.0
+# What the label penalty is said to be where there is none to choose.
+_NO_LABEL_PENALTY = 0.03
+# Losses have to be accurate enough to compare penalties. With few rows, where the cross-validation
+# is repeated, they also have to be independent of the form of the data (sparse or dense, weighted
+# or repeated): small errors may tip the choice there, and fits are cheap.
+_TOLERANCE, _REPEATED_TOLERANCE = 3e-3, 1e-4
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,11 @@ def choose_penalties(
 ) -> PenaltyChoice:
     """Choose one C and one label penalty for all problems by cross-validation.
 
-    First C is chosen from a coarse grid at a weak label penalty, then the label penalty at that C,
-    then C again from a fine grid. Among all candidates within one standard error of the best (of
-    the paired difference over folds), the strongest penalty is taken. With at most 1500 rows the
-    cross-validation is repeated two to five times and the losses are averaged.
+    First the order of magnitude of C is found on the first fold, then the label penalty at that C,
+    then C in finer steps around it, on all folds. The last two take the strongest penalty within
+    one standard error of the best (of the paired difference over folds). With at most 1500 rows the
+    cross-validation is repeated two to five times and the losses are averaged. Of more than 24
+    problems a third, but at least 24, stand for all.
 
     Parameters
     ----------
@@ -81,130 +85,112 @@ def choose_penalties(
     seed : int
         Seeds the assignment of rows to folds.
     """
-    chosen = PenaltyChoice(
-        C=1.0 if C == "cv" else float(C),
-        label_penalty=_FIRST_LABEL_PENALTY if label_penalty == "cv" else float(label_penalty),
-    )
-    choose_label_penalty = label_penalty == "cv" and problems.has_extras
-    if C != "cv" and not choose_label_penalty:
-        return chosen
-    folds = _Folds.of(problems, n_folds, seed, n_threads)
+    if label_penalty == "cv" and not problems.has_extras:
+        label_penalty = _NO_LABEL_PENALTY
+    if "cv" not in (C, label_penalty):
+        return PenaltyChoice(float(C), float(label_penalty))
+    sample = sample_problems(problems)
+    folds = Folds.of(problems.take(sample.positions), n_folds, seed, n_threads)
     if folds.n_folds < 2:  # all rows are equal: nothing can be held out
-        return chosen
-    with stage("choosing penalties", 2 * (C == "cv") + choose_label_penalty) as advance:
+        return PenaltyChoice(_number(C, 1.0), _number(label_penalty, _NO_LABEL_PENALTY))
+    first = _first_power(problems) if C == "cv" else float(np.log10(float(C)))
+    given = None if label_penalty == "cv" else float(label_penalty)
+    search = _Search(folds, sample.counts, first, given)
+    with stage("choosing penalties", 2 * (C == "cv") + (label_penalty == "cv")) as advance:
         if C == "cv":
-            chosen = folds.choose(C_GRID, [chosen.label_penalty])
+            search.find_magnitude_of_C()
             advance()
-        if choose_label_penalty:
-            chosen = folds.choose([chosen.C], LABEL_PENALTY_GRID, cautious=True)
+        if label_penalty == "cv":
+            loss = search.choose_label_penalty()
             advance()
         if C == "cv":
-            chosen = folds.choose(chosen.C * C_STEPS, [chosen.label_penalty], cautious=True)
+            loss = search.choose_C()
             advance()
-    return chosen
+    chosen_C, chosen_label_penalty = search.penalties(search.C_power, search.label_power).tolist()
+    return PenaltyChoice(_number(C, chosen_C), chosen_label_penalty, loss)
 
 
-def held_out_losses(
-    problems: LogisticProblems,
-    *,
-    C: float,
-    label_penalty: float,
-    n_folds: int = 3,
-    seed: int = 0,
-    n_threads: int = 1,
-) -> Floats:
-    """Return the cross-validated loss of every problem at given penalties, (P,)."""
-    folds = _Folds.of(problems, n_folds, seed, n_threads)
-    # Losses of structures differ by less than losses of penalties do.
-    losses = folds.losses(np.array([C]), np.array([label_penalty]), 1e-5)
-    summed: Floats = losses.sum(axis=(0, 2)) / folds.n_repeats
-    return summed
+@dataclass
+class _Search:
+    """Where a search stands, and the solutions that the next ones start from.
 
+    Attributes
+    ----------
+    folds : Folds
+    counts : (P,) array
+        How many problems each problem stands for.
+    C_power : float
+        C as a power of ten.
+    label_penalty : float or None
+        None if it is to be chosen, in which case C varies at constant C / label_penalty.
+    label_power : float
+        C / label_penalty as a power of ten.
+    start : (P or F * P, D + 1 + E) array or None
+    """
 
-@dataclass(frozen=True)
-class _Folds:
-    """The problems of every fold: problem p of fold f is number ``f * P + p``."""
+    folds: Folds
+    counts: Floats
+    C_power: float
+    label_penalty: float | None
+    label_power: float = FIRST_LABELS
+    start: Floats | None = None
 
-    problems: LogisticProblems
-    n_folds: int
-    n_repeats: int
-    total_weight: float
-    n_threads: int
+    def find_magnitude_of_C(self) -> None:
+        """Find the order of magnitude of C, by the first fold of every repeat."""
+        first = self.folds.first()
+        curve = LossCurve.follow(
+            COARSE_C, self.C_power, lambda at: self._losses(at, self.label_power, first)
+        ).refined(parts=4)
+        self.C_power = float(curve.powers[curve.best()])
 
-    @classmethod
-    def of(cls, problems: LogisticProblems, n_folds: int, seed: int, n_threads: int) -> _Folds:
-        n_rows, n_problems = len(problems.targets), problems.n_problems
-        total = np.ones(n_rows) if problems.weights is None else problems.weights[:, 0]
-        seeds = repeat_seeds(problems.X, total, seed)
-        repeats = [assign_folds(problems.X, total, n_folds, one) for one in seeds]
-        n_folds = repeats[0][1]
-        n_copies = n_folds * len(repeats)
-        inside = np.hstack([fold[:, None] != np.arange(n_folds) for fold, _ in repeats])
-        extra_mask = problems.extra_mask
-        repeated = replace(
-            problems,
-            target_of=np.tile(problems.target_of, n_copies),
-            extra_mask=None if extra_mask is None else np.tile(extra_mask, (n_copies, 1)),
-            weights=np.where(inside, total[:, None], 0.0),
-            weight_of=np.repeat(np.arange(n_copies, dtype=np.int32), n_problems),
-            total_weight=total,
+    def choose_label_penalty(self) -> float:
+        """Choose the label penalty at this C; return its loss per row."""
+        curve = LossCurve.follow(
+            LABELS, self.label_power, lambda at: self._losses(self.C_power, at, self.folds)
+        ).refined(parts=2)
+        self.label_power, loss = self._choice(curve)
+        return loss
+
+    def choose_C(self) -> float:
+        """Choose C in fine steps; return its loss per row."""
+        curve = LossCurve.follow(
+            FINE_C, self.C_power, lambda at: self._losses(at, self.label_power, self.folds)
         )
-        return cls(repeated, n_folds, len(repeats), float(total.sum()), n_threads)
+        self.C_power, loss = self._choice(curve)
+        return loss
 
-    def choose(
-        self, C: ArrayLike, label_penalty: ArrayLike, cautious: bool = False
-    ) -> PenaltyChoice:
-        """Choose from a path of penalties, strong to weak, of which one is fixed."""
-        C_path, label_path = np.broadcast_arrays(C, label_penalty)
-        losses = self.losses(C_path, label_path, _PATH_TOLERANCE).sum(axis=1)
-        best = int(losses.sum(axis=0).argmin())
-        if cautious:
-            best = _strongest_good(losses, best, self.n_folds)
-        return PenaltyChoice(
-            C=float(C_path[best]),
-            label_penalty=float(label_path[best]),
-            loss=float(losses[:, best].sum() / (self.n_repeats * self.total_weight)),
-        )
+    def penalties(self, C_power: ArrayLike, label_power: ArrayLike) -> Floats:
+        """Return C and the label penalty of powers of ten, (2,) or (S, 2)."""
+        C = 10.0 ** np.asarray(C_power, dtype=np.float64)
+        relative = 10.0 ** (np.asarray(C_power) - np.asarray(label_power))
+        if self.label_penalty is not None:
+            relative = np.float64(self.label_penalty)
+        return np.stack(np.broadcast_arrays(C, relative), axis=-1)
 
-    def losses(self, C: Floats, label_penalty: Floats, tol: float) -> Floats:
-        """Return the held-out loss of each fold of each repeat, problem and stage, (F, P, S)."""
-        shape = (self.problems.n_problems, len(C))
-        solutions = solve_problems(
-            replace(
-                self.problems,
-                C=np.broadcast_to(C, shape),
-                extra_penalty=np.broadcast_to(label_penalty, shape),
-            ),
-            tol=tol,
-            patience=_PATIENCE,
-            n_threads=self.n_threads,
-            keep_coef=False,
-        )
-        held_out = _extrapolate(solutions.held_out)
-        return held_out.reshape(self.n_folds * self.n_repeats, -1, len(C))
+    def _losses(self, C_power: ArrayLike, label_power: ArrayLike, folds: Folds) -> Floats:
+        """Return the held-out losses of all folds along a path, (F, S)."""
+        path = self.penalties(C_power, label_power)
+        tol = _TOLERANCE if folds.n_repeats == 1 else _REPEATED_TOLERANCE
+        solutions = folds.solve(path, tol=tol, start=self.start)
+        self.start = np.hstack([solutions.coef, solutions.intercept[:, None], solutions.extra_coef])
+        losses: Floats = np.einsum("p,fps->fs", self.counts, folds.losses(solutions))
+        return losses
+
+    def _choice(self, curve: LossCurve) -> tuple[float, float]:
+        """Return the chosen power of ten and its loss per row."""
+        at = curve.strongest_good(self.folds.n_folds)
+        total = self.folds.n_repeats * self.folds.total_weight
+        return float(curve.powers[at]), float(curve.losses[:, at].sum() / total)
 
 
-def repeat_seeds(X: Any, weight: Floats, seed: int) -> list[int]:
-    """Return one seed per repeat of the cross-validation: several if there are few rows."""
-    n_distinct = len(np.unique(row_keys(X)[weight > 0]))
-    n_repeats = min(_MAX_REPEATS, max(1, _ENOUGH_ROWS // max(n_distinct, 1)))
-    return [seed + number * _SEED_STEP for number in range(n_repeats)]
+def _first_power(problems: LogisticProblems) -> float:
+    """Return a guess of C that follows the scale of the features, as a power of ten."""
+    variance = total_variance(problems.X, row_weight(problems))
+    if not 0 < variance < np.inf:
+        return 0.0
+    guess = np.round(2 * np.log10(_TYPICAL_SCALE / variance)) / 2
+    return float(np.clip(guess, COARSE_C.low + COARSE_C.step, COARSE_C.high - COARSE_C.step))
 
 
-def _extrapolate(losses: Floats) -> Floats:
-    """Extrapolate the losses of the stages that a path skipped along its last slope."""
-    filled = losses.copy()
-    for place in range(2, losses.shape[1]):
-        slope = np.maximum(filled[:, place - 1] - filled[:, place - 2], 0.0)
-        missing = np.isnan(filled[:, place])
-        filled[missing, place] = (filled[:, place - 1] + slope)[missing]
-    return filled
-
-
-def _strongest_good(losses: Floats, best: int, n_folds: int) -> int:
-    """Return the first stage whose loss is within one standard error of the best."""
-    difference = losses - losses[:, [best]]
-    # Repeats on the same rows are not independent: they do not shrink the error of the mean.
-    error: Floats = difference.std(axis=0, ddof=1) / np.sqrt(n_folds)
-    good: Mask = difference.mean(axis=0) <= error
-    return int(np.argmax(good))
+def _number(given: Any, otherwise: float) -> float:
+    return otherwise if given == "cv" else float(given)

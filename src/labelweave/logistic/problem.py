@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.checks import are_binary
 
 
@@ -70,6 +70,19 @@ class LogisticProblems:
     def has_extras(self) -> bool:
         """Whether any problem has an extra column."""
         return self.n_extras > 0 and (self.extra_mask is None or bool(self.extra_mask.any()))
+
+    def take(self, problems: Positions) -> LogisticProblems:
+        """Return some of the problems, or several copies of them."""
+        mask, columns, start = self.extra_mask, self.weight_of, self.start
+        return replace(
+            self,
+            target_of=self.target_of[problems],
+            C=self.C[problems],
+            extra_mask=None if mask is None else mask[problems],
+            extra_penalty=np.broadcast_to(self.extra_penalty, self.C.shape)[problems],
+            weight_of=None if columns is None else columns[problems],
+            start=None if start is None else start[problems],
+        )
 
     def class_weights(self) -> tuple[Floats, Floats]:
         """Return the weight of the negative and of the positive rows of every problem."""
