@@ -30,7 +30,7 @@ test-browser: $(VENV)/.dev  ## reports and the explorer in a real browser
 	$(BIN)/python -m pytest -n 0 -m "browser and not slow" tests
 
 # The tests of the kernels: what CI runs at every level, and what runs under sanitizers.
-KERNEL_TESTS := tests/logistic tests/inference tests/joint tests/online tests/native
+KERNEL_TESTS := tests/logistic tests/inference tests/joint tests/decision tests/online tests/native
 SIMD_TESTS ?= tests src
 SIMD_LEVELS ?= levels()
 
