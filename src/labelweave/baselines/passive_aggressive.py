@@ -16,7 +16,7 @@ from labelweave.baselines._passive_aggressive_updates import learn, no_weights, 
 from labelweave.baselines._sliding_window import Window
 from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
-from labelweave.decision import ThresholdRule, TunedThresholds
+from labelweave.decision import ThresholdRule
 from labelweave.models.streaming import StreamingClassifier
 
 # Rows that the kernel learns between two looks at Ctrl-C.
@@ -183,14 +183,10 @@ class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
         if not self.streamed_:
             return super()._rule()
         rule = self._resolved_rule()
-        if not self._tunes() or not isinstance(rule, TunedThresholds):
+        if not self._tunes():
             return rule.informed(self._rates)
         window = self.window_
-        return tuned_rule(rule, window.scores, window.labels, window.weight)
-
-    def _tunes(self) -> bool:
-        rule = self._resolved_rule()
-        return isinstance(rule, TunedThresholds) and rule.values is None
+        return tuned_rule(rule, self._rates, window.scores, window.labels, window.weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
