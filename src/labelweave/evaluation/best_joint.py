@@ -17,7 +17,7 @@ from labelweave._common.checks import check_number
 from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
-from labelweave.decision import Decision
+from labelweave.decision import Decision, ThresholdRule
 from labelweave.evaluation.fold_runs import score_model
 from labelweave.evaluation.methods import make_method
 from labelweave.evaluation.metrics import Metric, resolve_metrics
@@ -239,6 +239,13 @@ class BestJoint(MultiLabelClassifier):
                 )
             last_step(estimator).set_params(decision=self.decision)
         return [(name, with_preprocessing(seeded_clone(each, seed), X)) for name, each in named]
+
+    def _tuned(
+        self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
+    ) -> ThresholdRule:
+        del rule, X, labels, sample_weight
+        tuned: ThresholdRule = last_step(self.best_estimator_).rule_  # has tuned the decision too
+        return tuned
 
     def _inference(self) -> Inference:
         if not hasattr(self, "best_estimator_"):
