@@ -87,7 +87,7 @@ class BestJoint(MultiLabelClassifier):
     time_budget : float, optional
         Seconds after which no further candidate is tried; the first one always is. What is chosen
         then depends on how fast the machine is. The last fit comes on top.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
         Number of folds at a time; -1 uses all cores.
@@ -284,6 +284,9 @@ def _held_out_score(
     estimator: Any, metric: Metric | None, outside: Mask, X: Any, labels: Labels, weight: Any
 ) -> float:
     inside = ~outside
+    if metric is None:  # no labels are predicted, so no decision has to be tuned
+        estimator = clone(estimator)
+        last_step(estimator).set_params(decision="hamming")
     model = _fitted(
         estimator, X[inside], labels[inside], None if weight is None else weight[inside]
     )

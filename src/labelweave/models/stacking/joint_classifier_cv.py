@@ -68,7 +68,7 @@ class JointClassifierCV(MultiLabelClassifier):
         Where to cache the cross-fitted classifiers. Fits to the same data that differ only in
         `joint` or `passthrough`, as in a search over their parameters, then fit the base
         classifiers once.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
         Number of base classifiers fitted at a time, and of threads of a `joint` whose own `n_jobs`
