@@ -38,7 +38,7 @@ class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
         The longest step; "scale" is one over the mean square of a row, "cv" chooses from 0.1 to 10
         times that by the macro F1 of held-out rows. If learning begins with `partial_fit`, there is
         nothing to choose by, and both stand for 1, which suits rows of unit length.
-    decision : {"scut", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
+    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
         "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
         each label on the share of rows that had it in training, "lcard" as many labels a row, on
         average, as in training, "fixed" cuts at 0.

@@ -107,11 +107,11 @@ def resolve_score_rule(decision: str | ThresholdRule) -> ThresholdRule:
     if isinstance(rule, ThresholdRule) and rule.needs_probabilities:
         raise ValueError(
             f"decision {type(rule).__name__} needs probabilities, but there are only scores: "
-            "choose 'scut', 'cmn', 'lcard' or 'fixed'"
+            "choose 'scut', 'micro_f1', 'cmn', 'lcard' or 'fixed'"
         )
     if not isinstance(rule, ThresholdRule):
         raise ValueError(
-            "decision must be 'scut', 'cmn', 'lcard', 'fixed' or a rule such as "
+            "decision must be 'scut', 'micro_f1', 'cmn', 'lcard', 'fixed' or a rule such as "
             f"TunedThresholds(); got {decision!r}"
         )
     return rule
