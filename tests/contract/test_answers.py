@@ -130,6 +130,15 @@ def test_conditioning_agrees_with_bayes_rule(model):
     np.testing.assert_allclose(table(given), expected, atol=1e-10)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("probabilistic")
+@pytest.mark.parametrize("decision", ["macro_f1", "micro_f1"])
+def test_decisions_are_tuned_on_held_out_rows(estimator, decision):
+    model = estimator.set_params(decision=decision).fit(X[:40], Y[:40])
+    expected = model.predict_proba(TEST) > model.thresholds_
+    np.testing.assert_array_equal(model.predict(TEST), expected)
+
+
 def test_no_rows_are_refused_as_everywhere_in_scikit_learn(model):
     for answer in answers(model):
         with pytest.raises(ValueError, match=r"0 sample\(s\)"):

@@ -11,6 +11,7 @@ from labelweave.decision import (
     FixedThreshold,
     HammingLoss,
     MajorityVote,
+    MicroF1Threshold,
     SampledF,
     ThresholdRule,
     TunedThresholds,
@@ -31,6 +32,8 @@ RULES = {
     "expected_auc": ExpectedAUC(),
     "fixed": FixedThreshold(0.4),
     "scut": TunedThresholds(values=[0.3, 0.6, 0.2]),
+    "macro_f1": TunedThresholds(values=[0.3, 0.6, 0.2]),
+    "micro_f1": MicroF1Threshold(0.3),
 }
 
 
@@ -167,10 +170,34 @@ def test_matching_uses_the_weighted_frequencies():
     assert model.predict(X)[:, 0].mean() == pytest.approx(expected, abs=0.5 / len(X))
 
 
-def test_untuned_thresholds_are_refused_before_the_work():
-    X, Y = sample()
-    with pytest.raises(ValueError, match="TunedThresholds needs values="):
-        BinaryRelevance(decision=TunedThresholds()).fit(X, Y)
+@pytest.mark.parametrize("rule", [TunedThresholds(), MicroF1Threshold()])
+def test_untuned_rules_need_held_out_rows(rule):
+    assert rule.needs_held_out
+    with pytest.raises(ValueError, match=r"needs values?=, or held-out scores"):
+        rule.informed([0.5])
+    with pytest.raises(ValueError, match=r"has no values? yet"):
+        rule.thresholds([[0.5]])
+    tuned = rule.informed([0.5], ([[0.6], [0.2]], [[1], [0]]))
+    assert not tuned.needs_held_out
+    assert tuned.informed([0.1]) is tuned
+
+
+def test_smoothed_labels_need_probabilities():
+    for name in ("macro_f1", "scut"):
+        assert resolve_decision(name) == TunedThresholds(smoothing=30.0)
+        assert resolve_score_rule(name) == TunedThresholds()
+    with pytest.raises(ValueError, match="needs probabilities, but there are only scores"):
+        resolve_score_rule(TunedThresholds(smoothing=1.0))
+
+
+def test_tuned_rules_are_equal_by_value():
+    tuned = TunedThresholds(values=[0.1, 0.2])
+    assert tuned == TunedThresholds(values=np.array([0.1, 0.2]))
+    assert hash(tuned) == hash(TunedThresholds(values=np.array([0.1, 0.2])))
+    for other in ([0.1, 0.3], [0.1], None):
+        assert tuned != TunedThresholds(values=other)
+    assert tuned != TunedThresholds(values=[0.1, 0.2], fbr=0.1)
+    assert MajorityVote(threshold=TunedThresholds()) == MajorityVote(threshold=TunedThresholds())
 
 
 def test_labels_are_those_of_the_marginals():

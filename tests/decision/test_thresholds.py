@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from labelweave.decision import (
     ClassMassNormalization,
+    MicroF1Threshold,
     TunedThresholds,
     apply_thresholds,
+    tune_common_threshold,
     tune_thresholds,
 )
 
@@ -134,6 +137,48 @@ def test_no_threshold_has_a_better_f1_on_the_held_out_rows(column, bits):
     assert f1(tuned[0]) == max(f1(limit) for limit in [-1.0, *scores])
 
 
+@given(st.lists(st.lists(st.sampled_from([0.1, 0.3, 0.5, 0.9]), min_size=2, max_size=2)), st.data())
+def test_no_common_threshold_has_a_better_micro_f1(rows, data):
+    scores = np.array(rows).reshape(-1, 2)
+    truth = data.draw(arrays(np.int64, scores.shape, elements=st.integers(0, 1)))
+    weight = data.draw(arrays(np.float64, len(scores), elements=st.sampled_from([0.5, 1.0, 2.0])))
+
+    def f1(limit):
+        chosen = weight[:, None] * (scores > limit)
+        total = chosen.sum() + (weight[:, None] * truth).sum()
+        return 2 * (chosen * truth).sum() / total if total else 1.0
+
+    tuned = tune_common_threshold(scores, truth, weight)
+    assert f1(tuned) == pytest.approx(max(f1(limit) for limit in [-1.0, *scores.ravel(), 1.0]))
+
+
+@given(st.lists(st.sampled_from([0.1, 0.3, 0.5, 0.9]), min_size=1, max_size=8), st.data())
+def test_smoothed_labels_are_mixed_with_their_probabilities(column, data):
+    scores = np.array(column)
+    truth = data.draw(arrays(np.int64, scores.shape, elements=st.integers(0, 1)))
+    weight = data.draw(arrays(np.float64, scores.shape, elements=st.sampled_from([0.5, 1.0, 2.0])))
+    tuned = tune_thresholds(scores[:, None], truth[:, None], smoothing=3.0, sample_weight=weight)
+    if not truth.any():
+        assert tuned == np.inf
+        return
+    positives = weight @ truth
+    mixed = (positives * truth + 3.0 * scores) / (positives + 3.0)
+
+    def f1(limit):
+        chosen = weight * (scores > limit)
+        return 2 * (chosen @ mixed) / (chosen.sum() + weight @ mixed)
+
+    assert f1(tuned[0]) == pytest.approx(max(f1(limit) for limit in [-1.0, *scores]))
+
+
+def test_smoothing_tells_luck_from_knowledge():
+    scores = np.repeat([[0.5], [0.02]], [10, 200], axis=0)
+    truth = np.zeros_like(scores, dtype=int)
+    truth[200] = 1  # the only positive is among the rows that look like negatives
+    assert tune_thresholds(scores, truth) == -np.inf
+    np.testing.assert_allclose(tune_thresholds(scores, truth, smoothing=10.0), [0.26])
+
+
 def test_labels_that_tune_badly_get_a_safe_threshold():
     scores = np.array([[0.9, 0.9], [0.8, 0.8], [0.7, 0.7], [0.1, 0.1]])
     truth = np.array([[1, 0], [0, 0], [0, 0], [0, 1]])
@@ -161,6 +206,7 @@ def test_no_held_out_rows_at_all():
         ([[1, 0]], {}, "must match"),
         ([[2]], {}, "0 or 1"),
         ([[1]], {"fallback": "lowest"}, "'highest' or 'never'"),
+        ([[1]], {"sample_weight": [1.0, 1.0]}, "sample_weight must be one number for each"),
     ],
 )
 def test_bad_held_out_rows(labels, options, message):
@@ -169,6 +215,14 @@ def test_bad_held_out_rows(labels, options, message):
 
 
 def test_bad_values():
+    with pytest.raises(ValueError, match="smoothing must be"):
+        TunedThresholds(smoothing=-1.0)
+    with pytest.raises(ValueError, match="scores must be probabilities"):
+        tune_thresholds([[1.5]], [[1]], smoothing=1.0)
+    with pytest.raises(ValueError, match="value must be"):
+        MicroF1Threshold("half")
+    with pytest.raises(ValueError, match="must match"):
+        tune_common_threshold([[0.5]], [[1, 0]])
     with pytest.raises(ValueError, match="has no values yet"):
         TunedThresholds().thresholds([[0.1]])
     with pytest.raises(ValueError, match="each of the 2 labels"):

@@ -180,6 +180,15 @@ def test_pipelines_and_searches(decision):
         assert_same(predict_proba(model, parted(X, [9, 30])).compute(), model.predict_proba(X))
 
 
+@pytest.mark.parametrize("decision", ["macro_f1", "micro_f1"])
+def test_tuned_decisions(decision):
+    X, Y = make_data()
+    model = BinaryRelevance(C=1.0, decision=decision).fit(X, Y)
+    rows = parted(X, [9, 30])
+    assert_same(predict(model, rows).compute(), model.predict(X))
+    assert_same(thresholds(model, rows).compute(), model.thresholds_)
+
+
 @pytest.mark.parametrize("decision", ["cmn", "scut", "fixed"])
 def test_scores_that_are_not_probabilities(decision):
     X, Y = make_data()

@@ -31,7 +31,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
         features), shared by all labels; "cv" chooses it by cross-validated log-likelihood.
     label_penalty : float or "cv", default="cv"
         Penalty of the frequencies relative to the original features'. Ignored without `features`.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are

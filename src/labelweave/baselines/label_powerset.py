@@ -36,7 +36,7 @@ class LabelPowerset(MultiLabelClassifier):
         Inverse strength of the L2 penalty; "cv" takes the best for independent logistic
         regressions of the labels, by cross-validated log-likelihood. Ignored if `estimator` is
         given.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
         Number of threads for choosing C; -1 uses all cores. Results do not depend on it.

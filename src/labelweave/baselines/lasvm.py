@@ -41,7 +41,7 @@ class LaSVM(ThresholdClassifier):
         Weight of the hinge losses against the penalty, common to all labels; "scale" is one over
         the mean of K(x, x), "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows, at 25 times the cost.
-    decision : {"scut", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
+    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
         "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
         each label on the share of rows that had it in training, "lcard" as many labels a row, on
         average, as in training, "fixed" cuts at 0.

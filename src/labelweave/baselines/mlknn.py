@@ -28,7 +28,7 @@ class MLkNN(NeighbourClassifier):
         Number of neighbours k; all other rows if there are fewer.
     smoothing : float, default=1.0
         Added to every count, positive; 1 is Laplace smoothing.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are

@@ -16,7 +16,7 @@ from labelweave.baselines._passive_aggressive_updates import learn, no_weights, 
 from labelweave.baselines._sliding_window import Window
 from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
-from labelweave.decision import ThresholdRule, TunedThresholds
+from labelweave.decision import ThresholdRule
 from labelweave.models.streaming import StreamingClassifier
 
 # Rows that the kernel learns between two looks at Ctrl-C.
@@ -38,7 +38,7 @@ class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
         The longest step; "scale" is one over the mean square of a row, "cv" chooses from 0.1 to 10
         times that by the macro F1 of held-out rows. If learning begins with `partial_fit`, there is
         nothing to choose by, and both stand for 1, which suits rows of unit length.
-    decision : {"scut", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
+    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
         "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
         each label on the share of rows that had it in training, "lcard" as many labels a row, on
         average, as in training, "fixed" cuts at 0.
@@ -183,14 +183,10 @@ class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
         if not self.streamed_:
             return super()._rule()
         rule = self._resolved_rule()
-        if not self._tunes() or not isinstance(rule, TunedThresholds):
+        if not self._tunes():
             return rule.informed(self._rates)
         window = self.window_
-        return tuned_rule(rule, window.scores, window.labels, window.weight)
-
-    def _tunes(self) -> bool:
-        rule = self._resolved_rule()
-        return isinstance(rule, TunedThresholds) and rule.values is None
+        return tuned_rule(rule, self._rates, window.scores, window.labels, window.weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight

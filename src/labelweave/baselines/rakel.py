@@ -47,7 +47,7 @@ class RAkEL(MultiLabelClassifier):
         As in `LabelPowerset`.
     C : float or "cv", default="cv"
         As in `LabelPowerset`; chosen once, for all members.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="hamming"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="hamming"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
         Number of processes that share the members; -1 uses all cores. Results do not depend on it.

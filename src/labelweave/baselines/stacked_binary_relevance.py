@@ -41,7 +41,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     label_penalty : float or "cv", default="cv"
         Penalty of the first layer's predictions relative to the features'; 1 in the preset
         "published".
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are

@@ -20,7 +20,6 @@ from labelweave.decision import (
     ThresholdRule,
     TunedThresholds,
     resolve_score_rule,
-    tune_thresholds,
 )
 from labelweave.models.label_classifier import LabelClassifier
 
@@ -129,8 +128,7 @@ class ThresholdClassifier(LabelClassifier):
         self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
     ) -> HeldOut | None:
         """Held-out rows to tune thresholds on, if there is a need."""
-        rule = self._resolved_rule()
-        if not isinstance(rule, TunedThresholds) or rule.values is not None:
+        if not self._tunes():
             return None
         return known or self._hold_out(self._scorer, X, labels, weight, self.C_)
 
@@ -150,14 +148,17 @@ class ThresholdClassifier(LabelClassifier):
 
     def _inform(self, held_out: HeldOut | None) -> ThresholdRule:
         rule = self._resolved_rule()
-        if not isinstance(rule, TunedThresholds) or rule.values is not None:
+        if not self._tunes():
             return rule.informed(self._rates)
         if held_out is None:  # rows that are all alike: nothing to tune on
-            return replace(rule, values=np.zeros(self.n_labels_))
-        if self.decision == "scut":
+            return TunedThresholds(values=np.zeros(self.n_labels_))
+        if isinstance(self.decision, str) and isinstance(rule, TunedThresholds):
             self.fbr_ = held_out.verdict[0]
             rule = replace(rule, fbr=self.fbr_)
-        return tuned_rule(rule, held_out.scores, held_out.labels, held_out.weight)
+        return tuned_rule(rule, self._rates, held_out.scores, held_out.labels, held_out.weight)
+
+    def _tunes(self) -> bool:
+        return self._resolved_rule().needs_held_out
 
     def _resolved_rule(self) -> ThresholdRule:
         return resolve_score_rule(self.decision)
@@ -171,13 +172,11 @@ class ThresholdClassifier(LabelClassifier):
 
 
 def tuned_rule(
-    rule: TunedThresholds, scores: Floats, labels: Labels, weight: Floats
+    rule: ThresholdRule, rates: Floats, scores: Floats, labels: Labels, weight: Floats
 ) -> TunedThresholds:
-    """Return the rule with thresholds tuned on these rows."""
-    tuned = tune_thresholds(
-        scores, labels, fbr=rule.fbr, fallback=rule.fallback, sample_weight=weight
-    )
-    return replace(rule, values=_finite(tuned, scores))
+    """Return the thresholds that a rule tunes on these rows."""
+    tuned = rule.informed(rates, (scores, labels, weight)).thresholds(scores)
+    return TunedThresholds(values=_finite(tuned, scores))
 
 
 def _finite(thresholds: Floats, scores: Floats) -> Floats:

@@ -36,12 +36,12 @@ class ThresholdedSVM(ThresholdClassifier):
         Weight of the losses against the penalty, common to all labels; "scale" is one over the
         mean square of a row, "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows.
-    decision : {"scut", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
-        "scut" tunes one threshold per label on held-out rows, and chooses the FBR value by the
-        macro F1 of each fold under thresholds tuned on the others. "cmn" predicts each label on the
-        share of rows that had it in training, "lcard" as many labels a row, on average, as in
-        training, "fixed" cuts at 0. A rule such as ``TunedThresholds(fbr=0.3)`` has settings of its
-        own.
+    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
+        "scut" (or "macro_f1") tunes one threshold per label on held-out rows, and chooses the FBR
+        value by the macro F1 of each fold under thresholds tuned on the others; "micro_f1" tunes
+        one threshold for all labels. "cmn" predicts each label on the share of rows that had it in
+        training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0. A
+        rule such as ``TunedThresholds(fbr=0.3)`` has settings of its own.
     n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     tol : float, default=1e-4

@@ -10,8 +10,10 @@ from labelweave.decision.decided import Decided, decide
 from labelweave.decision.expected_auc import ExpectedAUC, expected_auc
 from labelweave.decision.expected_f import ExpectedF, expected_f1
 from labelweave.decision.f_measure import FLoss
+from labelweave.decision.held_out import LabelledScores
 from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
 from labelweave.decision.majority_vote import MajorityVote
+from labelweave.decision.micro_f1_threshold import MicroF1Threshold, tune_common_threshold
 from labelweave.decision.minimum_bayes_risk import JaccardLoss, MinimumBayesRisk
 from labelweave.decision.proof import UnprovenModeWarning
 from labelweave.decision.registry import resolve_decision, resolve_score_rule
@@ -39,8 +41,10 @@ __all__ = [
     "FixedThreshold",
     "HammingLoss",
     "JaccardLoss",
+    "LabelledScores",
     "Loss",
     "MajorityVote",
+    "MicroF1Threshold",
     "MinimumBayesRisk",
     "NDCGAtK",
     "PartialAbstention",
@@ -58,5 +62,6 @@ __all__ = [
     "expected_f1",
     "resolve_decision",
     "resolve_score_rule",
+    "tune_common_threshold",
     "tune_thresholds",
 ]

@@ -11,7 +11,13 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 from labelweave.decision.rank_search import RankSearch, RankSummary, TiedRows, passes_over
-from labelweave.decision.threshold_rule import Draw, ThresholdRule, ThresholdSurvey, check_scores
+from labelweave.decision.threshold_rule import (
+    Draw,
+    HeldOut,
+    ThresholdRule,
+    ThresholdSurvey,
+    check_scores,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class CardinalityThreshold(ThresholdRule):
             check_number(self.cardinality, "cardinality", minimum=0, otherwise="None")
 
     def informed(
-        self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+        self, rates: npt.ArrayLike, held_out: HeldOut | None = None
     ) -> CardinalityThreshold:
         """Return the rule with the label cardinality of training, unless it was given its own."""
         del held_out

@@ -13,7 +13,13 @@ from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 from labelweave._common.presets import HasPresets, Presets, published
 from labelweave.decision.rank_search import RankSearch, TiedRows, passes_over
-from labelweave.decision.threshold_rule import Draw, ThresholdRule, ThresholdSurvey, check_scores
+from labelweave.decision.threshold_rule import (
+    Draw,
+    HeldOut,
+    ThresholdRule,
+    ThresholdSurvey,
+    check_scores,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,7 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
             check_number(self.fallback, "fallback", finite=False, otherwise="None")
 
     def informed(
-        self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+        self, rates: npt.ArrayLike, held_out: HeldOut | None = None
     ) -> ClassMassNormalization:
         """Return the rule with the training frequencies, unless it was given its own."""
         del held_out

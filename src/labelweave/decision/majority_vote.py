@@ -16,6 +16,7 @@ from labelweave.decision.threshold_rule import (
     Draw,
     Evidence,
     FixedThreshold,
+    HeldOut,
     ThresholdRule,
     ThresholdSurvey,
 )
@@ -68,9 +69,12 @@ class MajorityVote(ThresholdRule, HasPresets):
         """Whether the threshold depends on the test rows."""
         return self._rule.needs_rows
 
-    def informed(
-        self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
-    ) -> MajorityVote:
+    @property
+    def needs_held_out(self) -> bool:
+        """Whether the threshold is tuned on held-out rows."""
+        return self._rule.needs_held_out
+
+    def informed(self, rates: npt.ArrayLike, held_out: HeldOut | None = None) -> MajorityVote:
         """Return the vote with what its threshold needs to know from training."""
         if not isinstance(self.threshold, ThresholdRule):
             return self

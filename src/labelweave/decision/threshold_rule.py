@@ -4,8 +4,8 @@ Measures such as macro F1 couple the rows of a test set, so the labels of one ro
 matter of that row alone. A `ThresholdRule` looks at the scores of all rows and chooses the score
 above which each label is predicted. It works with the scores of any model, and as the ``decision``
 of any estimator of this library. The rules are `ClassMassNormalization`, `CardinalityThreshold`,
-`SampledF`, `ExpectedF`, `ExpectedAUC`, `TunedThresholds` and `FixedThreshold`; `MajorityVote`
-applies one of them to the votes of an ensemble.
+`SampledF`, `ExpectedF`, `ExpectedAUC`, `TunedThresholds`, `MicroF1Threshold` and `FixedThreshold`;
+`MajorityVote` applies one of them to the votes of an ensemble.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint import JointDistribution
 
+#: Scores (n, L) of rows the model was not trained on, their true labels (n, L) and, optionally, the
+#: weights of the rows (n,).
+HeldOut: TypeAlias = (
+    tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
+)
 #: Given S, returns S label matrices (n, L) of the test rows, drawn from the model.
 Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
 
@@ -112,13 +117,9 @@ class ThresholdRule(ABC):
     [[1, 0], [1, 1], [0, 1], [0, 0]]
     """
 
-    #: Whether `informed` needs scores of rows the model was not trained on.
-    needs_held_out: ClassVar[bool] = False
     #: Whether `thresholds` needs label vectors drawn from the model. The scores must then be the
     #: probabilities with which these are drawn.
     needs_draws: ClassVar[bool] = False
-    #: Whether the scores have to be probabilities: a rule that maximises an expectation.
-    needs_probabilities: ClassVar[bool] = False
     #: Whether `evidence` finds other scores than the marginals in the joint distribution.
     needs_joint: ClassVar[bool] = False
     #: Whether the threshold of a label depends on the scores of this label alone, in any order.
@@ -129,18 +130,26 @@ class ThresholdRule(ABC):
         """Whether thresholds depend on the test rows at all."""
         return True
 
-    def informed(
-        self, rates: npt.ArrayLike, held_out: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
-    ) -> ThresholdRule:
+    @property
+    def needs_probabilities(self) -> bool:
+        """Whether the scores have to be probabilities, as they have to maximise an expectation."""
+        return False
+
+    @property
+    def needs_held_out(self) -> bool:
+        """Whether `informed` needs scores of rows the model was not trained on."""
+        return False
+
+    def informed(self, rates: npt.ArrayLike, held_out: HeldOut | None = None) -> ThresholdRule:
         """Return the rule with what it needs to know from training; the rule itself if nothing.
 
         Parameters
         ----------
         rates : (L,) array
             Share of the training rows that have each label.
-        held_out : (scores, labels), optional
-            Scores (n, L) of rows the model was not trained on, and their true labels (n, L); only
-            for rules with `needs_held_out`.
+        held_out : (scores, labels) or (scores, labels, weight), optional
+            Scores (n, L) of rows the model was not trained on, their true labels (n, L), and the
+            weights of the rows; only for rules with `needs_held_out`.
         """
         del rates, held_out
         return self

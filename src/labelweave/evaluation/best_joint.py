@@ -17,7 +17,7 @@ from labelweave._common.checks import check_number
 from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
-from labelweave.decision import Decision
+from labelweave.decision import Decision, ThresholdRule
 from labelweave.evaluation.fold_runs import score_model
 from labelweave.evaluation.methods import make_method
 from labelweave.evaluation.metrics import Metric, resolve_metrics
@@ -87,7 +87,7 @@ class BestJoint(MultiLabelClassifier):
     time_budget : float, optional
         Seconds after which no further candidate is tried; the first one always is. What is chosen
         then depends on how fast the machine is. The last fit comes on top.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
         Number of folds at a time; -1 uses all cores.
@@ -240,6 +240,13 @@ class BestJoint(MultiLabelClassifier):
             last_step(estimator).set_params(decision=self.decision)
         return [(name, with_preprocessing(seeded_clone(each, seed), X)) for name, each in named]
 
+    def _tuned(
+        self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
+    ) -> ThresholdRule:
+        del rule, X, labels, sample_weight
+        tuned: ThresholdRule = last_step(self.best_estimator_).rule_  # has tuned the decision too
+        return tuned
+
     def _inference(self) -> Inference:
         if not hasattr(self, "best_estimator_"):
             return super()._inference()
@@ -277,6 +284,9 @@ def _held_out_score(
     estimator: Any, metric: Metric | None, outside: Mask, X: Any, labels: Labels, weight: Any
 ) -> float:
     inside = ~outside
+    if metric is None:  # no labels are predicted, so no decision has to be tuned
+        estimator = clone(estimator)
+        last_step(estimator).set_params(decision="hamming")
     model = _fitted(
         estimator, X[inside], labels[inside], None if weight is None else weight[inside]
     )

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from labelweave._common.arrays import Floats
+from labelweave._common.arrays import Floats, Labels
 from labelweave.decision import (
     Decided,
     Decision,
     Evidence,
+    FixedThreshold,
     ThresholdRule,
     decide,
     resolve_decision,
 )
 from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
+from labelweave.models.cross_fitted_scores import cross_fitted_scores
 from labelweave.models.label_classifier import LabelClassifier
 
 
@@ -28,6 +32,15 @@ class MultiLabelClassifier(LabelClassifier):
 
     A subclass implements ``_fit(X, labels, sample_weight)`` and ``_joint(X)``; both receive
     validated arguments, as `LabelClassifier` describes.
+
+    If `decision` is tuned on held-out rows, such as "macro_f1" or "micro_f1", `fit` holds them out:
+    it fits the model five times more, each time to four fifths of the rows, with the penalties that
+    were chosen on all of them.
+
+    Attributes set by `fit`
+    -----------------------
+    rule_ : ThresholdRule
+        The tuned rule, if `decision` is tuned on held-out rows.
 
     Examples
     --------
@@ -44,6 +57,14 @@ class MultiLabelClassifier(LabelClassifier):
     """
 
     decision: str | Decision
+    rule_: ThresholdRule
+
+    @property
+    def thresholds_(self) -> Floats:
+        """The threshold of each label, (L,), if `decision` is tuned on held-out rows."""
+        if not hasattr(self, "rule_"):
+            raise AttributeError("thresholds_ exist after fit with a decision such as 'macro_f1'")
+        return self.rule_.thresholds(np.empty((0, self.n_labels_)))
 
     def predict_joint(self, X: Any) -> JointDistribution:
         """Return the joint distributions of the labels, one per row of X."""
@@ -109,15 +130,71 @@ class MultiLabelClassifier(LabelClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._decide()
+        self._resolved_decision()
         check_labels = getattr(self._inference(), "check_labels", None)
         if self.decision == "subset" and check_labels is not None:
             check_labels(self.n_labels_)
 
+    def _resolved_decision(self) -> Decision:
+        return resolve_decision(self.decision, self._inference())
+
     def _decide(self) -> Decision:
-        decision = resolve_decision(self.decision, self._inference())
-        # A rule for whole test sets may need the label frequencies of the training data.
-        return decision.informed(self._rates) if isinstance(decision, ThresholdRule) else decision
+        """Return the decision with what it needs to know from training."""
+        decision = self._resolved_decision()
+        if not isinstance(decision, ThresholdRule):
+            return decision
+        if not decision.needs_held_out:
+            return decision.informed(self._training_rates())
+        if getattr(self, "_untuned_rule", None) != decision:
+            raise ValueError(
+                f"decision {self.decision!r} is tuned on rows that fit holds out, but the model "
+                "was not fitted with it: call fit again, or choose a decision that needs none, "
+                "such as 'f1' or 'cmn'"
+            )
+        return self.rule_
+
+    def _training_rates(self) -> Floats:
+        """Return the share of the training rows that have each label, (L,)."""
+        rates: Floats = self._rates
+        return rates
+
+    def _untuned(self) -> ThresholdRule | None:
+        """Return the rule that `decision` stands for if it is tuned on held-out rows."""
+        rule = self._resolved_decision()
+        return rule if isinstance(rule, ThresholdRule) and rule.needs_held_out else None
+
+    def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        rule = self._untuned()
+        if rule is not None:
+            self.rule_ = self._tuned(rule, X, labels, sample_weight)
+            self._untuned_rule = rule
+
+    def _tuned(
+        self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
+    ) -> ThresholdRule:
+        """Return the rule tuned on rows that clones of the fitted model have not seen."""
+        held_out = cross_fitted_scores(
+            self._fold_model(),
+            rule,
+            X,
+            labels,
+            sample_weight,
+            seed=self._seed(),
+            named=self._encoding.named,
+        )
+        # If all rows are equal, there is nothing to tune on.
+        return FixedThreshold() if held_out is None else rule.informed(self._rates, held_out)
+
+    def _fold_model(self) -> Self:
+        """Return a clone to be fitted to parts of the rows, with the penalties chosen on all."""
+        learned = {
+            name: getattr(self, f"{name}_", None)
+            for name, value in self.get_params(deep=False).items()
+            if isinstance(value, str) and value == "cv"
+        }
+        chosen = {name: value for name, value in learned.items() if isinstance(value, float)}
+        model: Self = clone(self)
+        return model.set_params(decision=FixedThreshold(), verbose=0, **chosen)
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn what the estimator accepts, and that labels are decided together."""

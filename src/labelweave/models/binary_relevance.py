@@ -33,7 +33,7 @@ class BinaryRelevance(MultiLabelClassifier):
         Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
         label by label. Rare labels are then predicted more often, and probabilities are no
         longer calibrated. An `estimator` receives it as its own `class_weight`.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
         Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results depend

@@ -22,7 +22,7 @@ from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 # What `fit` learns beside the attributes that end in an underscore.
-_LEARNED = ("_encoding", "_rates", "_is_fitted")
+_LEARNED = ("_encoding", "_rates", "_untuned_rule", "_is_fitted")
 
 
 class _Absent:
@@ -128,6 +128,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         self._check_parameters()
         with self._watched():
             self._fit(X, labels, sample_weight)
+            self._tune(X, labels, sample_weight)
         self._is_fitted = True
         return self
 
@@ -212,6 +213,9 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         """Learn from validated data."""
+
+    def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        """Learn what the decision has to know of held-out rows; most need to know nothing."""
 
     def _adopt(self, encoding: LabelEncoding) -> None:
         """Set the attributes that describe the labels of y."""

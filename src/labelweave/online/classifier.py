@@ -227,6 +227,13 @@ class BayesianOnlineClassifier(StreamingClassifier, PosteriorPredictor):
         self.state_ = state
         self._tell(f"learned from {state.n_rows} rows")
 
+    def _check_can_stream(self) -> None:
+        if self._untuned() is not None:
+            raise AttributeError(
+                f"decision {self.decision!r} needs all rows at once, to hold some of them out: "
+                "call fit, or choose a decision such as 'cmn'"
+            )
+
     def _begin(self, n_features: int) -> None:
         del n_features  # the first batch brings them, as later ones may
         self.state_ = OnlineState(settings=self.settings())

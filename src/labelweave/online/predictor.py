@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Evidence, ThresholdRule, resolve_decision
+from labelweave.decision import Evidence
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.online.bias_mixture import bias_mixture
@@ -67,11 +67,6 @@ class PosteriorPredictor(MultiLabelClassifier):
         X = self._features(X, reset=False)
         return self._encoding.probabilities(self.state_.probabilities(X, self._n_threads()))
 
-    def threshold_rule(self) -> ThresholdRule | None:
-        """Return the rule by which `predict` decides for all rows together; None if it does not."""
-        rule = resolve_decision(self.decision, self._inference())
-        return rule.informed(self._frequencies()) if isinstance(rule, ThresholdRule) else None
-
     def evidence(self, X: Any) -> Evidence:
         """Return the probabilities of the rows of X, and labels under drawn models.
 
@@ -103,6 +98,9 @@ class PosteriorPredictor(MultiLabelClassifier):
         if state.settings.likelihood == "bias" and state.settings.coupled:
             return bias_mixture(latent, nodes=_NODES, **common)
         return IndependentJoint(latent.log_odds(), **common)
+
+    def _training_rates(self) -> Floats:
+        return self._frequencies()
 
     def _frequencies(self) -> Floats:
         return np.asarray(self.state_.positives / np.maximum(self.state_.observed, 1))

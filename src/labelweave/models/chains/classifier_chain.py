@@ -51,7 +51,7 @@ class ClassifierChain(MultiLabelClassifier):
         Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
         label by label. Rare labels are then predicted more often, and probabilities are no
         longer calibrated. An `estimator` receives it as its own `class_weight`.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
         each label by its marginal probability.
     n_jobs : int, optional

@@ -53,7 +53,7 @@ class DistributionalForest(MultiLabelClassifier):
     n_folds : int, default=5
         Folds of the cross-fitting, each of which takes a forest of its own. With bootstrap samples
         only `smooth` needs them.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. Passed on to an `estimator` that does not have its

@@ -66,7 +66,7 @@ class TreeMixture(StructuredMixture):
         compared on several splits, one fold weighs the edges.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
         each label by its marginal probability.
     n_jobs : int, optional

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_memory, has_fit_parameter
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_flag, check_whole_number
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Decision
+from labelweave.decision import Decision, ThresholdRule
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.base import MultiLabelClassifier
@@ -68,7 +68,7 @@ class JointClassifierCV(MultiLabelClassifier):
         Where to cache the cross-fitted classifiers. Fits to the same data that differ only in
         `joint` or `passthrough`, as in a search over their parameters, then fit the base
         classifiers once.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
         Number of base classifiers fitted at a time, and of threads of a `joint` whose own `n_jobs`
@@ -184,6 +184,8 @@ class JointClassifierCV(MultiLabelClassifier):
         self, seen: Any, labels: Labels, sample_weight: Floats | None, seed: int
     ) -> None:
         joint = seeded_clone(self._joint_model(), seed)
+        if self._untuned() is not None:
+            joint.set_params(decision=self.decision)
         if joint.n_jobs is None:
             joint.set_params(n_jobs=self.n_jobs)
         y = self._encoding.named(labels)
@@ -193,6 +195,14 @@ class JointClassifierCV(MultiLabelClassifier):
             self.joint_ = joint.fit(seen, y, sample_weight=sample_weight)
         else:
             raise ValueError(f"sample_weight was given, but joint {joint!r} does not support it")
+
+    def _tuned(
+        self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
+    ) -> ThresholdRule:
+        # What the joint model sees of the rows is held out already, so it cross-fits itself alone.
+        del rule, X, labels, sample_weight
+        tuned: ThresholdRule = self.joint_.rule_
+        return tuned
 
     def _joint(self, X: Any) -> JointDistribution:
         probabilities = np.hstack([base.probabilities(X) for base in self.bases_])
