@@ -19,7 +19,9 @@ from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.cross_validation import compare
 from labelweave.evaluation.dependence import (
     chow_liu,
+    common_log_odds_ratios,
     conditional_matrix,
+    conditional_mutual_information,
     mean_conditional_matrix,
     mutual_information,
 )
@@ -90,11 +92,13 @@ __all__ = [
     "average_precision_ranking",
     "average_ranks",
     "chow_liu",
+    "common_log_odds_ratios",
     "cll_loss",
     "cll_loss_path",
     "cll_loss_row",
     "compare",
     "conditional_matrix",
+    "conditional_mutual_information",
     "corrected_t_test",
     "coverage_error",
     "exact_match",

@@ -17,16 +17,15 @@ from labelweave.joint.capabilities import HasClosedMode
 from labelweave.joint.enumeration import MAX_SEARCHED, row_blocks
 from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
 from labelweave.joint.evidence import Evidence, resolve_evidence
-from labelweave.joint.form import JointForm
 from labelweave.joint.mode import Mode, Ranked
 from labelweave.joint.notebook import joint_html
-from labelweave.joint.query import Query, parse_query, probability
+from labelweave.joint.queries import Queries
 
 if TYPE_CHECKING:
     from labelweave.decision import Decided
 
 
-class JointDistribution(JointForm):
+class JointDistribution(Queries):
     """A batch of distributions over label vectors y in {0, 1}^L, one for each row.
 
     Every query is put to the whole batch and concerns each row on its own.
@@ -81,55 +80,6 @@ class JointDistribution(JointForm):
         n, k, n_labels = vectors.shape
         checked = check_labels(vectors.reshape(n * k, n_labels), n * k, n_labels, "draws")
         return self._log_prob_of_draws(checked.reshape(n, k, n_labels))
-
-    def prob(
-        self,
-        query: str | Query,
-        *,
-        samples: int | None = None,
-        random_state: RandomState = 0,
-    ) -> Estimate:
-        """Return the probability of an event in each row, with its standard error.
-
-        Parameters
-        ----------
-        query : str
-            ``"beach and not urban"``, ``"count >= 2"``, or with a condition
-            ``"P(beach | urban=0, sunset or count > 1)"``: labels by name, in quotes if they contain
-            spaces or punctuation, or by position; ``=0`` and ``=1``; ``count``, the number of
-            positive labels, compared with a number; ``and``, ``or``, ``not``, parentheses; a comma
-            is an "and" that binds less than "or".
-        samples : int, optional
-            Draws for each row. By default rows that can be exact are exact: trees, independent
-            labels and mixtures of them, chains for labels with few ancestors, and all forms while
-            at most 16 labels are unknown. Others use 1000.
-        random_state : int, Generator, RandomState or None, default 0
-
-        Returns
-        -------
-        Estimate
-            nan in rows whose condition is impossible, or was never met by a draw.
-
-        Raises
-        ------
-        ValueError
-            If the query can not be read, with a mark at the place.
-
-        Examples
-        --------
-        >>> from labelweave.joint import TreeJoint
-        >>> logits = np.array([[[0.0, 0.0], [-2.0, 2.0]]])  # urban is likelier with people
-        >>> joint = TreeJoint(logits, [-1, 0], label_names=["people", "urban"])
-        >>> joint.prob("urban or people").value.round(3)
-        array([0.56])
-        >>> joint.prob("P(people | urban)").value.round(3)
-        array([0.881])
-        """
-        if samples is not None:
-            samples = check_whole_number(samples, "samples", 2)
-        if not isinstance(query, Query):
-            query = parse_query(query, self.n_labels, self.label_names)
-        return probability(self, query, samples, resolve_seed(random_state))
 
     def marginals(self) -> Floats:
         """P(y_j = 1), (n, L).
