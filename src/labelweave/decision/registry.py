@@ -34,6 +34,8 @@ _THRESHOLD_RULES: dict[str, Callable[[float], ThresholdRule]] = {
     "fixed": FixedThreshold,
     "scut": lambda _: TunedThresholds(),
 }
+#: The names that `resolve_decision` knows.
+DECISION_NAMES = (*_LOSSES, *_THRESHOLD_RULES)
 
 
 def resolve_decision(decision: str | Decision, inference: Inference | None = None) -> Decision:
@@ -64,7 +66,7 @@ def resolve_decision(decision: str | Decision, inference: Inference | None = Non
     if isinstance(decision, str) and decision in _THRESHOLD_RULES:
         return _THRESHOLD_RULES[decision](0.5)
     if isinstance(decision, (str, type)) or not callable(decision):
-        names = ", ".join(map(repr, [*_LOSSES, *_THRESHOLD_RULES]))
+        names = ", ".join(map(repr, DECISION_NAMES))
         raise ValueError(
             f"decision must be {names} or a callable such as SubsetLoss(); got {decision!r}"
         )

@@ -17,6 +17,7 @@ from labelweave.evaluation.classification_metrics import (
 )
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.cross_validation import compare
+from labelweave.evaluation.decisions import make_decision, make_decisions, with_decisions
 from labelweave.evaluation.dependence import (
     chow_liu,
     common_log_odds_ratios,
@@ -31,6 +32,7 @@ from labelweave.evaluation.methods import METHODS, Method, make_method, make_met
 from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
 from labelweave.evaluation.per_label import f1_by_threshold, per_label
 from labelweave.evaluation.predictions import (
+    predict_decided,
     predict_joint,
     predict_labels,
     predict_marginals,
@@ -111,8 +113,11 @@ __all__ = [
     "hamming_loss",
     "jaccard",
     "judge",
+    "predict_decided",
     "predict_joint",
     "predict_labels",
+    "make_decision",
+    "make_decisions",
     "make_method",
     "make_methods",
     "make_splitter",
@@ -137,5 +142,6 @@ __all__ = [
     "wilson_interval",
     "win_tie_loss",
     "verdicts",
+    "with_decisions",
     "with_preprocessing",
 ]

@@ -240,6 +240,11 @@ class BestJoint(MultiLabelClassifier):
             last_step(estimator).set_params(decision=self.decision)
         return [(name, with_preprocessing(seeded_clone(each, seed), X)) for name, each in named]
 
+    @property
+    def prediction_parameters(self) -> tuple[str, ...]:
+        """The decision, unless candidates are judged by what they decide."""
+        return ("decision",) if self.scoring == "log_likelihood" else ()
+
     def _inference(self) -> Inference:
         if not hasattr(self, "best_estimator_"):
             return super()._inference()

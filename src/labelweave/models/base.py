@@ -45,6 +45,11 @@ class MultiLabelClassifier(LabelClassifier):
 
     decision: str | Decision
 
+    @property
+    def prediction_parameters(self) -> tuple[str, ...]:
+        """Parameters that only predictions depend on: models that differ in them share a fit."""
+        return ("decision", "inference")
+
     def predict_joint(self, X: Any) -> JointDistribution:
         """Return the joint distributions of the labels, one per row of X."""
         check_is_fitted(self)
