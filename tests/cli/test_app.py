@@ -11,7 +11,7 @@ from labelweave._core import native
 from labelweave.cli import app
 from tests.cli.conftest import PRIOR
 
-COMMANDS = ("compare", "fit", "predict", "evaluate", "datasets")
+COMMANDS = ("compare", "fit", "predict", "ask", "evaluate", "datasets")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -8,11 +8,13 @@ from sklearn.metrics import mutual_info_score
 
 from labelweave.evaluation import (
     chow_liu,
+    common_log_odds_ratios,
     conditional_matrix,
+    conditional_mutual_information,
     mean_conditional_matrix,
     mutual_information,
 )
-from labelweave.joint import IndependentJoint, TableJoint
+from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, TableJoint
 
 RNG = np.random.default_rng(0)
 HIDDEN = RNG.integers(0, 2, size=(300, 1))
@@ -41,6 +43,26 @@ def test_the_mean_conditional_matrix_is_that_of_many_draws():
     np.testing.assert_allclose(mean_conditional_matrix(joint), conditional_matrix(draws), atol=0.03)
     marginal = IndependentJoint(np.array([[0.3, -1.0]]))
     assert mean_conditional_matrix(marginal)[0, 1] == pytest.approx(marginal.marginals()[0, 1])
+
+
+def test_dependence_given_the_features_is_what_is_left_within_rows():
+    joint = TableJoint(np.log(RNG.dirichlet(np.ones(8), size=4)))
+    np.testing.assert_allclose(
+        conditional_mutual_information(joint), joint.mutual_information().mean(axis=0)
+    )
+    # Labels that are independent within rows are not so in the data.
+    apart = IndependentJoint(np.array([[3.0, 3.0], [-3.0, -3.0]]))
+    assert conditional_mutual_information(apart)[0, 1] == pytest.approx(0, abs=1e-12)
+    assert common_log_odds_ratios(apart)[0, 1] == pytest.approx(0, abs=1e-12)
+    assert mutual_information(apart.sample(2000, 0).reshape(-1, 2))[0, 1] > 0.3
+
+
+def test_a_log_odds_ratio_that_rows_share_is_found():
+    scores = RNG.normal(size=(50, 2))
+    joint = ChainJoint(scores, np.array([[0.0, 0.0], [-1.7, 0.0]]))
+    assert common_log_odds_ratios(joint)[0, 1] == pytest.approx(-1.7)
+    exclusive = ListedJoint([[1, 0], [0, 1]], np.log([[0.5, 0.5]]))
+    assert common_log_odds_ratios(exclusive)[0, 1] == -np.inf
 
 
 def forests(n_labels):
@@ -75,5 +97,11 @@ def test_bad_input_is_named():
         mutual_information([[2]])
     with pytest.raises(ValueError, match="label_names must name 5 labels; it has 1"):
         chow_liu(Y, ["a"])
-    with pytest.raises(ValueError, match="joint has no rows"):
-        mean_conditional_matrix(IndependentJoint(np.zeros((1, 2)))[:0])
+    empty = IndependentJoint(np.zeros((1, 2)))[:0]
+    for mean in (
+        mean_conditional_matrix,
+        conditional_mutual_information,
+        common_log_odds_ratios,
+    ):
+        with pytest.raises(ValueError, match="joint has no rows"):
+            mean(empty)

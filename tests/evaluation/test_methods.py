@@ -87,7 +87,6 @@ def test_brackets_and_quotes_must_match(text, message):
         ("", "cannot parse ''"),
         ("1br", "cannot parse '1br'"),
         ("pcc(C)", "C needs the name of an option"),
-        ("pcc(1)", "1 needs the name of an option: name=1"),
         ("pcc(C=cv)", "strings need quotes: C='cv'"),
         ("pcc(C=1+x)", "is not a number"),
         ("pcc(**{'C': 1})", "name=value"),
@@ -102,6 +101,28 @@ def test_brackets_and_quotes_must_match(text, message):
 def test_what_cannot_be_read(text, message):
     with pytest.raises(ValueError, match=message):
         parse_specification(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("pcc(1)", "1 needs the name of an option: name=1"),
+        ("sklearn.dummy.DummyClassifier('prior')", "needs the name of an option"),
+        ("sklearn.multioutput.MultiOutputClassifier", "needs the option 'estimator'"),
+        (
+            "sklearn.multioutput.MultiOutputClassifier(sklearn.svm.SVC(), estimator=1)",
+            "estimator is given twice",
+        ),
+    ],
+)
+def test_arguments_without_a_name_are_bound_as_in_python(text, message):
+    with pytest.raises(ValueError, match=message):
+        make_method(text)
+
+
+def test_an_argument_without_a_name_is_shown_as_it_was_written():
+    (name,) = make_methods("sklearn.multioutput.MultiOutputClassifier(sklearn.svm.SVC(C=2))")
+    assert name == "MultiOutputClassifier(sklearn.svm.SVC(C=2))"
 
 
 def test_import_paths_with_options():

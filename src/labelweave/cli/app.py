@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from labelweave.cli.ask import ask
 from labelweave.cli.compare import compare
 from labelweave.cli.convert import convert
 from labelweave.cli.datasets import datasets
@@ -120,6 +121,7 @@ def root(
     labelweave compare emotions --methods br,cc,pcc
     labelweave fit emotions --model emotions.skops
     labelweave predict emotions.skops songs.csv --output predicted.csv
+    labelweave ask emotions.skops songs.csv "P(happy-pleased | not sad-lonely)"
     labelweave stream news.svm.gz --out news.skops
 
     Exit codes: 0 success, 1 failure, 2 invalid input or usage, 130 interrupted.
@@ -132,7 +134,7 @@ def root(
 
 
 COMMANDS = (
-    *(compare, report, fit, predict, evaluate, explore, tree),
+    *(compare, report, fit, predict, ask, evaluate, explore, tree),
     *(stream, convert, datasets, reproduce),
 )
 for command in COMMANDS:

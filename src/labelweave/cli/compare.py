@@ -59,6 +59,15 @@ def compare(
             "import path of a scikit-learn classifier. The first one is the reference.",
         ),
     ] = "br,cc,auto",
+    decisions: Annotated[
+        str | None,
+        typer.Option(
+            "--decisions",
+            help="Comma-separated decisions, such as subset,hamming,f1: a probabilistic method is "
+            "fitted once per fold and scored once for each of them.",
+            show_default="the decision of each method",
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")] = 10,
     splits: Annotated[
         Splits, typer.Option("--splits", help="How to split: shuffled, or stratified by labels.")
@@ -117,6 +126,7 @@ def compare(
     labelweave compare songs.csv --labels last:6 --methods "br(C=1),pcc(C=1,label_penalty=0.1)"
     labelweave compare scene -m br,sklearn.tree.DecisionTreeClassifier(max_depth=5) -k 5
     labelweave compare yeast --splits stratified --test corrected --output yeast.json
+    labelweave compare yeast --methods br,auto --decisions subset,hamming,f1
     labelweave compare emotions --methods br,cc,pcc,sc --report emotions.html
     labelweave compare yeast --methods br,mc --results yeast.jsonl --cluster tcp://host:8786
     """  # noqa: D301
@@ -134,6 +144,10 @@ def compare(
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
+    if decisions is not None:
+        with argument("--decisions"):
+            chosen = evaluation.make_decisions(decisions)
+            estimators = evaluation.with_decisions(estimators, chosen)
     read_options = ReadOptions(
         labels=labels,
         ignore=ignore,

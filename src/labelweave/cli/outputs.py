@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import check_writable, write_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from labelweave.evaluation import Comparison
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "write_comparison",
     "write_report",
     "write_scores",
+    "write_table",
 ]
 
 
@@ -38,6 +42,11 @@ class TextFormat(StrEnum):
 #: Where the context of a command keeps the words it was called with.
 COMMAND_LINE = "labelweave.command_line"
 _ENDINGS = (".json", ".csv", ".md")
+_COMPRESSIONS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
+    ".gz": "gzip",
+    ".xz": "xz",
+    ".bz2": "bz2",
+}
 
 
 def check_output(path: Path | None) -> None:
@@ -101,3 +110,15 @@ def write_scores(scores: Mapping[str, float], about: Mapping[str, Any], path: Pa
         figures = {k: v if math.isfinite(v) else str(v) for k, v in scores.items()}
         text = json.dumps({**about, "scores": figures}, indent=2) + "\n"
     write_text(path, text, "--output")
+
+
+def write_table(table: pd.DataFrame, path: Path | None) -> None:
+    """Write a table as CSV, compressed if the extension says so, or to standard output."""
+    if path is None:
+        table.to_csv(sys.stdout, index=False, float_format="%.6g")
+        return
+    from labelweave._common.files import replacing
+
+    with argument("--output"), replacing(path) as result:
+        compression = _COMPRESSIONS.get(path.suffix.lower())
+        table.to_csv(result, index=False, float_format="%.6g", mode="wb", compression=compression)

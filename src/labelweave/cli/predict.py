@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,12 +20,10 @@ from labelweave.cli.options import (
     TrustOption,
     ZeroBasedOption,
 )
+from labelweave.cli.outputs import write_table
 
-_COMPRESSIONS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
-    ".gz": "gzip",
-    ".xz": "xz",
-    ".bz2": "bz2",
-}
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def predict(
@@ -42,6 +39,21 @@ def predict(
     ] = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Write the probability of each label instead of 0 or 1.")
+    ] = False,
+    decision: Annotated[
+        str | None,
+        typer.Option(
+            "--decision",
+            help="Decide for this loss instead of the model's own: subset, hamming, f1, jaccard, a "
+            "rule for test sets such as cmn, or an object: 'PrecisionAtK(3)', 'FLoss(beta=2)', "
+            "'PartialAbstention(price=0.2)', which leaves cells empty.",
+        ),
+    ] = None,
+    expected: Annotated[
+        bool,
+        typer.Option(
+            "--expected", help="With --decision: add a column of the score that each row expects."
+        ),
     ] = False,
     labels: LabelsOption = None,
     ignore: IgnoreOption = None,
@@ -59,8 +71,10 @@ def predict(
     \b
     labelweave predict emotions.skops songs.csv
     labelweave predict emotions.skops songs.csv --proba --output probabilities.csv
+    labelweave predict emotions.skops songs.csv --decision f1 --expected
     """  # noqa: D301
     check_writable(output, "--output")
+    _check_combination(proba, decision, expected)
     fitted = load_model(model, trust)
     read_options = ReadOptions(
         labels=labels,
@@ -72,21 +86,49 @@ def predict(
     )
     features = read_features(fitted, file, read_options)
 
+    if decision is not None:
+        write_table(_decided(fitted, features, decision, expected), output)
+        return
     from labelweave.evaluation import predict_labels, predict_marginals
 
     values = predict_marginals(fitted, features) if proba else predict_labels(fitted, features)
     if values is None:
         raise BadInputError("--proba: this model does not predict probabilities; omit --proba")
+    write_table(_table(fitted, values), output)
 
+
+def _check_combination(proba: bool, decision: str | None, expected: bool) -> None:
+    """Raise an error for options that exclude each other, and for unknown decisions."""
+    if decision is None and expected:
+        raise BadInputError("--expected: the score of what decision? Add --decision")
+    if decision is not None and proba:
+        raise BadInputError("--decision: probabilities do not depend on it; omit it or --proba")
+    if decision is not None:
+        from labelweave.evaluation import make_decision
+
+        with argument("--decision"):
+            make_decision(decision)
+
+
+def _decided(model: Any, features: Any, decision: str, expected: bool) -> pd.DataFrame:
+    from labelweave.evaluation import make_decision, predict_decided
+
+    with argument("--decision"):
+        found = predict_decided(model, features, make_decision(decision))
+    if found is None:
+        raise BadInputError("--decision: this model has no joint distribution to decide by")
+    labels, score = found
+    table = _table(model, labels)
+    if (labels < 0).any():  # labels that stay open
+        table = table.astype("Int64").mask(table < 0)
+    if not expected:
+        return table
+    if score is None:
+        raise BadInputError(f"--expected: {decision} decides for all rows together; omit it")
+    return table.assign(expected_score=score)
+
+
+def _table(model: Any, values: Any) -> pd.DataFrame:
     import pandas as pd
 
-    table = pd.DataFrame(values, columns=label_names_of(fitted, values.shape[1]))
-    if output is None:
-        table.to_csv(sys.stdout, index=False, float_format="%.6g")
-        return
-
-    from labelweave._common.files import replacing
-
-    with argument("--output"), replacing(output) as result:
-        compression = _COMPRESSIONS.get(output.suffix.lower())
-        table.to_csv(result, index=False, float_format="%.6g", mode="wb", compression=compression)
+    return pd.DataFrame(values, columns=label_names_of(model, values.shape[1]))

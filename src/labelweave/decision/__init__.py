@@ -16,7 +16,7 @@ from labelweave.decision.majority_vote import MajorityVote
 from labelweave.decision.micro_f1_threshold import MicroF1Threshold, tune_common_threshold
 from labelweave.decision.minimum_bayes_risk import JaccardLoss, MinimumBayesRisk
 from labelweave.decision.proof import UnprovenModeWarning
-from labelweave.decision.registry import resolve_decision, resolve_score_rule
+from labelweave.decision.registry import DECISION_NAMES, resolve_decision, resolve_score_rule
 from labelweave.decision.sampled_f import F1Statistics, SampledF
 from labelweave.decision.threshold_rule import (
     Evidence,
@@ -29,6 +29,7 @@ from labelweave.decision.top_k import NDCGAtK, PrecisionAtK, RecallAtK
 from labelweave.decision.tuned_thresholds import TunedThresholds, tune_thresholds
 
 __all__ = [
+    "DECISION_NAMES",
     "CardinalityThreshold",
     "ClassMassNormalization",
     "Decided",

@@ -49,6 +49,8 @@ _THRESHOLD_RULES: dict[str, Callable[[bool], ThresholdRule]] = {
     "micro_f1": lambda _: MicroF1Threshold(),
     "scut": _macro_f1,
 }
+#: The names that `resolve_decision` knows.
+DECISION_NAMES = (*_LOSSES, *_THRESHOLD_RULES)
 
 
 def resolve_decision(decision: str | Decision, inference: Inference | None = None) -> Decision:
@@ -80,7 +82,7 @@ def resolve_decision(decision: str | Decision, inference: Inference | None = Non
     if isinstance(decision, str) and decision in _THRESHOLD_RULES:
         return _THRESHOLD_RULES[decision](True)
     if isinstance(decision, (str, type)) or not callable(decision):
-        names = ", ".join(map(repr, [*_LOSSES, *_THRESHOLD_RULES]))
+        names = ", ".join(map(repr, DECISION_NAMES))
         raise ValueError(
             f"decision must be {names} or a callable such as SubsetLoss(); got {decision!r}"
         )

@@ -17,9 +17,12 @@ from labelweave.evaluation.classification_metrics import (
 )
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.cross_validation import compare
+from labelweave.evaluation.decisions import make_decision, make_decisions, with_decisions
 from labelweave.evaluation.dependence import (
     chow_liu,
+    common_log_odds_ratios,
     conditional_matrix,
+    conditional_mutual_information,
     mean_conditional_matrix,
     mutual_information,
 )
@@ -29,6 +32,7 @@ from labelweave.evaluation.methods import METHODS, Method, make_method, make_met
 from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
 from labelweave.evaluation.per_label import f1_by_threshold, per_label
 from labelweave.evaluation.predictions import (
+    predict_decided,
     predict_joint,
     predict_labels,
     predict_marginals,
@@ -90,11 +94,13 @@ __all__ = [
     "average_precision_ranking",
     "average_ranks",
     "chow_liu",
+    "common_log_odds_ratios",
     "cll_loss",
     "cll_loss_path",
     "cll_loss_row",
     "compare",
     "conditional_matrix",
+    "conditional_mutual_information",
     "corrected_t_test",
     "coverage_error",
     "exact_match",
@@ -107,8 +113,11 @@ __all__ = [
     "hamming_loss",
     "jaccard",
     "judge",
+    "predict_decided",
     "predict_joint",
     "predict_labels",
+    "make_decision",
+    "make_decisions",
     "make_method",
     "make_methods",
     "make_splitter",
@@ -133,5 +142,6 @@ __all__ = [
     "wilson_interval",
     "win_tie_loss",
     "verdicts",
+    "with_decisions",
     "with_preprocessing",
 ]

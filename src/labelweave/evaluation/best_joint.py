@@ -247,6 +247,11 @@ class BestJoint(MultiLabelClassifier):
         tuned: ThresholdRule = last_step(self.best_estimator_).rule_  # has tuned the decision too
         return tuned
 
+    @property
+    def prediction_parameters(self) -> tuple[str, ...]:
+        """The decision, unless candidates are judged by what they decide."""
+        return ("decision",) if self.scoring == "log_likelihood" else ()
+
     def _inference(self) -> Inference:
         if not hasattr(self, "best_estimator_"):
             return super()._inference()

@@ -46,8 +46,10 @@ def compare(
     """Cross-validate several methods on the same folds.
 
     Each run of a method on a fold uses one thread for linear algebra, so that times are comparable
-    and workers do not compete for cores. If a method fails on a fold, the error is recorded in that
-    fold's result and reported by a ``FitFailedWarning``; the other runs continue.
+    and workers do not compete for cores. Methods that differ in `inference` or `decision` only are
+    fitted once per fold, and all have the time of that fit. If a method fails on a fold, the error
+    is recorded in that fold's result and reported by a ``FitFailedWarning``; the other runs
+    continue.
 
     Parameters
     ----------

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
-from scipy.special import xlogy
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave.evaluation.validation import check_labels
 from labelweave.joint import JointDistribution
+from labelweave.joint.dependence import log_odds_ratios, log_ratio, pair_cells
+from labelweave.joint.dependence import mutual_information as pairs_information
 from labelweave.joint.enumeration import row_blocks
 from labelweave.models import Structure
 
-__all__ = ["chow_liu", "conditional_matrix", "mean_conditional_matrix", "mutual_information"]
+__all__ = [
+    "chow_liu",
+    "common_log_odds_ratios",
+    "conditional_matrix",
+    "conditional_mutual_information",
+    "mean_conditional_matrix",
+    "mutual_information",
+]
 
 
 def conditional_matrix(Y: ArrayLike) -> Floats:
@@ -63,11 +71,9 @@ def mean_conditional_matrix(joint: JointDistribution) -> Floats:
     array([[1.  , 0.67],
            [1.  , 1.  ]])
     """
-    if joint.n_rows == 0:
-        raise ValueError("joint has no rows; pass at least one")
     total = np.zeros((joint.n_labels, joint.n_labels))
-    for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-        total += joint[rows].pairwise().sum(axis=0)
+    for pairs in _pairwise_blocks(joint):
+        total += pairs.sum(axis=0)
     return _given_rows(total)
 
 
@@ -98,17 +104,74 @@ def mutual_information(Y: ArrayLike) -> Floats:
     array([[0.693, 0.693],
            [0.693, 0.693]])
     """
-    labels = check_labels(Y, "Y")
-    p = labels.mean(axis=0)
-    ones, zeros = labels.astype(np.float64), 1.0 - labels
-    information = np.zeros((labels.shape[1],) * 2)
-    for a, p_a in ((ones, p), (zeros, 1.0 - p)):
-        for b, p_b in ((ones, p), (zeros, 1.0 - p)):
-            both = a.T @ b / len(labels)
-            # A pair of values that never occurs adds nothing, even if neither value occurs.
-            expected = np.where(both > 0, np.multiply.outer(p_a, p_b), 1.0)
-            information += xlogy(both, both) - xlogy(both, expected)
-    return np.maximum(information, 0.0)
+    labels = check_labels(Y, "Y").astype(np.float64)
+    return pairs_information(labels.T @ labels, len(labels))
+
+
+def conditional_mutual_information(joint: JointDistribution) -> Floats:
+    """Return what labels tell about each other once the features of a row are known.
+
+    Parameters
+    ----------
+    joint : JointDistribution
+        Of at least one row.
+
+    Returns
+    -------
+    (L, L) array
+        I(y_i; y_j | x) in nats, the mean over rows of ``joint.mutual_information()``; the mean
+        entropies of the labels are on the diagonal.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> conditional_mutual_information(IndependentJoint([[0.0, 0.0], [9.0, 9.0]])).round(3)
+    array([[0.347, 0.   ],
+           [0.   , 0.347]])
+    """
+    total = np.zeros((joint.n_labels, joint.n_labels))
+    for pairs in _pairwise_blocks(joint):
+        total += pairs_information(pairs).sum(axis=0)
+    return total / joint.n_rows
+
+
+def common_log_odds_ratios(joint: JointDistribution) -> Floats:
+    """Return how strongly labels attract (or, if negative, repel) each other, given the features.
+
+    Parameters
+    ----------
+    joint : JointDistribution
+        Of at least one row.
+
+    Returns
+    -------
+    (L, L) array
+        The log-odds ratio that all rows have in common by Mantel and Haenszel,
+        log Σ_n p₁₁p₀₀ / Σ_n p₁₀p₀₁: finite even if rows exclude a combination, unless all do. The
+        diagonal is infinite.
+
+    Examples
+    --------
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint([[0.3, -1.0], [-2.0, 0.0]], [[0.0, 0.0], [1.5, 0.0]])
+    >>> float(common_log_odds_ratios(joint)[0, 1].round(6))
+    1.5
+    """
+    attraction = np.zeros((joint.n_labels, joint.n_labels))
+    repulsion = np.zeros_like(attraction)
+    for pairs in _pairwise_blocks(joint):
+        both, first, second, neither = pair_cells(pairs)
+        attraction += (both * neither).sum(axis=0)
+        repulsion += (first * second).sum(axis=0)
+    return log_ratio(attraction, repulsion)
+
+
+def _pairwise_blocks(joint: JointDistribution) -> Iterator[Floats]:
+    """Yield P(y_i = 1, y_j = 1) of blocks of rows."""
+    if joint.n_rows == 0:
+        raise ValueError("joint has no rows; pass at least one")
+    for rows in row_blocks(joint.n_rows, joint.n_labels**2):
+        yield joint[rows].pairwise()
 
 
 def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structure:
@@ -149,7 +212,9 @@ def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structur
     child = np.flatnonzero(parents >= 0)
     gains, couplings = np.zeros(n_labels), np.zeros(n_labels)
     gains[child] = gain[parents[child], child]
-    couplings[child] = _log_odds_ratio(labels[:, parents[child]], labels[:, child])
+    counts = labels.T.astype(np.float64) @ labels
+    # Half a row in every cell (Haldane): always finite.
+    couplings[child] = log_odds_ratios(counts, n, prior=0.5)[parents[child], child]
     names = None if label_names is None else tuple(map(str, label_names))
     return Structure(parents, gains=gains, label_names=names, couplings=couplings)
 
@@ -167,9 +232,3 @@ def _spanning_forest(weight: Floats) -> Indices:
         order, before = breadth_first_order(linked, root, directed=False)
         parents[order[1:]] = before[order[1:]]
     return parents
-
-
-def _log_odds_ratio(a: Indices, b: Indices) -> Floats:
-    """Log-odds ratios of columns, with half a row in every cell (Haldane): always finite."""
-    cells = [np.sum((a == u) & (b == v), axis=0) + 0.5 for u, v in ((1, 1), (0, 0), (1, 0), (0, 1))]
-    return np.asarray(np.log(cells[0] * cells[1] / (cells[2] * cells[3])))

@@ -137,7 +137,7 @@ def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[
     methods: dict[str, Any] = {}
     for specification in specifications:
         parsed = parse_specification(specification)
-        name = str(Specification(parsed.name.rpartition(".")[2], parsed.options))
+        name = str(replace(parsed, name=parsed.name.rpartition(".")[2]))
         if name in methods:
             raise ValueError(f"{name} is given twice: remove one or change its options")
         methods[name] = make_method(parsed, seed=seed)
@@ -156,7 +156,7 @@ def make_method(specification: str | Specification, *, seed: int = 0) -> Any:
     """
     if isinstance(specification, str):
         specification = parse_specification(specification)
-    estimator = _build(specification)
+    estimator = build(specification)
     check_classifier(estimator, specification.name)
     return _with_seed(estimator, seed)
 
@@ -171,11 +171,18 @@ def _with_seed(estimator: Any, seed: int) -> Any:
     return estimator.set_params(**open_seeds)
 
 
-def _build(specification: Specification) -> Any:
+def build(specification: Specification) -> Any:
+    """Make the object of a specification: an estimator, a strategy, a decision or a transformer.
+
+    Examples
+    --------
+    >>> build(parse_specification("PrecisionAtK(3)"))
+    PrecisionAtK(k=3)
+    """
     options = dict(specification.options)
     if "features" in options:
         features = _build_transformer(options.pop("features"))
-        return make_pipeline(features, _build(replace(specification, options=options)))
+        return make_pipeline(features, build(replace(specification, options=options)))
     if specification.name in METHODS:
         standard = parse_specification(METHODS[specification.name].specification)
         constructor = _find_class(standard.name)
@@ -184,6 +191,7 @@ def _build(specification: Specification) -> Any:
         options = standard.options | _routed(options, constructor, standard)
     else:
         constructor = _find_class(specification.name)
+    options = _bound(specification, constructor) | options
     _check_options(specification.name, constructor, options)
     parameters = {name: _build_value(value) for name, value in options.items()}
     preset = parameters.pop("preset", None)
@@ -195,12 +203,12 @@ def _build(specification: Specification) -> Any:
 def _build_value(value: Any) -> Any:
     if isinstance(value, list):
         return [_build_value(part) for part in value]
-    return _build(value) if isinstance(value, Specification) else value
+    return build(value) if isinstance(value, Specification) else value
 
 
 def _build_transformer(specification: Any) -> Any:
     if isinstance(specification, Specification):
-        transformer = _build(specification)
+        transformer = build(specification)
         if hasattr(transformer, "transform"):
             return transformer
     raise ValueError(
@@ -239,6 +247,21 @@ def _parameters(constructor: type) -> list[str]:
     return [*own, "preset"] if _presets(constructor) else own
 
 
+def _bound(specification: Specification, constructor: type) -> dict[str, Any]:
+    """Return the arguments that came without a name by name, as Python would bind them."""
+    places = [
+        name
+        for name, parameter in inspect.signature(constructor).parameters.items()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    for value in specification.arguments[len(places) :]:
+        raise ValueError(f"in '{specification}', {value} needs the name of an option: name={value}")
+    bound = dict(zip(places, specification.arguments, strict=False))
+    for name in bound.keys() & specification.options.keys():
+        raise ValueError(f"in '{specification}', {name} is given twice")
+    return bound
+
+
 def _check_options(head: str, constructor: type, options: dict[str, Any]) -> None:
     known = _parameters(constructor)
     for name in options:
@@ -247,6 +270,13 @@ def _check_options(head: str, constructor: type, options: dict[str, Any]) -> Non
             hint = f"did you mean {near[0]}? " if near else ""
             valid = f"it has {', '.join(known)}" if known else "it has none"
             raise ValueError(f"{head} has no option {name!r}: {hint}{valid}")
+    for name, parameter in inspect.signature(constructor).parameters.items():
+        has_value = parameter.default is not parameter.empty or name in options
+        if not has_value and parameter.kind not in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        ):
+            raise ValueError(f"{head} needs the option {name!r}: {head}({name}=...)")
 
 
 def _find_class(head: str) -> type:

@@ -6,6 +6,7 @@ methods of the models they contain.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,16 @@ from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import last_step
+from labelweave.decision import Decision, resolve_decision
 from labelweave.evaluation.likelihood_metrics import SupportsLogProb
 
-__all__ = ["predict_joint", "predict_labels", "predict_marginals", "predict_scores"]
+__all__ = [
+    "predict_decided",
+    "predict_joint",
+    "predict_labels",
+    "predict_marginals",
+    "predict_scores",
+]
 
 
 def predict_labels(model: Any, X: Any) -> Indicators:
@@ -108,13 +116,54 @@ def predict_joint(model: Any, X: Any) -> SupportsLogProb | None:
     >>> predict_joint(DummyClassifier().fit([[0]], [[1, 0]]), [[0]]) is None
     True
     """
+    last, prepared = _innermost(model, X)
+    return last.predict_joint(prepared) if hasattr(last, "predict_joint") else None
+
+
+def predict_decided(
+    model: Any, X: Any, decision: str | Decision
+) -> tuple[Indicators, Floats | None] | None:
+    """Return labels decided anew, without another fit, and the expected score of each row.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any estimator; the transformers of a pipeline are applied first.
+    X : array, sparse matrix or data frame
+        Features.
+    decision : str or Decision
+        As the models' parameter `decision`.
+
+    Returns
+    -------
+    (n, L) labels, (n,) scores
+        Labels are 0 or 1, or -1 where they stay open. Rules for whole test sets have None instead
+        of scores. None altogether if the model has no ``predict_joint``.
+
+    Examples
+    --------
+    >>> from labelweave.models import BinaryRelevance
+    >>> model = BinaryRelevance(C=1.0).fit([[0.0], [1.0], [2.0]], [[1, 0], [0, 0], [1, 0]])
+    >>> predict_decided(model, [[1.0]], "f1")[0]
+    array([[1, 0]], dtype=int8)
+    """
+    last, prepared = _innermost(model, X)
+    if not hasattr(last, "predict_joint"):
+        return None
+    if hasattr(resolve_decision(decision), "risk"):
+        decided = last.decide(prepared, decision)
+        return decided.labels, decided.score
+    anew = copy(last).set_params(decision=decision)
+    return predict_labels(anew, prepared), None
+
+
+def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the classifier inside pipelines and searches, and the features as it sees them."""
     if hasattr(model, "predict_joint"):
-        joint: SupportsLogProb = model.predict_joint(X)
-        return joint
+        return model, X
     if isinstance(model, Pipeline):
-        last = model.steps[-1][1]
         prepared = model[:-1].transform(X) if len(model.steps) > 1 else X
-        return predict_joint(last, prepared)
+        return _innermost(model.steps[-1][1], prepared)
     if hasattr(model, "best_estimator_"):
-        return predict_joint(model.best_estimator_, X)
-    return None
+        return _innermost(model.best_estimator_, X)
+    return model, X

@@ -21,6 +21,8 @@ _PATTERN = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 class Specification:
     """A name with options: Python literals, other specifications, or lists that contain them.
 
+    Options may come without a name, first, as the `arguments`: ``PrecisionAtK(3)``.
+
     Examples
     --------
     >>> str(Specification("pcc", {"C": 1, "inference": Specification("Gibbs", {"sweeps": 20})}))
@@ -29,12 +31,12 @@ class Specification:
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
+    arguments: tuple[Any, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        if not self.options:
-            return self.name
-        options = ", ".join(f"{key}={_written(value)}" for key, value in self.options.items())
-        return f"{self.name}({options})"
+        named = [f"{key}={_written(value)}" for key, value in self.options.items()]
+        given = [*map(_written, self.arguments), *named]
+        return f"{self.name}({', '.join(given)})" if given else self.name
 
 
 def _written(value: Any) -> str:
@@ -42,7 +44,7 @@ def _written(value: Any) -> str:
         return f"[{', '.join(map(_written, value))}]"
     if not isinstance(value, Specification):
         return repr(value)
-    return str(value) if value.options else f"{value}()"
+    return str(value) if value.options or value.arguments else f"{value}()"
 
 
 def split_specifications(text: str) -> list[str]:
@@ -100,13 +102,25 @@ def parse_specification(text: str) -> Specification:
     # Brackets such as `a)(b` may have closed the call early.
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "_"):
         raise ValueError(f"cannot parse {text!r}: unbalanced brackets")
-    return Specification(name, _options(tree, text))
+    return _specification(name, tree, text)
+
+
+def _specification(name: str, node: ast.Call, text: str) -> Specification:
+    arguments = tuple(_argument(argument, text) for argument in node.args)
+    return Specification(name, _options(node, text), arguments)
+
+
+def _argument(node: ast.expr, text: str) -> Any:
+    try:
+        return _value(node, "", text)
+    except ValueError as error:
+        shown = ast.unparse(node)
+        raise ValueError(
+            f"in {text!r}, {shown} needs the name of an option: name={shown}"
+        ) from error
 
 
 def _options(node: ast.Call, text: str) -> dict[str, Any]:
-    if node.args:
-        shown = ast.unparse(node.args[0])
-        raise ValueError(f"in {text!r}, {shown} needs the name of an option: name={shown}")
     options: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -119,7 +133,7 @@ def _options(node: ast.Call, text: str) -> dict[str, Any]:
 
 def _value(node: ast.expr, option: str, text: str) -> Any:
     if isinstance(node, ast.Call):
-        return Specification(_dotted(node.func, text), _options(node, text))
+        return _specification(_dotted(node.func, text), node, text)
     if isinstance(node, ast.List) and any(isinstance(part, ast.Call) for part in node.elts):
         return [_value(part, option, text) for part in node.elts]
     try:

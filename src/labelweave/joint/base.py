@@ -17,15 +17,15 @@ from labelweave.joint.capabilities import HasClosedMode
 from labelweave.joint.enumeration import MAX_SEARCHED, row_blocks
 from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
 from labelweave.joint.evidence import Evidence, resolve_evidence
-from labelweave.joint.form import JointForm
 from labelweave.joint.mode import Mode, Ranked
 from labelweave.joint.notebook import joint_html
+from labelweave.joint.queries import Queries
 
 if TYPE_CHECKING:
     from labelweave.decision import Decided
 
 
-class JointDistribution(JointForm):
+class JointDistribution(Queries):
     """A batch of distributions over label vectors y in {0, 1}^L, one for each row.
 
     Every query is put to the whole batch and concerns each row on its own.

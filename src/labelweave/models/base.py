@@ -66,6 +66,11 @@ class MultiLabelClassifier(LabelClassifier):
             raise AttributeError("thresholds_ exist after fit with a decision such as 'macro_f1'")
         return self.rule_.thresholds(np.empty((0, self.n_labels_)))
 
+    @property
+    def prediction_parameters(self) -> tuple[str, ...]:
+        """Parameters that only predictions depend on: models that differ in them share a fit."""
+        return ("decision", "inference")
+
     def predict_joint(self, X: Any) -> JointDistribution:
         """Return the joint distributions of the labels, one per row of X."""
         check_is_fitted(self)

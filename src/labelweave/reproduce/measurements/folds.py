@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave.datasets import Dataset
@@ -14,14 +13,13 @@ from labelweave.evaluation import (
     make_splitter,
     resolve_metrics,
     score_model,
+    shared_fits,
     with_preprocessing,
 )
 from labelweave.reproduce.task import Task, load_data
 
 __all__ = ["fit_key", "fold", "forget_fit", "split_data", "standardised"]
 
-# Parameters by which models of a joint distribution predict; their fit does not depend on them.
-_PREDICTING = ("decision", "inference")
 _last_fit: dict[str, tuple[Any, float]] = {}  # of this process: the model and its seconds
 
 
@@ -79,14 +77,9 @@ def fit_key(task: Task) -> str:
     (True, False)
     """
     estimator = make_method(task.method, seed=task.seed)
-    ignored = _PREDICTING if hasattr(estimator, "predict_joint") else ()
-    params = {
-        name: repr(value)
-        for name, value in estimator.get_params().items()
-        if name.partition("__")[0] not in ignored
-    }
     settings = {name: task.settings.get(name) for name in ("n_folds", "scale")}
-    return repr((type(estimator), params, task.data, task.fold, task.seed, settings))
+    method = shared_fits.fit_key(estimator) or task.method
+    return repr((method, task.data, task.fold, task.seed, settings))
 
 
 def forget_fit() -> None:
@@ -105,7 +98,4 @@ def _fitted(task: Task, train: Dataset) -> tuple[Any, float]:
         model.fit(train.X, train.Y)
         _last_fit[key] = model, time.perf_counter() - start
     model, seconds = _last_fit[key]
-    last = model[-1] if isinstance(model, Pipeline) else model
-    params = estimator.get_params(deep=False)
-    last.set_params(**{name: params[name] for name in _PREDICTING if name in params})
-    return model, seconds
+    return shared_fits.predicting_as(model, estimator), seconds

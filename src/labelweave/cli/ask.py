@@ -1,0 +1,139 @@
+"""``labelweave ask``: the probability of any event, for the rows of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelweave.cli.alignment import read_features
+from labelweave.cli.errors import BadInputError
+from labelweave.cli.inputs import ReadOptions, check_writable, label_names_of, load_model
+from labelweave.cli.options import (
+    HeaderOption,
+    IgnoreOption,
+    LabelsOption,
+    MaxFeaturesOption,
+    MaxMemoryOption,
+    ModelArgument,
+    TrustOption,
+    ZeroBasedOption,
+)
+from labelweave.cli.outputs import write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labelweave.joint import Estimate
+    from labelweave.joint.query import Query
+
+
+def ask(
+    model: ModelArgument,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Rows to ask about; labels in it are ignored.")
+    ],
+    questions: Annotated[
+        list[str], typer.Argument(metavar="QUESTION...", help="One or more, each in quotes.")
+    ],
+    mean: Annotated[
+        bool, typer.Option("--mean", help="Write the mean over all rows, one line per question.")
+    ] = False,
+    errors: Annotated[
+        bool,
+        typer.Option("--errors", help="Add a column of standard errors: 0 where exact."),
+    ] = False,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples",
+            min=2,
+            help="Draws for each row.",
+            show_default="exact if possible, otherwise 1000",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="CSV file to write to.", show_default="standard output"
+        ),
+    ] = None,
+    labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    header: HeaderOption = None,
+    zero_based: ZeroBasedOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
+    trust: TrustOption = None,
+) -> None:
+    """Ask a model for probabilities of events, and write one CSV line per row.
+
+    A question has labels by name (in quotes if it has spaces or punctuation) or by position, `=0`
+    or `=1`, `count` (the number of labels), `and`, `or`, `not` and parentheses, and `|` before a
+    condition. Cells are empty where the condition is impossible.
+
+    \b
+    labelweave ask scene.skops photos.csv "P(Beach | Urban=0)" "count >= 2"
+    labelweave ask scene.skops photos.csv "Beach and not 'Fall foliage'" --mean
+    """  # noqa: D301
+    check_writable(output, "--output")
+    fitted = load_model(model, trust)
+    queries = {question: _parsed(question, fitted) for question in questions}
+    read_options = ReadOptions(
+        labels=labels,
+        ignore=ignore,
+        header=header,
+        zero_based=zero_based,
+        max_memory=max_memory,
+        max_features=max_features,
+    )
+    features = read_features(fitted, file, read_options)
+
+    from labelweave.evaluation import predict_joint
+
+    joint: Any = predict_joint(fitted, features)
+    estimates = {text: joint.prob(query, samples=samples) for text, query in queries.items()}
+    write_table(_means(estimates) if mean else _rows(estimates, errors), output)
+
+
+def _parsed(question: str, model: Any) -> Query:
+    from labelweave._common.pipelines import last_step
+    from labelweave.joint.query import parse_query
+
+    classifier = last_step(model)
+    if not hasattr(classifier, "predict_joint"):
+        raise BadInputError(
+            "MODEL: this model has no joint distribution of the labels; fit one of labelweave's"
+        )
+    n_labels = classifier.n_labels_
+    try:
+        return parse_query(question, n_labels, label_names_of(model, n_labels))
+    except ValueError as error:  # as it is, because it marks the place
+        raise BadInputError(f"QUESTION: {str(error).removeprefix('query: ')}") from error
+
+
+def _rows(estimates: dict[str, Estimate], errors: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = {}
+    for question, estimate in estimates.items():
+        columns[question] = estimate.value
+        if errors:
+            columns[f"{question} (standard error)"] = estimate.standard_error
+    return pd.DataFrame(columns)
+
+
+def _means(estimates: dict[str, Estimate]) -> pd.DataFrame:
+    """Return the mean over the rows that have a probability, and how many these are."""
+    import numpy as np
+    import pandas as pd
+
+    lines = []
+    for question, estimate in estimates.items():
+        possible = np.isfinite(estimate.value)
+        n = int(possible.sum())
+        value = estimate.value[possible].mean() if n else np.nan
+        error = np.sqrt((estimate.standard_error[possible] ** 2).sum()) / n if n else np.nan
+        lines.append((question, value, error, n))
+    return pd.DataFrame(lines, columns=["question", "mean", "standard_error", "rows"])
