@@ -16,6 +16,7 @@ from labelweave.decision.minimum_bayes_risk import JaccardLoss, MinimumBayesRisk
 from labelweave.decision.proof import UnprovenModeWarning
 from labelweave.decision.registry import resolve_decision, resolve_score_rule
 from labelweave.decision.sampled_f import F1Statistics, SampledF
+from labelweave.decision.sets import VectorSets, vector_sets
 from labelweave.decision.threshold_rule import (
     Evidence,
     FixedThreshold,
@@ -52,6 +53,7 @@ __all__ = [
     "ThresholdSurvey",
     "TunedThresholds",
     "UnprovenModeWarning",
+    "VectorSets",
     "apply_thresholds",
     "decide",
     "expected_auc",
@@ -59,4 +61,5 @@ __all__ = [
     "resolve_decision",
     "resolve_score_rule",
     "tune_thresholds",
+    "vector_sets",
 ]
