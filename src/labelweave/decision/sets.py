@@ -81,7 +81,7 @@ class VectorSets:
         return self.vectors[end - int(self.sizes[row]) : end]
 
     def __iter__(self) -> Iterator[Labels]:
-        return iter(np.split(self.vectors, np.cumsum(self.sizes)[:-1]))
+        return iter(np.split(self.vectors, np.cumsum(self.sizes))[:-1])
 
     def contains(self, Y: npt.ArrayLike) -> Mask:
         """Whether one label vector of each row is among the vectors written out, (n,)."""

@@ -53,11 +53,10 @@ class ConformalClassifier(MultiLabelClassifier):
         all rows are used for both, and coverage is about `confidence` in practice, but what is
         guaranteed is twice the error, 1 - 2 (1 - confidence), but for a term that vanishes with the
         number of rows.
-    nonconformity : {"probability", "ratio", "entropy"}, default="probability"
-        What makes a vector strange. "probability": -log P(y|x); the smallest sets on average.
-        "ratio": log P(y*|x) - log P(y|x) with the mode y*. "entropy": -log P(y|x) less the entropy
-        of P(y|x), its expectation; rows about which the model is unsure have larger sets, and
-        coverage is more even.
+    nonconformity : {"ratio", "probability"}, default="ratio"
+        What makes a vector strange. "ratio": how much less probable it is than the most probable
+        vector, log P(y*|x) - log P(y|x). "probability": -log P(y|x), by which rows that the model
+        is unsure about have smaller sets, and are covered less often.
     max_size : int, default=1000
         Most vectors of a row's set that are written out.
     decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
@@ -117,7 +116,7 @@ class ConformalClassifier(MultiLabelClassifier):
         estimator: Any = None,
         confidence: float = 0.9,
         calibration: float | int = 0.25,
-        nonconformity: str = "probability",
+        nonconformity: str = "ratio",
         max_size: int = 1000,
         decision: str | Decision = "subset",
         n_jobs: int | None = None,
@@ -205,7 +204,7 @@ class ConformalClassifier(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
-        estimator = self._base_estimator()
+        estimator = self.base_estimator()
         held_out = self._held_out(X, seed, isinstance(estimator, FrozenEstimator))
         estimator, y = seeded_clone(estimator, seed), self._encoding.named(labels)
         # What held-out rows are scored by stays the same if the parameter is changed later.
@@ -242,7 +241,8 @@ class ConformalClassifier(MultiLabelClassifier):
         # If all rows are equal, none can be held out.
         return [fold == k for k in range(n_folds)] if n_folds > 1 else [weight < 0]
 
-    def _base_estimator(self) -> Any:
+    def base_estimator(self) -> Any:
+        """Return `estimator`, checked, or the default."""
         estimator = ClassifierChain() if self.estimator is None else self.estimator
         if isinstance(estimator, type) or not hasattr(last_step(estimator), "predict_joint"):
             raise ValueError(
@@ -253,7 +253,7 @@ class ConformalClassifier(MultiLabelClassifier):
         return estimator
 
     def _inference(self) -> Inference:
-        model = self.estimator_ if hasattr(self, "estimator_") else self._base_estimator()
+        model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
         strategy: Inference = last_step(model)._inference()
         return strategy
 

@@ -11,37 +11,37 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Counts, Floats, Indices, Mask
 from labelweave._common.checks import check_number
+from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
 
 __all__ = ["NONCONFORMITY", "HeldOutScores", "conformal_quantile", "nonconformity"]
 
 #: What is subtracted from -log P(y|x), by the name of the score.
 NONCONFORMITY: dict[str, Callable[[JointDistribution], Floats]] = {
+    "ratio": lambda joint: -joint.mode(Auto()).log_prob,
     "probability": lambda joint: np.zeros(joint.n_rows),
-    "ratio": lambda joint: -joint.mode().log_prob,
-    "entropy": lambda joint: joint.entropy(),
 }
 # Log-probabilities that are computed in two ways differ by less than this, relatively: a vector
 # exactly at the quantile belongs to the set.
 _ROUNDING = 1e-9
 
 
-def nonconformity(joint: JointDistribution, Y: npt.ArrayLike, score: str = "probability") -> Floats:
+def nonconformity(joint: JointDistribution, Y: npt.ArrayLike, score: str = "ratio") -> Floats:
     """Return how strange one label vector of each row is, (n,).
 
     Parameters
     ----------
     joint : JointDistribution
     Y : (n, L) array of 0/1
-    score : {"probability", "ratio", "entropy"}, default="probability"
-        -log P(y|x), the same less that of the mode, or less the entropy of P(y|x).
+    score : {"ratio", "probability"}, default="ratio"
+        log P(y*|x) - log P(y|x) with the mode y*, or -log P(y|x).
 
     Examples
     --------
     >>> from labelweave.joint import IndependentJoint
     >>> joint = IndependentJoint([[0.0, 0.0]])
-    >>> nonconformity(joint, [[1, 0]]), nonconformity(joint, [[1, 0]], "entropy")
-    (array([1.38629436]), array([0.]))
+    >>> nonconformity(joint, [[1, 0]]), nonconformity(joint, [[1, 0]], "probability")
+    (array([0.]), array([1.38629436]))
     """
     return -joint.log_prob(Y) - NONCONFORMITY[score](joint)
 
