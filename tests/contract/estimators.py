@@ -27,6 +27,7 @@ from labelweave.baselines import (
     StackedBinaryRelevance,
     ThresholdedSVM,
 )
+from labelweave.evaluation import ConformalClassifier
 from labelweave.models import (
     BinaryRelevance,
     ChainEnsemble,
@@ -113,6 +114,7 @@ DEFAULTS = {
         DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), n_folds=2),
         unsuited=LEAVES,
     ),
+    "conformal": Case(ConformalClassifier(estimator=BinaryRelevance(C=1.0)), weighted=False),
     # The rules for test sets look at all rows of a test set together, see tests/online.
     "online": Case(BayesianOnlineClassifier(decision="hamming"), unsuited=PROBIT),
 }
@@ -140,6 +142,7 @@ SKLEARN_CHECKED = [
     JointClassifierCV(
         estimator=LogisticRegression(), joint=ClassifierChain(C=1.0, label_penalty=0.1), cv=3
     ),
+    ConformalClassifier(estimator=BinaryRelevance(C=1.0)),
     BayesianOnlineClassifier(decision="hamming"),
 ]
 # Configurations that matter to them. With "hamming" they also ask `predict` to agree with

@@ -205,8 +205,10 @@ class ConformalClassifier(MultiLabelClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
         estimator = self.base_estimator()
-        held_out = self._held_out(X, seed, isinstance(estimator, FrozenEstimator))
-        estimator, y = seeded_clone(estimator, seed), self._encoding.named(labels)
+        frozen = isinstance(estimator, FrozenEstimator)
+        held_out = self._held_out(X, seed, frozen)
+        estimator = estimator if frozen else seeded_clone(estimator, seed)
+        y = self._encoding.named(labels)
         # What held-out rows are scored by stays the same if the parameter is changed later.
         self._nonconformity = self.nonconformity
         fitted = Parallel(n_jobs=self.n_jobs)(
