@@ -70,6 +70,10 @@ RESAMPLED = {"known counts": "each member counts the rows of its own resample"}
 LISTED = {"known counts": "vectors that were not seen share little probability, label or not"}
 NEIGHBOURS = {"identical rows": "the first rows are everyone's neighbours but their own"}
 LEAVES = LISTED | {"any classifier": "only forests and trees have leaves"}
+JOINTS = {
+    "any classifier": "it needs P(y|x) of its estimator",
+    "base classifiers": "its estimator is none",
+}
 PROBIT = {
     "constant label": "it learns the label from the features like any other, not from its count",
     "fractional weights": "a row is seen once, twice, ... or not at all",
@@ -114,7 +118,9 @@ DEFAULTS = {
         DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), n_folds=2),
         unsuited=LEAVES,
     ),
-    "conformal": Case(ConformalClassifier(estimator=BinaryRelevance(C=1.0)), weighted=False),
+    "conformal": Case(
+        ConformalClassifier(estimator=BinaryRelevance(C=1.0)), weighted=False, unsuited=JOINTS
+    ),
     # The rules for test sets look at all rows of a test set together, see tests/online.
     "online": Case(BayesianOnlineClassifier(decision="hamming"), unsuited=PROBIT),
 }
