@@ -245,6 +245,10 @@ def test_constant_labels_and_single_labels():
     single = ConformalClassifier(estimator=BR).fit(X, np.where(Y[:, 0], "yes", "no"))
     assert set(single.predict(X)) == {"yes", "no"}
     assert single.predict_set(X).vectors.shape[1] == 1
+    yes = Y[:, 0] == 1
+    shares = [single.coverage(X[part], np.where(Y[part, 0], "yes", "no")) for part in (yes, ~yes)]
+    whole = single.coverage(X, np.where(Y[:, 0], "yes", "no"))
+    assert whole == pytest.approx(np.average(shares, weights=[yes.sum(), (~yes).sum()]))
 
 
 def test_a_level_can_be_chosen_after_fitting():

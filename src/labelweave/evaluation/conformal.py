@@ -25,7 +25,7 @@ from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models import ClassifierChain, MultiLabelClassifier
 from labelweave.models.base_classifier import seeded_clone
-from labelweave.models.label_encoding import read_labels
+from labelweave.models.batch_labels import read_batch_labels
 
 __all__ = ["ConformalClassifier"]
 
@@ -81,6 +81,8 @@ class ConformalClassifier(MultiLabelClassifier):
         Their scores, and the numbers of their folds and groups.
     groups_ : array or None
         The distinct groups.
+    nonconformity_ : str
+        What the scores are.
 
     Notes
     -----
@@ -102,9 +104,12 @@ class ConformalClassifier(MultiLabelClassifier):
     >>> model = model.fit(data.X[:400], data.Y[:400])
     >>> sets = model.predict_set(data.X[400:])
     >>> sets[1]
-    array([[0, 0, 0, 1, 0, 0]], dtype=int8)
-    >>> round(model.coverage(data.X[400:], data.Y[400:]), 2)
-    0.8
+    array([[0, 0, 0, 0, 0, 1],
+           [1, 0, 0, 0, 0, 1],
+           [0, 0, 1, 0, 0, 0],
+           [0, 1, 1, 0, 0, 0]], dtype=int8)
+    >>> sets.outer[1]
+    array([ True,  True,  True, False, False,  True])
     """
 
     held_out_: HeldOutScores
@@ -176,7 +181,7 @@ class ConformalClassifier(MultiLabelClassifier):
         X = self._features(X, reset=False)
         codes = self._group_codes(groups, X)
         joints = [_joint_of(model, X) for model in self.estimators_]
-        offsets = [NONCONFORMITY[self._nonconformity](joint) for joint in joints]
+        offsets = [NONCONFORMITY[self.nonconformity_](joint) for joint in joints]
         if len(joints) > 1:
             return cross_conformal_sets(
                 joints, offsets, self.held_out_, codes, confidence, max_size
@@ -194,7 +199,8 @@ class ConformalClassifier(MultiLabelClassifier):
         groups : (n,) array, optional
         """
         sets = self.predict_set(X, groups)
-        return float(sets.contains(read_labels(y, len(sets))[0]).mean())
+        labels, _ = read_batch_labels(y, len(sets), self._encoding)
+        return float(sets.contains(labels).mean())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -209,10 +215,9 @@ class ConformalClassifier(MultiLabelClassifier):
         held_out = self._held_out(X, seed, frozen)
         estimator = estimator if frozen else seeded_clone(estimator, seed)
         y = self._encoding.named(labels)
-        # What held-out rows are scored by stays the same if the parameter is changed later.
-        self._nonconformity = self.nonconformity
+        self.nonconformity_ = self.nonconformity
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_and_score)(estimator, X, y, labels, outside, self._nonconformity)
+            delayed(_fit_and_score)(estimator, X, y, labels, outside, self.nonconformity_)
             for outside in held_out
         )
         self.estimators_ = [model for model, _ in fitted]
