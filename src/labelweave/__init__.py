@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import FLoss, HammingLoss, MajorityVote, SubsetLoss
-    from labelweave.evaluation import BestJoint, compare
+    from labelweave.evaluation import BestJoint, ConformalClassifier, compare
     from labelweave.features import KernelFeatures
     from labelweave.inference import (
         Annealing,
@@ -78,6 +78,7 @@ __all__ = [
     "ChainJoint",
     "ChainMixture",
     "ClassifierChain",
+    "ConformalClassifier",
     "Dataset",
     "DistributionalForest",
     "EpsilonApproximate",
@@ -139,7 +140,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("FLoss", "HammingLoss", "MajorityVote", "SubsetLoss"),
-    "evaluation": ("BestJoint", "compare"),
+    "evaluation": ("BestJoint", "ConformalClassifier", "compare"),
     "features": ("KernelFeatures",),
     "inference": (
         "Annealing",

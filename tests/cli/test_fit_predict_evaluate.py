@@ -294,3 +294,29 @@ def test_a_model_on_kernel_features(run, table, tmp_path):
     np.testing.assert_array_equal(
         pd.read_csv(io.StringIO(result.stdout)), expected.predict(features)
     )
+
+
+def test_sets_of_label_vectors_in_a_table(run, table, tmp_path):
+    path = tmp_path / "sets.skops"
+    method = "conformal(estimator=br(C=1))"
+    result = run("fit", table, "--labels", "last:3", "--method", method, "--model", path)
+    assert result.exit_code == 0, result.stderr
+    result = run("predict", path, table, "--conformal", 0.7)
+    assert result.exit_code == 0, result.stderr
+    written = pd.read_csv(io.StringIO(result.stdout))
+    assert list(written.columns) == [*LABELS, "set_size", "set_complete"]
+    model = persistence.load(path).set_params(confidence=0.7)
+    sets = model.predict_set(pd.read_csv(table)[list("abcde")])
+    np.testing.assert_array_equal(written["set_size"], sets.sizes)
+    np.testing.assert_array_equal(written[LABELS] == 1, sets.inner)
+    np.testing.assert_array_equal(written[LABELS] != 0, sets.outer)
+    assert written[LABELS].isna().any(axis=None)
+
+
+def test_sets_need_a_conformal_model(run, table, model):
+    result = run("predict", model, table, "--conformal", 0.9)
+    assert result.exit_code == 2
+    assert "conformal(estimator=...)" in result.stderr
+    result = run("predict", model, table, "--conformal", 0.9, "--proba")
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr

@@ -27,7 +27,7 @@ from labelweave.baselines import (
     StackedBinaryRelevance,
     ThresholdedSVM,
 )
-from labelweave.evaluation import BestJoint
+from labelweave.evaluation import BestJoint, ConformalClassifier
 from labelweave.models import (
     BinaryRelevance,
     ChainEnsemble,
@@ -71,6 +71,10 @@ LISTED = {"known counts": "vectors that were not seen share little probability, 
 NEIGHBOURS = {"identical rows": "the first rows are everyone's neighbours but their own"}
 LEAVES = LISTED | {"any classifier": "only forests and trees have leaves"}
 SCALED = {"sparse": "dense features are standardised, sparse ones are not"}
+JOINTS = {
+    "any classifier": "it needs P(y|x) of its estimator",
+    "base classifiers": "its estimator is none",
+}
 PROBIT = {
     "constant label": "it learns the label from the features like any other, not from its count",
     "fractional weights": "a row is seen once, twice, ... or not at all",
@@ -125,6 +129,9 @@ DEFAULTS = {
         ),
         unsuited=SCALED,
     ),
+    "conformal": Case(
+        ConformalClassifier(estimator=BinaryRelevance(C=1.0)), weighted=False, unsuited=JOINTS
+    ),
     # The rules for test sets look at all rows of a test set together, see tests/online.
     "online": Case(BayesianOnlineClassifier(decision="hamming"), unsuited=PROBIT),
 }
@@ -153,6 +160,7 @@ SKLEARN_CHECKED = [
         estimator=LogisticRegression(), joint=ClassifierChain(C=1.0, label_penalty=0.1), cv=3
     ),
     BestJoint(candidates=["br(C=1)", "auto(C=1,label_penalty=0.1)"], n_folds=2),
+    ConformalClassifier(estimator=BinaryRelevance(C=1.0)),
     BayesianOnlineClassifier(decision="hamming"),
 ]
 # Configurations that matter to them. With "hamming" they also ask `predict` to agree with

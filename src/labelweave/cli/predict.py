@@ -55,6 +55,15 @@ def predict(
             "--expected", help="With --decision: add a column of the score that each row expects."
         ),
     ] = False,
+    conformal: Annotated[
+        float | None,
+        typer.Option(
+            "--conformal",
+            help="Write what a set of label vectors that contains the true one with this "
+            "probability says about each label: 1 or 0 if all of its vectors agree, nothing if "
+            "not; and the size of the set. For models fitted with --method conformal(...).",
+        ),
+    ] = None,
     labels: LabelsOption = None,
     ignore: IgnoreOption = None,
     header: HeaderOption = None,
@@ -72,9 +81,10 @@ def predict(
     labelweave predict emotions.skops songs.csv
     labelweave predict emotions.skops songs.csv --proba --output probabilities.csv
     labelweave predict emotions.skops songs.csv --decision f1 --expected
+    labelweave predict sets.skops songs.csv --conformal 0.9
     """  # noqa: D301
     check_writable(output, "--output")
-    _check_combination(proba, decision, expected)
+    _check_combination(proba, decision, expected, conformal)
     fitted = load_model(model, trust)
     read_options = ReadOptions(
         labels=labels,
@@ -86,6 +96,9 @@ def predict(
     )
     features = read_features(fitted, file, read_options)
 
+    if conformal is not None:
+        write_table(_set_table(fitted, features, conformal), output)
+        return
     if decision is not None:
         write_table(_decided(fitted, features, decision, expected), output)
         return
@@ -97,8 +110,13 @@ def predict(
     write_table(_table(fitted, values), output)
 
 
-def _check_combination(proba: bool, decision: str | None, expected: bool) -> None:
+def _check_combination(
+    proba: bool, decision: str | None, expected: bool, conformal: float | None
+) -> None:
     """Raise an error for options that exclude each other, and for unknown decisions."""
+    if conformal is not None and (proba or decision is not None):
+        other = "--proba" if proba else "--decision"
+        raise BadInputError(f"{other} and --conformal exclude each other: omit one of them")
     if decision is None and expected:
         raise BadInputError("--expected: the score of what decision? Add --decision")
     if decision is not None and proba:
@@ -132,3 +150,26 @@ def _table(model: Any, values: Any) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(values, columns=label_names_of(model, values.shape[1]))
+
+
+def _set_table(model: Any, features: Any, confidence: float) -> pd.DataFrame:
+    """Return what the sets say about each label, and how large they are."""
+    import pandas as pd
+
+    from labelweave._common.pipelines import last_step
+    from labelweave.evaluation import ConformalClassifier
+
+    last = last_step(model)
+    if not isinstance(last, ConformalClassifier):
+        raise BadInputError(
+            "--conformal: this model has no held-out rows; fit it with --method "
+            "'conformal(estimator=...)'"
+        )
+    with argument("--conformal"):
+        last.set_params(confidence=confidence)
+        sets = last.predict_set(model[:-1].transform(features) if last is not model else features)
+    agreed = pd.DataFrame(
+        sets.outer.astype(int), columns=label_names_of(model, sets.outer.shape[1])
+    )
+    table = agreed.astype("Int64").mask(sets.outer & ~sets.inner)
+    return table.assign(set_size=sets.sizes, set_complete=sets.complete.astype(int))

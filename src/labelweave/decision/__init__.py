@@ -18,6 +18,7 @@ from labelweave.decision.minimum_bayes_risk import JaccardLoss, MinimumBayesRisk
 from labelweave.decision.proof import UnprovenModeWarning
 from labelweave.decision.registry import DECISION_NAMES, resolve_decision, resolve_score_rule
 from labelweave.decision.sampled_f import F1Statistics, SampledF
+from labelweave.decision.sets import VectorSets, vector_sets
 from labelweave.decision.threshold_rule import (
     Evidence,
     FixedThreshold,
@@ -57,6 +58,7 @@ __all__ = [
     "ThresholdSurvey",
     "TunedThresholds",
     "UnprovenModeWarning",
+    "VectorSets",
     "apply_thresholds",
     "decide",
     "expected_auc",
@@ -65,4 +67,5 @@ __all__ = [
     "resolve_score_rule",
     "tune_common_threshold",
     "tune_thresholds",
+    "vector_sets",
 ]

@@ -16,6 +16,7 @@ from labelweave.evaluation.classification_metrics import (
     subset_loss,
 )
 from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
+from labelweave.evaluation.conformal import ConformalClassifier
 from labelweave.evaluation.cross_validation import compare
 from labelweave.evaluation.decisions import make_decision, make_decisions, with_decisions
 from labelweave.evaluation.dependence import (
@@ -30,6 +31,11 @@ from labelweave.evaluation.fold_runs import score_model
 from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
 from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
 from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
+from labelweave.evaluation.nonconformity import (
+    HeldOutScores,
+    conformal_quantile,
+    nonconformity,
+)
 from labelweave.evaluation.per_label import f1_by_threshold, per_label
 from labelweave.evaluation.predictions import (
     predict_decided,
@@ -79,9 +85,11 @@ __all__ = [
     "METHODS",
     "METRICS",
     "Comparison",
+    "ConformalClassifier",
     "DataSummary",
     "FoldResult",
     "FriedmanTest",
+    "HeldOutScores",
     "IterativeStratification",
     "Method",
     "Metric",
@@ -101,6 +109,7 @@ __all__ = [
     "compare",
     "conditional_matrix",
     "conditional_mutual_information",
+    "conformal_quantile",
     "corrected_t_test",
     "coverage_error",
     "exact_match",
@@ -125,6 +134,7 @@ __all__ = [
     "mutual_information",
     "predict_marginals",
     "nemenyi_critical_difference",
+    "nonconformity",
     "one_error",
     "paired_t_test",
     "per_label",

@@ -67,6 +67,10 @@ METHODS: dict[str, Method] = {
         "chain on held-out log-odds of other classifiers, by default a forest",
     ),
     "best": Method("BestJoint()", "the best of a portfolio, by held-out log-likelihood"),
+    "conformal": Method(
+        "ConformalClassifier()",
+        "sets of label vectors with guaranteed coverage; conformal(estimator=mc)",
+    ),
     "bomc-cmn": Method(
         "BayesianOnlineClassifier(decision=ClassMassNormalization())",
         "Bayesian online learner; test labels as frequent as in training",

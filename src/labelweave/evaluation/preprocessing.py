@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave.datasets.preprocessing import make_preprocessor, needs_preprocessing
+from labelweave.evaluation.conformal import ConformalClassifier
 from labelweave.features import KernelFeatures
 
 __all__ = ["Scale", "with_preprocessing"]
@@ -35,7 +37,9 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
     Returns
     -------
     estimator
-        A pipeline, or the estimator itself if no preprocessing is needed.
+        A pipeline, or the estimator itself if no preprocessing is needed. That of a
+        `ConformalClassifier` is put in front of the estimator inside, unless X has categories or
+        missing values.
 
     Examples
     --------
@@ -49,6 +53,10 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
     """
     if scale not in ("auto", True, False):
         raise ValueError(f'scale must be "auto", True or False, got {scale!r}')
+    if isinstance(estimator, ConformalClassifier) and not needs_preprocessing(X):
+        # Inside, so that nothing is learned from the rows that are held out.
+        inner = with_preprocessing(estimator.base_estimator(), X, scale)
+        return clone(estimator).set_params(estimator=inner)
     is_sparse = sparse.issparse(X)
     is_prepared = isinstance(estimator, Pipeline) and not isinstance(estimator[0], KernelFeatures)
     wanted = not (is_sparse or is_prepared) if scale == "auto" else scale

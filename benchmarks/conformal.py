@@ -1,0 +1,78 @@
+"""Coverage and size of conformal sets of label vectors, with dependent and independent labels.
+
+Run as ``python -m benchmarks.conformal [--splits 10] [DATA ...]``; with all data sets and splits
+the table goes to README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.table import README, markdown, replace_between
+from labelweave.datasets import Dataset, load
+from labelweave.evaluation import ConformalClassifier
+from labelweave.models import BinaryRelevance, ClassifierChain
+
+BEGIN = "<!-- written by python -m benchmarks.conformal: begin -->"
+END = "<!-- written by python -m benchmarks.conformal: end -->"
+DATA = ("emotions", "scene", "yeast")
+LEVELS = (0.8, 0.9, 0.95)
+SYSTEMS = {"`br`": BinaryRelevance, "chain": ClassifierChain}
+WAYS = {"a quarter held out": 0.25, "CV+, 5 folds": 5}
+
+
+def measured(
+    data: Dataset, system: str, calibration: float, seed: int
+) -> list[tuple[float, float, float]]:
+    """Return coverage, mean size and share of single vectors at each level, in one random split."""
+    order = np.random.default_rng(seed).permutation(data.n_rows)
+    train, test = np.split(order, [data.n_rows * 3 // 4])
+    estimator = make_pipeline(StandardScaler(), SYSTEMS[system]())
+    model = ConformalClassifier(estimator=estimator, calibration=calibration, max_size=2**14)
+    model.fit(data.X[train], data.Y[train])
+    figures = []
+    for level in LEVELS:
+        sets = model.set_params(confidence=level).predict_set(data.X[test])
+        covered = sets.contains(data.Y[test]).mean()
+        figures.append((float(covered), float(sets.sizes.mean()), float((sets.sizes == 1).mean())))
+    return figures
+
+
+def row(data: Dataset, system: str, way: str, n_splits: int) -> list[str]:
+    """Return the table's row of a system on a data set."""
+    runs = [measured(data, system, WAYS[way], seed) for seed in range(n_splits)]
+    cells = [data.name, system, way, *map(_cell, np.mean(runs, axis=0))]
+    print(*cells, flush=True)
+    return cells
+
+
+def _cell(figures: NDArray[np.float64]) -> str:
+    coverage, size, single = figures
+    return f"{coverage:.3f} / {size:.1f} / {single:.2f}"
+
+
+def main() -> None:
+    """Measure and print the table; write it to README.md if nothing was left out."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="*", default=list(DATA))
+    parser.add_argument("--splits", type=int, default=10)
+    arguments = parser.parse_args()
+    rows = [
+        row(data, system, way, arguments.splits)
+        for way in WAYS
+        for data in map(load, arguments.data)
+        for system in SYSTEMS
+    ]
+    table = markdown([["", "", "", *(f"{level:g}" for level in LEVELS)], *rows])
+    print(table)
+    if arguments.splits == 10 and tuple(arguments.data) == DATA:
+        replace_between(README, BEGIN, END, [table])
+
+
+if __name__ == "__main__":
+    main()
