@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from labelweave.decision import (
 from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.label_classifier import LabelClassifier
+from labelweave.models.linear_members import LinearMembers
 
 
 class MultiLabelClassifier(LabelClassifier):
@@ -105,6 +107,17 @@ class MultiLabelClassifier(LabelClassifier):
     @abstractmethod
     def _joint(self, X: Any) -> JointDistribution:
         """Return the joint distributions of validated rows."""
+
+    def _linear_members(self, X: Any) -> LinearMembers | None:
+        """Return the linear conditionals of validated rows; None if there are others among them."""
+        return None
+
+    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
+        """Return the model that predicts validated rows in place of this one, if there is one.
+
+        With it go the rows as that model sees them, and the names of their features.
+        """
+        return None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
