@@ -190,6 +190,11 @@ def _label_vectors(labels: ArrayLike, joint: JointDistribution, name: str) -> La
 def _baseline(model: Any, X: Any, rows: SeenRows, baseline: Any) -> LinearMembers:
     """Return the row to compare with as the conditionals see it."""
     if baseline is None:
+        if not hasattr(rows.model, "_means"):
+            raise ValueError(
+                "the model was fitted by a version that kept no mean training row: pass one as "
+                "baseline, or fit the model again"
+            )
         members: LinearMembers = rows.model._linear_members(rows.model._means[None])
         return members
     if not hasattr(baseline, "columns"):

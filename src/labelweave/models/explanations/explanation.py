@@ -53,6 +53,8 @@ class Explanation:
     Explanation(n_rows=3, n_terms=80)
     >>> explanation.log_ratio.round(2)
     array([ 1.59, -4.35, -3.98])
+    >>> explanation.title(row=2)
+    'y2 given y0, y5'
     >>> list(explanation.to_frame(row=1).columns)
     ['term', 'kind', 'value', 'contribution']
     """
@@ -76,6 +78,29 @@ class Explanation:
         """What the terms add up to, (n,)."""
         total: Floats = self.base_values + self.values.sum(axis=1)
         return total
+
+    def title(self, row: int = 0) -> str:
+        """Return in words what the log-ratio of a row is about.
+
+        Parameters
+        ----------
+        row : int, default=0
+        """
+        differing = np.flatnonzero(self.labels[row] != self.against[row])
+        if len(differing) != 1:
+            return f"{self._named(self.labels[row])} against {self._named(self.against[row])}"
+        (label,) = differing
+        name = (
+            self.label_names[label] if self.labels[row, label] else f"no {self.label_names[label]}"
+        )
+        others = np.minimum(self.labels[row], self.against[row])
+        return (
+            name if len(self.label_names) == 1 else f"{name} given {self._named(others, 'other')}"
+        )
+
+    def _named(self, labels: Labels, kind: str = "") -> str:
+        nothing = f"no {kind} label" if kind else "no label"
+        return ", ".join(self.label_names[j] for j in np.flatnonzero(labels)) or nothing
 
     def shap_arguments(self) -> dict[str, Any]:
         """Return the arguments of ``shap.Explanation``, whose plots then show all terms."""
