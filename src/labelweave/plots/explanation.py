@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,9 @@ from labelweave.models import Explanation, explain_label, explain_set
 from labelweave.plots.canvas import Display, tidy
 
 __all__ = ["ExplanationDisplay"]
+
+# Letters that fit above the bars, beside the names of terms.
+_TITLE_WIDTH = 30
 
 
 class ExplanationDisplay(Display):
@@ -141,8 +145,9 @@ class ExplanationDisplay(Display):
         panel.set_ylim(len(place) - 0.4, -0.6)
         panel.grid(visible=False, axis="y")
         panel.set_xlabel("contribution to the log-odds")
-        total = self.explanation.log_ratio[self.row]
-        panel.set_title(literal(f"{self.title}  {total:+.2f}"), loc="left", fontsize=10)
+        title = f"{self.title}: {self.explanation.log_ratio[self.row]:+.2f}"
+        lines = [literal(line) for line in wrap(title, _TITLE_WIDTH)]
+        panel.set_title("\n".join(lines), loc="left", fontsize=10)
         return self
 
 

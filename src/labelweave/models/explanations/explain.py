@@ -217,13 +217,24 @@ def _explained(
     # Several functions of a feature, such as its square, contribute together.
     of_features = parts.features.reshape(n, -1, n_features).sum(axis=1)
     names = joint.label_names or tuple(f"y{j}" for j in range(joint.n_labels))
-    nothing = np.full((n, 2), np.nan)
+    n_components = parts.shares.shape[1] if parts.shares.shape[1] > 1 else 0
+    blocks = [
+        ("feature", rows.names, _shown(rows), of_features),
+        ("label", names, labels, parts.labels),
+        ("interaction", ["interaction"], np.full((n, 1), np.nan), parts.interaction[:, None]),
+        (
+            "component",
+            [f"component {k + 1}" for k in range(n_components)],
+            parts.shares[:, :n_components],
+            parts.components[:, :n_components],
+        ),
+    ]
     return Explanation(
-        values=np.column_stack([of_features, parts.labels, parts.interaction, parts.component]),
+        values=np.hstack([contributions for *_, contributions in blocks]),
         base_values=parts.base,
-        data=np.hstack([_shown(rows), labels, nothing]),
-        feature_names=(*rows.names, *names, "interaction", "component"),
-        kinds=("feature",) * n_features + ("label",) * len(names) + ("interaction", "component"),
+        data=np.hstack([data for _, _, data, _ in blocks]),
+        feature_names=tuple(name for _, block, _, _ in blocks for name in block),
+        kinds=tuple(kind for kind, block, _, _ in blocks for _ in block),
         labels=labels,
         against=against,
         label_names=names,

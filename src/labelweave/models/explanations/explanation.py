@@ -24,11 +24,12 @@ class Explanation:
     Attributes
     ----------
     values : (n, T) array
-        Contributions of the D features, the L labels, their interaction and the mixing component.
+        Contributions of the D features, the L labels, their interaction and, in a mixture, its
+        components.
     base_values : (n,) array
         The sum for a row with the features and labels of the baseline.
     data : (n, T) array
-        The values of features and labels; NaN for the last two terms.
+        The values of features and labels, and the share of each component; NaN for the interaction.
     feature_names : tuple of str
         The names of all terms.
     kinds : tuple of str
@@ -50,7 +51,7 @@ class Explanation:
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_label(model, data.X[:3], 2)
     >>> explanation
-    Explanation(n_rows=3, n_terms=80)
+    Explanation(n_rows=3, n_terms=79)
     >>> explanation.log_ratio.round(2)
     array([ 1.59, -4.35, -3.98])
     >>> explanation.title(row=2)

@@ -17,7 +17,7 @@ from labelweave.models.linear_members import LinearMembers
 class LogRatio:
     """The terms of n log-ratios.
 
-    ``base + features.sum(1) + labels.sum(1) + interaction + component`` is the log-ratio, and so is
+    The log-ratio is ``base + features.sum(1) + labels.sum(1) + interaction + components.sum(1)``, and
     ``by_label.sum(1) + between_components``.
 
     Attributes
@@ -29,19 +29,22 @@ class LogRatio:
         Of labels as parents of those that differ, and of the conditionals of labels that do not.
     interaction : (n,) array
         What is not linear in labels that differ together with their parents.
-    component : (n,) array
-        Of mixing: how far the members that explain the row differ from the average one.
+    components : (n, K) array
+        Of mixing: how far the members that explain the row differ from those of the baseline.
+    shares : (n, K) array
+        How much each member explains.
     by_label : (n, L) array
         Differences of the conditionals' log-probabilities, averaged over the members.
     between_components : (n,) array
-        The rest of the log-ratio: what either vector says about the member.
+        The rest of the log-ratio: what the vectors say about the member.
     """
 
     base: Floats
     features: Floats
     labels: Floats
     interaction: Floats
-    component: Floats
+    components: Floats
+    shares: Floats
     by_label: Floats
     between_components: Floats
 
@@ -56,24 +59,26 @@ def decompose(
     change = labels.astype(np.float64) - against
     log_odds, others = rows.log_odds(labels), rows.log_odds(against)
     by_label = _log_sigmoid(labels, log_odds) - _log_sigmoid(against, others)
-    shares, between = _shares(
+    shares, gaps = _shares(
         rows.log_weights + _log_sigmoid(labels, log_odds).sum(axis=2).T,
         rows.log_weights + _log_sigmoid(against, others).sum(axis=2).T,
     )
     at_baseline = change @ baseline.log_odds(rates[None])[:, 0].T
     prior = np.exp(baseline.log_weights[0])
+    base = at_baseline @ prior
     differs = change != 0
     bend = np.where(differs, _log_normaliser(others) - _log_normaliser(log_odds), 0.0)
     of_children = np.where(differs, 0.0, by_label)
     return LogRatio(
-        base=at_baseline @ prior,
+        base=base,
         features=_of_features(rows, baseline, change, shares),
         labels=_of_parents(rows, change, shares) * ((labels + against) / 2.0 - rates)
         + _averaged(of_children, shares),
         interaction=_averaged(bend, shares).sum(axis=1),
-        component=((shares - prior) * at_baseline).sum(axis=1) + between,
+        components=(shares - prior) * (at_baseline - base[:, None]) + gaps,
+        shares=shares,
         by_label=_averaged(by_label, shares),
-        between_components=between,
+        between_components=gaps.sum(axis=1),
     )
 
 
@@ -88,7 +93,7 @@ def _log_normaliser(log_odds: Floats) -> Floats:
 
 
 def _shares(log_joint: Floats, others: Floats) -> tuple[Floats, Floats]:
-    """Return how much each member counts, (n, K), and the rest of the log-ratio, (n,).
+    """Return how much each member counts, and its part of the rest of the log-ratio, (n, K).
 
     A member counts by its mean responsibility for the two vectors: log P(y) - log P(y') is, for
     every member k, log P_k(y) - log P_k(y') + log r'_k - log r_k.
@@ -98,7 +103,7 @@ def _shares(log_joint: Floats, others: Floats) -> tuple[Floats, Floats]:
     shares = (np.exp(log_share) + np.exp(log_other)) / 2.0
     possible = shares > 0
     gap = np.subtract(log_other, log_share, out=np.zeros_like(shares), where=possible)
-    return shares, (shares * gap).sum(axis=1)
+    return shares, shares * gap
 
 
 def _averaged(terms: Floats, shares: Floats) -> Floats:
