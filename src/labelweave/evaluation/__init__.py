@@ -1,4 +1,4 @@
-"""Metrics, comparison of methods by cross-validation, and significance tests."""
+"""Metrics, comparison of methods by cross-validation, significance tests, active learning."""
 
 from labelweave.evaluation.best_joint import PORTFOLIO, BestJoint, Trial
 from labelweave.evaluation.classification_metrics import (
@@ -35,6 +35,13 @@ from labelweave.evaluation.predictions import (
     predict_scores,
 )
 from labelweave.evaluation.preprocessing import with_preprocessing
+from labelweave.evaluation.queries import (
+    best_queries,
+    disagreement,
+    information_about_others,
+    label_uncertainty,
+    row_uncertainty,
+)
 from labelweave.evaluation.ranking_metrics import (
     auc_macro,
     auc_micro,
@@ -89,6 +96,7 @@ __all__ = [
     "average_precision_micro",
     "average_precision_ranking",
     "average_ranks",
+    "best_queries",
     "chow_liu",
     "cll_loss",
     "cll_loss_path",
@@ -97,6 +105,7 @@ __all__ = [
     "conditional_matrix",
     "corrected_t_test",
     "coverage_error",
+    "disagreement",
     "exact_match",
     "f1_by_threshold",
     "f1_example",
@@ -105,8 +114,10 @@ __all__ = [
     "f1_micro",
     "friedman_test",
     "hamming_loss",
+    "information_about_others",
     "jaccard",
     "judge",
+    "label_uncertainty",
     "predict_joint",
     "predict_labels",
     "make_method",
@@ -127,6 +138,7 @@ __all__ = [
     "recall_micro",
     "reliability_curve",
     "resolve_metrics",
+    "row_uncertainty",
     "score_model",
     "predict_scores",
     "subset_loss",

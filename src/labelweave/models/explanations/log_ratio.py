@@ -17,8 +17,8 @@ from labelweave.models.linear_members import LinearMembers
 class LogRatio:
     """The terms of n log-ratios.
 
-    The log-ratio is ``base + features.sum(1) + labels.sum(1) + interaction + components.sum(1)``, and
-    ``by_label.sum(1) + between_components``.
+    ``base + features.sum(1) + labels.sum(1) + interaction + components.sum(1)`` is the log-ratio,
+    which is also ``by_label.sum(1) + between_components``.
 
     Attributes
     ----------
