@@ -74,7 +74,8 @@ def information_about_others(joint: JointDistribution) -> Floats:
     """Return how much the answer for one label tells about each of the others, summed, (n, L).
 
     That is Σ_k I(y_j; y_k | x) in nats over all other labels k: by how much the sum of their own
-    entropies is reduced by knowing y_j, on average. It is zero for independent labels.
+    entropies is reduced by knowing y_j, on average. It is zero for independent labels. With
+    `label_uncertainty` added, it is by how much the sum of all labels' entropies is reduced.
 
     Parameters
     ----------
