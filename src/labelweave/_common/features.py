@@ -55,6 +55,17 @@ def canonical_csr(X: Any) -> Any:
     return X
 
 
+def dense_features(X: Any) -> Floats:
+    """Return a dense or sparse X, or a data frame of numbers, as a float64 array.
+
+    Examples
+    --------
+    >>> dense_features(sparse.csr_array([[0, 2]]))
+    array([[0., 2.]])
+    """
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
 def mean_row(X: Any, sample_weight: Floats | None = None) -> Floats:
     """Return the mean of the rows of X, which may lie in files; X must come from `as_features`.
 

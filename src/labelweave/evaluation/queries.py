@@ -122,7 +122,7 @@ def disagreement(joint: JointDistribution) -> Floats:
             f"joint must be a MixtureJoint, of an ensemble or a mixture; got {type(joint).__name__}"
         )
     within = np.column_stack([component.entropy() for component in joint.components])
-    return np.maximum(joint.entropy() - (joint.weights * within).sum(axis=1), 0.0)
+    return np.asarray(np.maximum(joint.entropy() - (joint.weights * within).sum(axis=1), 0.0))
 
 
 def best_queries(scores: ArrayLike, k: int) -> Indices:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_label, check_labels
+from labelweave._common.features import dense_features
 from labelweave._common.pipelines import last_step
 from labelweave.joint import JointDistribution
 from labelweave.joint.evidence import Evidence
@@ -218,8 +219,8 @@ def _explained(
     of_features = parts.features.reshape(n, -1, n_features).sum(axis=1)
     names = joint.label_names or tuple(f"y{j}" for j in range(joint.n_labels))
     n_components = parts.shares.shape[1] if parts.shares.shape[1] > 1 else 0
-    blocks = [
-        ("feature", rows.names, _shown(rows), of_features),
+    blocks: list[tuple[str, Sequence[str], Floats | Labels, Floats]] = [
+        ("feature", rows.names, dense_features(rows.shown), of_features),
         ("label", names, labels, parts.labels),
         ("interaction", ["interaction"], np.full((n, 1), np.nan), parts.interaction[:, None]),
         (
@@ -241,8 +242,3 @@ def _explained(
         by_label=parts.by_label,
         between_components=parts.between_components,
     )
-
-
-def _shown(rows: SeenRows) -> Floats:
-    shown = rows.shown.toarray() if hasattr(rows.shown, "toarray") else rows.shown
-    return np.asarray(shown, dtype=np.float64)

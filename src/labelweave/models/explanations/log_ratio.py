@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.features import dense_features
 from labelweave.models.linear_members import LinearMembers
 
 
@@ -117,7 +116,7 @@ def _of_features(
     weights = sum(
         (shares[:, [k]] * change) @ member.weights for k, member in enumerate(rows.conditionals)
     )
-    distance = _dense(rows.features) - _dense(baseline.features)
+    distance = dense_features(rows.features) - dense_features(baseline.features)
     return np.asarray(weights * distance)
 
 
@@ -126,7 +125,3 @@ def _of_parents(rows: LinearMembers, change: Floats, shares: Floats) -> Floats:
         (shares[:, [k]] * change) @ member.coupling for k, member in enumerate(rows.conditionals)
     ]
     return np.asarray(sum(couplings))
-
-
-def _dense(features: Any) -> Floats:
-    return np.asarray(features.toarray() if sparse.issparse(features) else features)
