@@ -12,13 +12,19 @@ from sklearn.tree import DecisionTreeClassifier
 from labelweave.decision import FLoss
 from labelweave.evaluation import chow_liu
 from labelweave.explore import Session, serving
-from labelweave.explore.contributions import can_explain
 from labelweave.explore.label_views import label_curves, label_list
 from labelweave.explore.model_view import model_view
 from labelweave.explore.row_views import row_list
 from labelweave.explore.session import RowAnswers
 from labelweave.features import KernelFeatures
-from labelweave.models import BinaryRelevance, ClassifierChain, JointClassifierCV, TreeNetwork
+from labelweave.models import (
+    BinaryRelevance,
+    ClassifierChain,
+    JointClassifierCV,
+    TreeMixture,
+    TreeNetwork,
+    can_explain,
+)
 from tests.evaluation.make import comparison
 from tests.explore.make import NASTY, Client, emotions_session
 from tests.report.test_tables import FIGURES
@@ -108,6 +114,7 @@ def test_rows_are_found_by_label_and_number(client, session):
         ClassifierChain(C=0.01, label_penalty=0.1),
         BinaryRelevance(C=0.01),
         TreeNetwork(C=0.01, label_penalty=0.1),
+        TreeMixture(n_components=2, C=0.01, label_penalty=0.1),
         make_pipeline(StandardScaler(), ClassifierChain(C=0.01, label_penalty=0.1)),
         make_pipeline(
             StandardScaler(),
@@ -262,7 +269,7 @@ def test_searches_are_looked_into():
     made = emotions_session(make_pipeline(StandardScaler(), search))
     forest = label_list(made)["forests"][0]
     assert forest["title"] == "learned tree"
-    assert can_explain(made)
+    assert can_explain(made.model)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,14 @@ from labelweave.evaluation import (
     reliability_curve,
 )
 from labelweave.inference import Gibbs
-from labelweave.models import ClassifierChain, Structure, TreeMixture, TreeNetwork
+from labelweave.models import (
+    ClassifierChain,
+    Structure,
+    TreeMixture,
+    TreeNetwork,
+    explain_label,
+    explain_set,
+)
 from tests.plots.samples import DRAWN, NAMES, drawn, labels, long_chain, tree_joint
 
 PENALTIES = {"C": 0.01, "label_penalty": 0.03}
@@ -72,6 +79,30 @@ def test_dependence_of_a_mixture_has_a_panel_for_each_component(emotions):
         plots.ConvergenceDisplay.from_estimator(model, of="components")
     with pytest.raises(ValueError, match="components must be a whole number from 0 to 1; got 2"):
         plots.DependenceDisplay.from_estimator(model, components=[2])
+
+
+# ---------------------------------------------------------------------- explanations
+
+
+def test_explanations_are_drawn_as_they_add_up(emotions, tree):
+    _, test = emotions
+    named = {"feature_names": test.feature_names}
+    display = plots.ExplanationDisplay.from_estimator(tree, test.X, row=3, max_terms=5, **named)
+    bars = [bar.get_width() for bar in display.ax_.patches]
+    found = explain_set(tree, test.X[3:4])
+    assert len(bars) == 7
+    assert sum(bars) == pytest.approx(found.log_ratio[0])
+    assert display.ax_.get_title("left").startswith("row 3: ")
+    ticks = texts(display.ax_.get_yticklabels())
+    assert ticks[0] == "base value"
+    assert ticks[-1].endswith(" others")
+    found = explain_label(tree, test.X[:4], 2)
+    display = plots.ExplanationDisplay.from_explanation(found, row=1)
+    np.testing.assert_array_equal(display.table_.contribution, found.to_frame(1, 20).contribution)
+    with pytest.raises(ValueError, match="row must be a whole number from 0 to 3; got 4"):
+        plots.ExplanationDisplay(found, row=4)
+    with pytest.raises(ValueError, match="given needs a label"):
+        plots.ExplanationDisplay.from_estimator(tree, test.X, given={0: 1})
 
 
 # ---------------------------------------------------------------------- marginals

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from labelweave._common.arrays import Counts
+from labelweave._common.arrays import Counts, Floats
 
 #: Entries that are worked on at a time.
 BLOCK_ENTRIES = 2**18
@@ -49,6 +49,22 @@ def column_counts(X: Any) -> Counts:
     for begin in range(0, len(X.indices), step):
         counts += np.bincount(X.indices[begin : begin + step], minlength=X.shape[1])
     return counts
+
+
+def column_sums(X: Any, weight: Floats) -> Floats:
+    """Return the weighted sum of the rows of a CSR matrix.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> column_sums(csr_array([[1.0, 2.0], [0.0, 3.0]]), np.array([1.0, 2.0]))
+    array([1., 8.])
+    """
+    sums = np.zeros(X.shape[1])
+    for rows, entries in row_blocks(X):
+        lengths = np.diff(X.indptr[rows.start : rows.stop + 1])
+        np.add.at(sums, X.indices[entries], X.data[entries] * np.repeat(weight[rows], lengths))
+    return sums
 
 
 def check_csr(X: Any) -> None:

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from labelweave._common.arrays import Floats, Positions
-from labelweave._common.csr_blocks import check_csr, column_counts, row_blocks
+from labelweave._common.csr_blocks import check_csr, column_counts, column_sums, row_blocks
 from labelweave._core import native
 
 # Share of empty columns above which leaving them out pays.
@@ -53,6 +53,30 @@ def canonical_csr(X: Any) -> Any:
         X = X.copy()  # the caller's matrix stays as it is
         X.sum_duplicates()
     return X
+
+
+def dense_features(X: Any) -> Floats:
+    """Return a dense or sparse X, or a data frame of numbers, as a float64 array.
+
+    Examples
+    --------
+    >>> dense_features(sparse.csr_array([[0, 2]]))
+    array([[0., 2.]])
+    """
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def mean_row(X: Any, sample_weight: Floats | None = None) -> Floats:
+    """Return the mean of the rows of X, which may lie in files; X must come from `as_features`.
+
+    Examples
+    --------
+    >>> mean_row(np.array([[0.0, 1.0], [4.0, 1.0]]), np.array([3.0, 1.0]))
+    array([1., 1.])
+    """
+    share = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    share = share / share.sum()
+    return np.asarray(share @ X) if isinstance(X, np.ndarray) else column_sums(X, share)
 
 
 def without_empty_columns(X: Any) -> tuple[Any, Positions]:

@@ -18,6 +18,7 @@ from labelweave.cli.convert import convert
 from labelweave.cli.datasets import datasets
 from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
+from labelweave.cli.explain import explain
 from labelweave.cli.explore import explore
 from labelweave.cli.fit import fit
 from labelweave.cli.outputs import COMMAND_LINE
@@ -134,7 +135,7 @@ def root(
 
 
 COMMANDS = (
-    *(compare, report, fit, predict, ask, evaluate, explore, tree),
+    *(compare, report, fit, predict, ask, explain, evaluate, explore, tree),
     *(stream, convert, datasets, reproduce),
 )
 for command in COMMANDS:

@@ -1,4 +1,4 @@
-"""Metrics, comparison of methods by cross-validation, and significance tests."""
+"""Metrics, comparison of methods by cross-validation, significance tests, active learning."""
 
 from labelweave.evaluation.best_joint import PORTFOLIO, BestJoint, Trial
 from labelweave.evaluation.classification_metrics import (
@@ -45,6 +45,13 @@ from labelweave.evaluation.predictions import (
     predict_scores,
 )
 from labelweave.evaluation.preprocessing import with_preprocessing
+from labelweave.evaluation.queries import (
+    best_queries,
+    disagreement,
+    information_about_others,
+    label_uncertainty,
+    row_uncertainty,
+)
 from labelweave.evaluation.ranking_metrics import (
     auc_macro,
     auc_micro,
@@ -101,6 +108,7 @@ __all__ = [
     "average_precision_micro",
     "average_precision_ranking",
     "average_ranks",
+    "best_queries",
     "chow_liu",
     "common_log_odds_ratios",
     "cll_loss",
@@ -112,6 +120,7 @@ __all__ = [
     "conformal_quantile",
     "corrected_t_test",
     "coverage_error",
+    "disagreement",
     "exact_match",
     "f1_by_threshold",
     "f1_example",
@@ -120,9 +129,11 @@ __all__ = [
     "f1_micro",
     "friedman_test",
     "hamming_loss",
+    "information_about_others",
     "jaccard",
     "judge",
     "predict_decided",
+    "label_uncertainty",
     "predict_joint",
     "predict_labels",
     "make_decision",
@@ -146,6 +157,7 @@ __all__ = [
     "recall_micro",
     "reliability_curve",
     "resolve_metrics",
+    "row_uncertainty",
     "score_model",
     "predict_scores",
     "subset_loss",

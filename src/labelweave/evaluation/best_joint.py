@@ -262,6 +262,9 @@ class BestJoint(MultiLabelClassifier):
         joint: Any = predict_joint(self.best_estimator_, X)
         return joint.with_row_ids(row_keys(X))  # type: ignore[no-any-return]
 
+    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]]:
+        return self.best_estimator_, X, names
+
 
 def _named(candidate: Any) -> tuple[str, Any]:
     """Return the name of a candidate and an estimator of our own."""

@@ -19,12 +19,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from labelweave.evaluation import Comparison
-from labelweave.explore.contributions import can_explain, why
+from labelweave.explore.contributions import why
 from labelweave.explore.label_views import MATRICES, label_curves, label_list, label_matrix
 from labelweave.explore.model_view import model_view
 from labelweave.explore.row_views import DECISIONS, ORDERS, row_answer, row_list
 from labelweave.explore.session import Session
 from labelweave.joint.evidence import Evidence
+from labelweave.models import can_explain
 
 __all__ = ["Explorer", "local_socket"]
 
@@ -132,7 +133,7 @@ class Explorer:
                 {"name": name, "title": title, "measure": measure}
                 for name, (title, measure) in DECISIONS.items()
             ],
-            "can_explain": can_explain(session),
+            "can_explain": can_explain(session.model),
             "has_comparison": self.comparison is not None,
         }
 

@@ -4,13 +4,20 @@
 the label matrices of users; chains, trees, mixtures and forests have a folder each, and `ensemble`
 averages chains or trees. `base_classifier` makes any scikit-learn classifier the conditional of a
 label, and `additive_classifiers` finds those whose log-odds are linear; `stacking` fits joint
-models to the predictions of other classifiers. Users import from here.
+models to the predictions of other classifiers; `explanations` says why a model predicts what it
+does, wherever its conditionals are linear (`linear_members`). Users import from here.
 """
 
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.binary_relevance import BinaryRelevance
 from labelweave.models.chains.chain_ensemble import ChainEnsemble
 from labelweave.models.chains.classifier_chain import ClassifierChain
+from labelweave.models.explanations import (
+    Explanation,
+    can_explain,
+    explain_label,
+    explain_set,
+)
 from labelweave.models.forests.distributional_forest import DistributionalForest
 from labelweave.models.label_classifier import LabelClassifier
 from labelweave.models.mixtures.chain_mixture import ChainMixture
@@ -27,6 +34,7 @@ __all__ = [
     "ChainMixture",
     "ClassifierChain",
     "DistributionalForest",
+    "Explanation",
     "JointClassifierCV",
     "LabelClassifier",
     "MultiLabelClassifier",
@@ -35,5 +43,8 @@ __all__ = [
     "TreeEnsemble",
     "TreeMixture",
     "TreeNetwork",
+    "can_explain",
+    "explain_label",
+    "explain_set",
     "structures_of",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.cross_fitted_scores import cross_fitted_scores
 from labelweave.models.label_classifier import LabelClassifier
+from labelweave.models.linear_members import LinearMembers
 
 
 class MultiLabelClassifier(LabelClassifier):
@@ -132,6 +134,17 @@ class MultiLabelClassifier(LabelClassifier):
     @abstractmethod
     def _joint(self, X: Any) -> JointDistribution:
         """Return the joint distributions of validated rows."""
+
+    def _linear_members(self, X: Any) -> LinearMembers | None:
+        """Return the linear conditionals of validated rows; None if there are others among them."""
+        return None
+
+    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
+        """Return the model that predicts validated rows in place of this one, if there is one.
+
+        With it go the rows as that model sees them, and the names of their features.
+        """
+        return None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

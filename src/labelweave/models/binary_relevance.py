@@ -14,8 +14,10 @@ from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic import fit_conditionals
 from labelweave.logistic.class_weights import check_class_weight
+from labelweave.models.additive_classifiers import additive_conditionals, as_seen_by
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import classifier_log_odds, fit_estimators, with_class_weight
+from labelweave.models.linear_members import LinearMembers
 
 
 class BinaryRelevance(MultiLabelClassifier):
@@ -112,3 +114,12 @@ class BinaryRelevance(MultiLabelClassifier):
         return IndependentJoint(
             scores, label_names=self._names(), row_ids=row_keys(X), n_threads=self._n_threads()
         )
+
+    def _linear_members(self, X: Any) -> LinearMembers | None:
+        estimators = getattr(self, "estimators_", [])
+        if not estimators:
+            return LinearMembers.alone(X, self.conditionals_)
+        graph = LabelGraph.empty(self.n_labels_)
+        conditionals = additive_conditionals(estimators, graph, X.shape[1])
+        seen = as_seen_by(estimators, X)
+        return None if conditionals is None else LinearMembers.alone(seen, conditionals)

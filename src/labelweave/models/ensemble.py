@@ -16,6 +16,7 @@ from labelweave._core import native
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice, fit_structures
 from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.linear_members import LinearMembers
 
 # Probabilities that a row is drawn at most 0, 1, 2, ... times.
 _POISSON = poisson.cdf(np.arange(20), 1.0)
@@ -117,6 +118,12 @@ class UniformEnsemble(MultiLabelClassifier):
                 for conditionals, structure in zip(self.conditionals_, structures, strict=True)
             ]
         return MixtureJoint(np.full(len(members), 1 / len(members)), members, **shared)
+
+    def _linear_members(self, X: Any) -> LinearMembers | None:
+        if not hasattr(self, "conditionals_"):
+            return None
+        shape = (X.shape[0], len(self.conditionals_))
+        return LinearMembers(X, self.conditionals_, np.full(shape, -np.log(shape[1])))
 
 
 def _drawn(

@@ -15,14 +15,14 @@ from sklearn.utils.validation import _check_sample_weight
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
-from labelweave._common.features import validated_features
+from labelweave._common.features import mean_row, validated_features
 from labelweave._common.presets import HasPresets
 from labelweave._common.progress import progress_shown
 from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 # What `fit` learns beside the attributes that end in an underscore.
-_LEARNED = ("_encoding", "_rates", "_untuned_rule", "_is_fitted")
+_LEARNED = ("_encoding", "_rates", "_means", "_untuned_rule", "_is_fitted")
 
 
 class _Absent:
@@ -125,6 +125,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         self._adopt(encoding)
         X, labels, sample_weight = self._weighted(X, labels, sample_weight)
         self._rates = np.average(labels, axis=0, weights=sample_weight)
+        self._means = mean_row(X, sample_weight)
         self._check_parameters()
         with self._watched():
             self._fit(X, labels, sample_weight)

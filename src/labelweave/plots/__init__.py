@@ -11,6 +11,7 @@ from labelweave.plots.conditional_matrix import ConditionalMatrixDisplay
 from labelweave.plots.convergence import ConvergenceDisplay
 from labelweave.plots.dependence import DependenceDisplay
 from labelweave.plots.expected_f1 import ExpectedF1Display
+from labelweave.plots.explanation import ExplanationDisplay
 from labelweave.plots.marginals import MarginalsDisplay
 from labelweave.plots.reliability import ReliabilityDisplay
 from labelweave.plots.stream import StreamDisplay
@@ -22,6 +23,7 @@ __all__ = [
     "DependenceDisplay",
     "Display",
     "ExpectedF1Display",
+    "ExplanationDisplay",
     "MarginalsDisplay",
     "ReliabilityDisplay",
     "StreamDisplay",

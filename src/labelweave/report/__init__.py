@@ -22,7 +22,12 @@ from labelweave.report.document import (
 )
 from labelweave.report.html import to_html
 from labelweave.report.latex import to_latex
-from labelweave.report.listings import show_datasets, show_label_table, show_scores
+from labelweave.report.listings import (
+    show_datasets,
+    show_explanation,
+    show_label_table,
+    show_scores,
+)
 from labelweave.report.markdown import to_markdown
 from labelweave.report.notes import warning_notes
 from labelweave.report.rank_blocks import rank_diagram
@@ -59,6 +64,7 @@ __all__ = [
     "rank_diagram",
     "show_datasets",
     "show_comparison",
+    "show_explanation",
     "show_label_table",
     "show_scores",
     "show_structures",

@@ -1,4 +1,4 @@
-"""Simple tables: the scores of one model, overall and per label, and the named data sets."""
+"""Simple tables: scores of one model, an explanation, and the named data sets."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from rich.text import Text
 
 from labelweave.datasets import CatalogueEntry
 from labelweave.evaluation import Metric
+from labelweave.models import Explanation
 from labelweave.report.console import Symbols
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["show_datasets", "show_label_table", "show_scores"]
+__all__ = ["show_datasets", "show_explanation", "show_label_table", "show_scores"]
 
 
 def _plain_table() -> Table:
@@ -79,6 +80,49 @@ def show_label_table(table: pd.DataFrame, console: Console) -> None:
         shown.add_row(Text(str(label)), *map(str, cells))
     console.print()
     console.print(shown)
+
+
+def show_explanation(
+    explanation: Explanation, console: Console, *, row: int = 0, max_terms: int = 20
+) -> None:
+    """Print what adds up to a log-odds or a log-ratio, the largest contributions first.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    console : rich.console.Console
+        Where to print.
+    row : int, default=0
+    max_terms : int, default=20
+        Number of contributions to print; the others are summed up.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from labelweave.models import BinaryRelevance, explain_label
+    >>> from labelweave.report import make_console
+    >>> model = BinaryRelevance(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [[0], [1], [1], [1]])
+    >>> show_explanation(explain_label(model, [[2.0]], 0), make_console(sys.stdout))
+    y0
+    term        kind     value  contribution
+    base value  base         –         1.300
+    x0          feature      2         0.409
+    sum                                1.710
+    """
+    missing = Symbols.of(console.encoding).missing
+    table = _plain_table()
+    for title in ("term", "kind"):
+        table.add_column(title, no_wrap=True)
+    for title in ("value", "contribution"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for term, kind, value, contribution in explanation.to_frame(row, max_terms).itertuples(
+        index=False
+    ):
+        known = missing if value != value else f"{value:.4g}"
+        table.add_row(Text(term), kind, known, f"{contribution:.3f}")
+    table.add_row("sum", "", "", f"{explanation.log_ratio[row]:.3f}")
+    console.print(Text(explanation.title(row)))
+    console.print(table)
 
 
 def show_datasets(entries: Iterable[CatalogueEntry], console: Console) -> None:

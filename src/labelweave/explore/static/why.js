@@ -74,7 +74,7 @@ export class Why {
 
   #title({ kind, name }) {
     if (kind === "label" && typeof name === "number") return this.names[name];
-    return kind === "intercept" ? "intercept" : name;
+    return kind === "base" ? "mean training row" : name;
   }
 
   #row(title, value, contribution, largest, kind) {

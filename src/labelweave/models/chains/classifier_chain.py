@@ -19,6 +19,7 @@ from labelweave.models.additive_classifiers import additive_conditionals, as_see
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import chain_log_odds, fit_estimators, with_class_weight
 from labelweave.models.chains.order import best_order, resolve_order
+from labelweave.models.linear_members import LinearMembers
 
 
 class ClassifierChain(MultiLabelClassifier):
@@ -166,3 +167,9 @@ class ClassifierChain(MultiLabelClassifier):
             return chain_log_odds(self.estimators_[label], X, rows, prefix, parents[label])
 
         return GeneralChain(log_odds, X.shape[0], self.n_labels_, **shared)
+
+    def _linear_members(self, X: Any) -> LinearMembers | None:
+        if self.conditionals_ is None:
+            return None
+        seen = as_seen_by(getattr(self, "estimators_", []), X)
+        return LinearMembers.alone(seen, self.conditionals_)

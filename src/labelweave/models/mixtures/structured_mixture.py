@@ -13,6 +13,7 @@ from labelweave._common.row_keys import row_keys
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.linear_members import LinearMembers
 from labelweave.models.mixtures.component_selection import SelectionStep, select_components
 from labelweave.models.mixtures.mixture_learner import (
     ComponentLearner,
@@ -116,3 +117,7 @@ class StructuredMixture(MultiLabelClassifier):
             return members[0]
         weights = np.exp(self.gate_.log_weights(X, self._n_threads()))
         return MixtureJoint(weights, members, **shared)
+
+    def _linear_members(self, X: Any) -> LinearMembers:
+        log_weights = self.gate_.log_weights(X, self._n_threads())
+        return LinearMembers(X, self.conditionals_, log_weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_memory, has_fit_parameter
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_flag, check_whole_number
+from labelweave._common.pipelines import last_step
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision, ThresholdRule
 from labelweave.inference import Inference
@@ -205,11 +207,21 @@ class JointClassifierCV(MultiLabelClassifier):
         return tuned
 
     def _joint(self, X: Any) -> JointDistribution:
-        probabilities = np.hstack([base.probabilities(X) for base in self.bases_])
-        joint: JointDistribution = self.joint_.predict_joint(self._seen(X, probabilities))
+        joint: JointDistribution = self.joint_.predict_joint(self._seen(X, self._probabilities(X)))
         # Random numbers belong to the features as given, not to their log-odds, which may differ in
         # the last bits from batch to batch.
         return joint.with_row_ids(row_keys(X))
+
+    def _probabilities(self, X: Any) -> Floats:
+        """Return what the base classifiers predict for new rows, (n, M)."""
+        return np.hstack([base.probabilities(X) for base in self.bases_])
+
+    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]]:
+        labels = self._names() or [f"y{j}" for j in range(self.n_labels_)]
+        seen = [f"{label} by {name}" for name in self._estimator_names() for label in labels]
+        if self._sees_features:
+            seen += names
+        return self.joint_, self._seen(X, self._probabilities(X)), seen
 
     def _seen(self, X: Any, probabilities: Floats) -> Any:
         """Return what the joint model sees of rows: log-odds and, if asked for, features."""
@@ -246,6 +258,16 @@ class JointClassifierCV(MultiLabelClassifier):
         if len(self.estimator) == 0:
             raise ValueError("estimator must have at least one classifier; got an empty list")
         return [each[1] if isinstance(each, tuple) else each for each in self.estimator]
+
+    def _estimator_names(self) -> list[str]:
+        """Return the given names of the base classifiers, else those of their classes."""
+        if isinstance(self.estimator, list) and isinstance(self.estimator[0], tuple):
+            return [str(name) for name, _ in self.estimator]
+        names = [type(last_step(each)).__name__ for each in self._estimators()]
+        return [
+            name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
+            for k, name in enumerate(names)
+        ]
 
     def _at_once(self, estimator: Any) -> bool:
         if isinstance(self.multi_label, str) and self.multi_label == "auto":

@@ -23,6 +23,7 @@ from labelweave.models.base_classifier import (
     fit_estimators,
     with_labels,
 )
+from labelweave.models.linear_members import LinearMembers
 from labelweave.models.trees.structure import Structure
 from labelweave.models.trees.structure_learning import (
     N_FOLDS,
@@ -202,6 +203,12 @@ class TreeNetwork(MultiLabelClassifier):
             row_ids=row_keys(X),
             n_threads=self._n_threads(),
         )
+
+    def _linear_members(self, X: Any) -> LinearMembers | None:
+        if self.conditionals_ is None:
+            return None
+        seen = as_seen_by(getattr(self, "estimators_", []), X)
+        return LinearMembers.alone(seen, self.conditionals_)
 
     def _classifier_logits(self, X: Any) -> Floats:
         """Return every label's log-odds with its parent absent and present, by its classifier."""

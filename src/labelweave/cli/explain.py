@@ -1,0 +1,110 @@
+"""``labelweave explain``: why a model predicts the labels of a row."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from labelweave.cli.alignment import read_features
+from labelweave.cli.errors import BadInputError, argument
+from labelweave.cli.inputs import ReadOptions, load_model
+from labelweave.cli.options import (
+    HeaderOption,
+    IgnoreOption,
+    LabelsOption,
+    MaxFeaturesOption,
+    MaxMemoryOption,
+    ModelArgument,
+    TrustOption,
+    ZeroBasedOption,
+)
+
+
+def explain(
+    model: ModelArgument,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Rows to explain; labels in it are ignored.")
+    ],
+    row: Annotated[
+        int, typer.Option("--row", min=0, help="The row to explain; 0 is the first.")
+    ] = 0,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label", help="The label to explain.", show_default="all, against the runner-up"
+        ),
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--given", help="With --label: a known label, 'rain=1'; can be repeated."),
+    ] = None,
+    terms: Annotated[
+        int, typer.Option("--terms", min=1, help="Number of contributions to list.")
+    ] = 20,
+    labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    header: HeaderOption = None,
+    zero_based: ZeroBasedOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
+    trust: TrustOption = None,
+) -> None:
+    """Show what features and other labels add to the log-odds of a label.
+
+    Contributions are relative to the mean training row. Without --label, they explain why the most
+    probable labels are more probable than the runner-up. The conditionals of the model must be
+    linear.
+
+    \b
+    labelweave explain emotions.skops emotions --row 12
+    labelweave explain songs.skops songs.csv --row 12 --label sad --given quiet=1
+    """  # noqa: D301
+    fitted = load_model(model, trust)
+    read_options = ReadOptions(
+        labels=labels,
+        ignore=ignore,
+        header=header,
+        zero_based=zero_based,
+        max_memory=max_memory,
+        max_features=max_features,
+    )
+    features = read_features(fitted, file, read_options)
+    if row >= features.shape[0]:
+        raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
+    part = features.iloc[[row]] if hasattr(features, "iloc") else features[[row]]
+
+    from labelweave import models, report
+
+    evidence = _evidence(given or [])
+    if evidence and label is None:
+        raise BadInputError("--given: needs a --label to explain")
+    with argument("MODEL" if label is None else "--label"):
+        explanation = (
+            models.explain_set(fitted, part)
+            if label is None
+            else models.explain_label(fitted, part, _numbered(fitted, label), evidence)
+        )
+    report.show_explanation(explanation, report.make_console(sys.stdout), max_terms=terms)
+
+
+def _evidence(given: list[str]) -> dict[int | str, int]:
+    """Return the labels of ``--given name=value``."""
+    evidence: dict[int | str, int] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        if not name or value not in ("0", "1"):
+            raise BadInputError(
+                f"--given: must be a label and 0 or 1, such as rain=1; got {text!r}"
+            )
+        evidence[name] = int(value)
+    return evidence
+
+
+def _numbered(model: Any, label: str) -> int | str:
+    """Return the position of a label of a model without label names, else its name."""
+    from labelweave._common.pipelines import last_step
+
+    is_named = hasattr(last_step(model), "label_names_in_")
+    return int(label) if not is_named and label.isdecimal() else label

@@ -1,0 +1,156 @@
+"""Contributions to a log-odds or a log-ratio of one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any, Self
+
+import numpy as np
+
+from labelweave._common.checks import check_whole_number
+from labelweave._common.drawing import COLOURS, EDGE, literal
+from labelweave.joint.evidence import Evidence
+from labelweave.models import Explanation, explain_label, explain_set
+from labelweave.plots.canvas import Display, tidy
+
+__all__ = ["ExplanationDisplay"]
+
+# Letters that fit above the bars, beside the names of terms.
+_TITLE_WIDTH = 30
+
+
+class ExplanationDisplay(Display):
+    """What speaks for a label, or for a label vector against another, as bars.
+
+    The base value and the largest contributions, from above; they add up to the log-odds in the
+    title. Bars to the right speak for the label or the vector.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    row : int, default=0
+        Its row among those that are explained.
+    title : str, optional
+
+    Attributes
+    ----------
+    table_ : DataFrame
+        The terms that are drawn, as from ``Explanation.to_frame``.
+    ax_, axes_, figure_
+        As in `Display`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> import labelweave as lw
+    >>> train, test = lw.load_emotions().published_split()
+    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
+    >>> display = ExplanationDisplay.from_estimator(
+    ...     model, test.X, row=3, label=5, max_terms=8, ax=Figure().subplots()
+    ... )
+    >>> len(display.table_)
+    10
+    """
+
+    def __init__(self, explanation: Explanation, *, row: int = 0, title: str = "") -> None:
+        self.explanation = explanation
+        self.row = check_whole_number(row, "row", 0, len(explanation.values) - 1)
+        self.title = title
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        *,
+        row: int = 0,
+        label: int | str | None = None,
+        given: Evidence | None = None,
+        feature_names: Sequence[str] | None = None,
+        max_terms: int = 20,
+        ax: Any = None,
+    ) -> Self:
+        """Draw why a model predicts a label, or the most probable vector and not the next one.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            As in `explain_label`.
+        X : array, sparse matrix or data frame
+            Features.
+        row : int, default=0
+            Position of the row in X.
+        label : int or str, optional
+            The label to explain; by default the most probable vector against the runner-up.
+        given : mapping, optional
+            Labels that are known, as in `explain_label`; only with `label`.
+        feature_names : sequence of str, optional
+        max_terms : int, default=20
+            Number of contributions to draw; the others are summed up.
+        ax : matplotlib Axes, optional
+        """
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        row = check_whole_number(row, "row", 0, X.shape[0] - 1)
+        part = X.iloc[[row]] if hasattr(X, "iloc") else X[[row]]
+        if label is None:
+            if given is not None:
+                raise ValueError(
+                    "given needs a label: pass label, or compare vectors without given"
+                )
+            explanation = explain_set(model, part, feature_names=feature_names)
+        else:
+            explanation = explain_label(model, part, label, given, feature_names=feature_names)
+        display = cls(explanation, title=f"row {row}: {explanation.title()}")
+        return display.plot(ax, max_terms=max_terms)
+
+    @classmethod
+    def from_explanation(
+        cls, explanation: Explanation, *, row: int = 0, max_terms: int = 20, ax: Any = None
+    ) -> Self:
+        """Draw one row of an explanation.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        row : int, default=0
+        max_terms, ax
+            As in `from_estimator`.
+        """
+        display = cls(explanation, row=row, title=explanation.title(row))
+        return display.plot(ax, max_terms=max_terms)
+
+    def plot(self, ax: Any = None, *, max_terms: int = 20) -> Self:
+        """Draw the bars, the largest contribution first.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure, high enough for all terms.
+        max_terms : int, default=20
+            As in `from_estimator`.
+        """
+        self.table_ = self.explanation.to_frame(self.row, max_terms)
+        contribution = self.table_.contribution.to_numpy()
+        place = np.arange(len(contribution))
+        (panel,) = self._panels(ax, 1, (6.4, 0.26 * len(place) + 1.1))
+        tidy(panel)
+        is_sum = self.table_.kind.isin(["base", "rest"])
+        colours = np.where(contribution > 0, COLOURS[5], COLOURS[1])
+        panel.barh(
+            place, contribution, height=0.72, color=np.where(is_sum, EDGE, colours), zorder=2
+        )
+        panel.axvline(0.0, color=EDGE, linewidth=1, zorder=1)
+        panel.set_yticks(place, [_tick(*line) for line in self.table_.itertuples(index=False)])
+        panel.set_ylim(len(place) - 0.4, -0.6)
+        panel.grid(visible=False, axis="y")
+        panel.set_xlabel("contribution to the log-odds")
+        title = f"{self.title}: {self.explanation.log_ratio[self.row]:+.2f}"
+        lines = [literal(line) for line in wrap(title, _TITLE_WIDTH)]
+        panel.set_title("\n".join(lines), loc="left", fontsize=10)
+        return self
+
+
+def _tick(term: str, kind: str, value: float, contribution: float) -> str:
+    shown = term if len(term) <= 40 else term[:39] + "…"
+    return literal(f"{shown} = {value:.3g}" if np.isfinite(value) else shown)
