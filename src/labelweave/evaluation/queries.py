@@ -1,6 +1,6 @@
 """What to label next: scores of rows, and of single labels of a row, for active learning.
 
-The higher a score, the more there is to learn from the answer (math.md, 11). Labels that are known
+The higher a score, the more there is to learn from the answer (math.md, 13). Labels that are known
 already are given to the joint as evidence, ``joint.condition(...)``; their scores are zero.
 """
 

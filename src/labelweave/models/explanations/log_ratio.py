@@ -1,4 +1,4 @@
-"""log P(y|x) - log P(y'|x) as a sum, under linear conditionals (math.md, 10)."""
+"""log P(y|x) - log P(y'|x) as a sum, under linear conditionals (math.md, 12)."""
 
 from __future__ import annotations
 
