@@ -126,13 +126,11 @@ def explain_set(
     True
     """
     rows, members, joint = _asked(model, X, feature_names)
-    best = joint.top(2).labels
-    chosen = best[:, 0] if labels is None else _label_vectors(labels, joint, "labels")
-    if against is None:
-        is_best = (chosen == best[:, 0]).all(axis=1)
-        other = np.where(is_best[:, None], best[:, 1], best[:, 0])
+    if labels is None:
+        chosen = joint.mode(rows.model._inference()).labels
     else:
-        other = _label_vectors(against, joint, "against")
+        chosen = _checked(labels, joint, "labels")
+    other = _runner_up(joint, chosen) if against is None else _checked(against, joint, "against")
     return _explained(rows, members, joint, chosen, other, _baseline(model, X, rows, baseline))
 
 
@@ -184,8 +182,15 @@ def _unexplained(model: Any) -> ValueError:
     )
 
 
-def _label_vectors(labels: ArrayLike, joint: JointDistribution, name: str) -> Labels:
+def _checked(labels: ArrayLike, joint: JointDistribution, name: str) -> Labels:
     return check_labels(labels, joint.n_rows, joint.n_labels, name)
+
+
+def _runner_up(joint: JointDistribution, labels: Labels) -> Labels:
+    """Return the most probable vectors other than `labels`."""
+    best = joint.top(2).labels
+    is_best = (labels == best[:, 0]).all(axis=1, keepdims=True)
+    return np.where(is_best, best[:, 1], best[:, 0])
 
 
 def _baseline(model: Any, X: Any, rows: SeenRows, baseline: Any) -> LinearMembers:
