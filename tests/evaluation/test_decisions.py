@@ -100,6 +100,8 @@ def test_methods_that_differ_in_prediction_share_a_fit():
     key = fit_key(ClassifierChain(C=1.0))
     assert key == fit_key(ClassifierChain(C=1.0, decision="f1", inference=Greedy()))
     assert key != fit_key(ClassifierChain(C=2.0))
+    assert key != fit_key(ClassifierChain(C=1.0, decision="macro_f1"))
+    assert fit_key(ClassifierChain(decision="no such thing")) is None
     assert key != fit_key(make_pipeline(StandardScaler(), ClassifierChain(C=1.0)))
     assert fit_key(DummyClassifier()) is None
     assert fit_key(BestJoint()) == fit_key(BestJoint(decision="f1"))
@@ -142,3 +144,10 @@ def test_a_model_can_predict_as_another():
     other = ClassifierChain(C=1.0, decision="hamming", inference=Greedy())
     expected = ClassifierChain(C=1.0, decision="hamming", inference=Greedy()).fit(X, Y)
     np.testing.assert_array_equal(predicting_as(model, other).predict(X), expected.predict(X))
+
+
+def test_tuned_and_other_decisions_side_by_side():
+    names = ("hamming", "macro_f1", "micro_f1")
+    methods = {name: BinaryRelevance(C=0.1, decision=name) for name in names}
+    compared = compare(methods, X, Y, folds=2, metrics=["f1_macro"])
+    assert [run.error for run in compared.results] == [None] * 6

@@ -249,8 +249,9 @@ class BestJoint(MultiLabelClassifier):
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
-        """The decision, unless candidates are judged by what they decide."""
-        return ("decision",) if self.scoring == "log_likelihood" else ()
+        """The decision, unless candidates are judged by what they decide, or it is tuned."""
+        is_free = self.scoring == "log_likelihood" and self._untuned() is None
+        return ("decision",) if is_free else ()
 
     def _inference(self) -> Inference:
         if not hasattr(self, "best_estimator_"):

@@ -92,7 +92,7 @@ def information_about_others(joint: JointDistribution) -> Floats:
     """
     scores = np.empty((joint.n_rows, joint.n_labels))
     for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-        information = _mutual_information(joint[rows].pairwise())
+        information = joint[rows].mutual_information()
         scores[rows] = information.sum(axis=2) - np.diagonal(information, axis1=1, axis2=2)
     return np.maximum(scores, 0.0)
 
@@ -161,16 +161,6 @@ def best_queries(scores: ArrayLike, k: int) -> Indices:
 
 def _binary_entropy(p: Floats) -> Floats:
     return np.asarray(entr(p) + entr(1.0 - p))
-
-
-def _mutual_information(pairs: Floats) -> Floats:
-    """Return I(y_i; y_j) = H(y_i) + H(y_j) - H(y_i, y_j) from P(y_i = y_j = 1), (..., L, L)."""
-    p = np.diagonal(pairs, axis1=-2, axis2=-1)
-    first, second, alone = p[..., :, None], p[..., None, :], _binary_entropy(p)
-    cells = (pairs, first - pairs, second - pairs, 1.0 - first - second + pairs)
-    # What should be zero may be negative by a rounding error.
-    together = sum(entr(np.maximum(cell, 0.0)) for cell in cells)
-    return np.asarray(alone[..., :, None] + alone[..., None, :] - together)
 
 
 def _margin(joint: JointDistribution) -> Floats:

@@ -25,10 +25,18 @@ def fit_key(estimator: Any) -> str | None:
     True
     >>> fit_key(ClassifierChain()) == fit_key(ClassifierChain(C=1.0))
     False
+
+    Thresholds are tuned by `fit`:
+
+    >>> fit_key(ClassifierChain()) == fit_key(ClassifierChain(decision="macro_f1"))
+    False
     """
     stripped = clone(estimator)
     last = last_step(stripped)
-    names = _predicting(last)
+    try:
+        names = _predicting(last)
+    except ValueError:  # a decision that does not exist: let its own fit report that
+        return None
     if not names:
         return None
     last.set_params(**dict.fromkeys(names))

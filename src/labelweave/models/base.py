@@ -70,8 +70,11 @@ class MultiLabelClassifier(LabelClassifier):
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
-        """Parameters that only predictions depend on: models that differ in them share a fit."""
-        return ("decision", "inference")
+        """Parameters that only predictions depend on: models that differ in them share a fit.
+
+        A decision that is tuned on held-out rows is not one of them.
+        """
+        return ("inference",) if self._untuned() is not None else ("decision", "inference")
 
     def predict_joint(self, X: Any) -> JointDistribution:
         """Return the joint distributions of the labels, one per row of X."""
