@@ -65,7 +65,7 @@ def test_the_json_is_that_of_this_machine(engine, tmp_path):
     assert all(
         "ConvergenceWarning" in fold["warnings"][0] for fold in content["methods"][1]["folds"]
     )
-    assert all("in _run" in fold["traceback"] for fold in content["methods"][2]["folds"])
+    assert all("in _attempt" in fold["traceback"] for fold in content["methods"][2]["folds"])
     assert (remote.exit_code, remote.stderr) == (local.exit_code, local.stderr)
 
 
