@@ -21,15 +21,16 @@ from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.progress import steps
 from labelweave.logistic import PenaltyChoice
-from labelweave.models.mixtures.em import EM, EXACT, ROUGH, Mixture, Tolerances
+from labelweave.models.mixtures.em import CLOSE, EM, EXACT, ROUGH, Mixture, Tolerances
 from labelweave.models.mixtures.gate import GateProblem
 from labelweave.models.mixtures.label_clustering import (
     cluster_label_vectors,
     initial_responsibilities,
 )
 
-#: Iterations of EM for each number of components.
-N_ITERATIONS = 15
+# Iterations of EM: as many with lengthened steps, to the end or for a comparison, lead as far as (or
+# further than) as many plain ones, which the weighting "equal" has.
+_N_LENGTHENED, _N_COMPARED, _N_PLAIN = 7, 3, 15
 #: Candidate sizes: in large mixtures one component more or less makes no difference.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
@@ -159,7 +160,8 @@ class MixtureLearner(Generic[Kind]):
 
     def fit(self, n_components: int) -> FittedMixture[Kind]:
         """Fit a mixture of `n_components`, or of as many as there are distinct label vectors."""
-        em = self.em()
+        # A single component is a model like any other.
+        em = self.em(EXACT if n_components == 1 or self.settings.equal else CLOSE)
         if self.settings.linear_gate:
             return self._from_clusters(em, n_components)
         *_, fitted = self._one_by_one(em, n_components)
@@ -171,7 +173,7 @@ class MixtureLearner(Generic[Kind]):
         log_joint = em.log_joint(fitted.mixture)
         responsibilities = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
         mixture = em.start(fitted.mixture.parents, responsibilities)
-        return FittedMixture(fitted.components, *em.run(mixture, 2 * N_ITERATIONS))
+        return FittedMixture(fitted.components, *em.run(mixture, 2 * self._n_iterations(em)))
 
     def candidates(self, max_components: int) -> Iterator[tuple[EM, FittedMixture[Kind]]]:
         """Yield mixtures of increasing size, to be compared."""
@@ -200,7 +202,7 @@ class MixtureLearner(Generic[Kind]):
             for k in steps("learning components", list(range(n_clusters)))
         ]
         mixture = em.start(_parents(components), shares)
-        return FittedMixture(components, *em.run(mixture, N_ITERATIONS))
+        return FittedMixture(components, *em.run(mixture, self._n_iterations(em)))
 
     def _one_by_one(self, em: EM, max_components: int) -> Iterator[FittedMixture[Kind]]:
         """Add components one at a time, each for the rows that the others explain badly."""
@@ -208,7 +210,7 @@ class MixtureLearner(Generic[Kind]):
         shares = np.ones((len(em.labels), 1))
         while True:
             mixture = em.start(_parents(components), shares)
-            fitted = FittedMixture(list(components), *em.run(mixture, N_ITERATIONS))
+            fitted = FittedMixture(list(components), *em.run(mixture, self._n_iterations(em)))
             yield fitted
             if len(components) == max_components:
                 return
@@ -224,6 +226,12 @@ class MixtureLearner(Generic[Kind]):
             # The new component starts with an equal share, most of it where the others fail.
             new = np.minimum(unexplained / mean / len(components), 0.9)[:, None]
             shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
+
+    def _n_iterations(self, em: EM) -> int:
+        """Return the number of iterations of EM for each number of components."""
+        if self.settings.equal:
+            return _N_PLAIN
+        return _N_COMPARED if em.tolerances == ROUGH else _N_LENGTHENED
 
 
 def _parents(components: Sequence[Component]) -> Mask:
