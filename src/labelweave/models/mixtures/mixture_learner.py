@@ -28,9 +28,9 @@ from labelweave.models.mixtures.label_clustering import (
     initial_responsibilities,
 )
 
-# Iterations of EM: as many with lengthened steps, to the end or for a comparison, lead as far as (or
-# further than) as many plain ones, which the weighting "equal" has.
-_N_LENGTHENED, _N_COMPARED, _N_PLAIN = 7, 3, 15
+# Iterations of EM: with lengthened steps, of a mixture that is kept or only compared, and with plain
+# ones (weighting="equal"). Seven lengthened steps lead as far as fifteen plain ones, or further.
+_N_LENGTHENED, _N_COMPARED, _N_PLAIN = 7, 2, 15
 #: Candidate sizes: in large mixtures one component more or less makes no difference.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
@@ -130,11 +130,14 @@ class MixtureLearner(Generic[Kind]):
     penalties : PenaltyChoice
         Of the components; the gate's weights have the features' penalty.
     settings : MixtureSettings
+    compared : bool
+        Whether mixtures are only compared, and may be rough.
     """
 
     learner: ComponentLearner
     penalties: PenaltyChoice
     settings: MixtureSettings
+    compared: bool = False
 
     @property
     def weight(self) -> Floats:
@@ -173,13 +176,13 @@ class MixtureLearner(Generic[Kind]):
         log_joint = em.log_joint(fitted.mixture)
         responsibilities = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
         mixture = em.start(fitted.mixture.parents, responsibilities)
-        return FittedMixture(fitted.components, *em.run(mixture, 2 * self._n_iterations(em)))
+        return FittedMixture(fitted.components, *em.run(mixture, 2 * self._n_iterations()))
 
     def candidates(self, max_components: int) -> Iterator[tuple[EM, FittedMixture[Kind]]]:
         """Yield mixtures of increasing size, to be compared."""
-        # Components that may be kept have to be exact; for a comparison rough ones will do.
+        # What may be kept has to be exact; for a comparison rough mixtures will do.
         kept = self.settings.n_splits == 1
-        learner = self if kept else replace(self, learner=self.learner.for_comparison())
+        learner = self if kept else self._for_comparison()
         em = learner.em(EXACT if kept else ROUGH)
         if not self.settings.linear_gate:
             for fitted in learner._one_by_one(em, max_components):
@@ -193,16 +196,30 @@ class MixtureLearner(Generic[Kind]):
             last = fitted.mixture.n_components
             yield em, fitted
 
+    def _for_comparison(self) -> Self:
+        return replace(self, learner=self.learner.for_comparison(), compared=True)
+
     def _from_clusters(self, em: EM, n_components: int) -> FittedMixture[Kind]:
         """Start every component from a cluster of similar label vectors."""
         cluster, n_clusters = cluster_label_vectors(em.labels, em.weight, n_components)
         shares = initial_responsibilities(cluster, n_clusters)
-        components: list[Kind] = [
-            self.learner.component(self.penalties, shares[:, k] if n_clusters > 1 else None, k)
+        components = [
+            self._component(shares[:, k], cluster == k, k)
             for k in steps("learning components", list(range(n_clusters)))
         ]
         mixture = em.start(_parents(components), shares)
-        return FittedMixture(components, *em.run(mixture, self._n_iterations(em)))
+        return FittedMixture(components, *em.run(mixture, self._n_iterations()))
+
+    def _component(self, share: Floats, own: Mask, index: int) -> Kind:
+        """Learn the structure of a component that starts with these shares of the rows.
+
+        For a comparison the rows of its own cluster will do.
+        """
+        learner, weight = self.learner, None if own.all() else share
+        if self.compared:
+            learner, weight = learner.restricted(np.flatnonzero(own)), None
+        component: Kind = learner.component(self.penalties, weight, index)
+        return component
 
     def _one_by_one(self, em: EM, max_components: int) -> Iterator[FittedMixture[Kind]]:
         """Add components one at a time, each for the rows that the others explain badly."""
@@ -210,7 +227,7 @@ class MixtureLearner(Generic[Kind]):
         shares = np.ones((len(em.labels), 1))
         while True:
             mixture = em.start(_parents(components), shares)
-            fitted = FittedMixture(list(components), *em.run(mixture, self._n_iterations(em)))
+            fitted = FittedMixture(list(components), *em.run(mixture, self._n_iterations()))
             yield fitted
             if len(components) == max_components:
                 return
@@ -227,11 +244,11 @@ class MixtureLearner(Generic[Kind]):
             new = np.minimum(unexplained / mean / len(components), 0.9)[:, None]
             shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
 
-    def _n_iterations(self, em: EM) -> int:
+    def _n_iterations(self) -> int:
         """Return the number of iterations of EM for each number of components."""
         if self.settings.equal:
             return _N_PLAIN
-        return _N_COMPARED if em.tolerances == ROUGH else _N_LENGTHENED
+        return _N_COMPARED if self.compared else _N_LENGTHENED
 
 
 def _parents(components: Sequence[Component]) -> Mask:

@@ -18,8 +18,11 @@ from labelweave.models.mixtures.structured_mixture import (
     StructuredMixture,
 )
 from labelweave.models.trees.structure import Structure
-from labelweave.models.trees.structure_learning import N_FOLDS, TreeLearner
+from labelweave.models.trees.structure_learning import TreeLearner
 from labelweave.models.trees.tree_network import check_screen, tree_logits
+
+#: Number of folds by which edges are weighed: a third one adds nothing to a mixture.
+N_FOLDS = 2
 
 
 class TreeMixture(StructuredMixture):
@@ -53,7 +56,8 @@ class TreeMixture(StructuredMixture):
         "auto" compares sizes on at most this many fifths of the rows, each held out once. 1 keeps
         the trees learned without the held-out fifth and refits only their parameters to all rows.
     patience : int, default=2
-        "auto" stops after this many consecutive sizes that are worse than the best.
+        "auto" stops after this many consecutive sizes that are worse than the best, or one that is
+        worse by more than a standard error.
     C : float or "cv", default="cv"
         Inverse strength of the features' L2 penalty, in the trees and in the gate; "cv" chooses it
         by cross-validated log-likelihood of a single tree.
@@ -61,7 +65,7 @@ class TreeMixture(StructuredMixture):
         Penalty of the parents' coefficients relative to the features'.
     screen : int, "auto" or None, default="auto"
         Number of candidate parents per label; as in `TreeNetwork`.
-    n_folds : int, default=3
+    n_folds : int, default=2
         Number of folds by which edges are weighed; as in `TreeNetwork`. While numbers of trees are
         compared on several splits, one fold weighs the edges.
     inference : "auto" or strategy, default="auto"
@@ -102,9 +106,11 @@ class TreeMixture(StructuredMixture):
     chain, "equal" on data of three trees; the others show no difference. With constant weights,
     "equal" wins wherever more than one tree pays; by share, one tree takes nearly all rows.
 
-    While numbers of trees are compared, edges are weighed by one split and EM is rough; the chosen
-    mixture is then learned in full. On the same rows, three seeds, this chooses the same number in
-    9 of 12 cases, and one with a slightly lower CLL-loss in the others.
+    While numbers of trees are compared, trees are learned from one split of their clusters and EM
+    is rough; the chosen mixture is then learned in full. The comparison also ends with a number of
+    trees that is worse than the best by more than a standard error. On 1200 rows and eight labels
+    each of enron, slashdot and cal500, and on synthetic data, this chooses the number that full
+    comparisons choose, or one more. Two folds and three weigh edges equally well there.
 
     Examples
     --------

@@ -21,8 +21,6 @@ from labelweave.models.trees.structure import Structure
 N_FOLDS = 3
 # A single split holds out one part in this many.
 _N_PARTS = 3
-# Number of candidate parents per label of trees that are compared and not kept.
-_COMPARED = 2
 #: The label penalty of the first tree, before it has been chosen.
 FIRST_LABEL_PENALTY = 0.03
 # With a base classifier: number of candidate parents per label, the best by linear edge weights.
@@ -141,8 +139,8 @@ class TreeLearner:
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
 
     def for_comparison(self) -> TreeLearner:
-        """Return a learner that weighs edges by a single split, and only the likeliest ones."""
-        return replace(self, n_folds=1, screen=_COMPARED)
+        """Return a learner that weighs edges by a single split."""
+        return replace(self, n_folds=1)
 
     def learn_with(self, estimator: Any, n_jobs: int | None) -> Structure:
         """Learn the best forest for a base classifier.
