@@ -1,9 +1,9 @@
 """Choose the number of components of a mixture by held-out log-likelihood.
 
 Mixtures of increasing size are fitted to part of the rows and compared on the rest, until the
-held-out log-likelihood has stopped rising or clearly fallen. If a single split decides, its components are kept, as
-published, and their parameters refitted to all rows; several splits have different components, so
-those of the chosen size are learned anew from all rows.
+held-out log-likelihood has stopped rising or has clearly fallen. If a single split decides, its
+components are kept, as published, and their parameters refitted to all rows; several splits have
+different components, so those of the chosen size are learned anew from all rows.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ it has hardly seen does not become impossible and large mixtures do not overfit.
 The penalised log-likelihood ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] -
 Σ_k c_k penalty_k`` has c_k = 1 for "share" and c_k = Γ_k / Σ_n w_n for "equal". For "share" it
 never decreases: prior and penalties are the same in every iteration, each M-step starts where the
-last one ended, and a step is lengthened only as long as the objective rises. For "equal" the penalties move with the shares and it may decrease a little.
+last one ended, and steps are lengthened only while the objective rises. For "equal" the penalties
+move with the shares and it may decrease a little; steps are those of the M-step.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from labelweave.models.mixtures.label_clustering import (
     initial_responsibilities,
 )
 
-# Iterations of EM: with lengthened steps, of a mixture that is kept or only compared, and with plain
+# Iterations of EM: with lengthened steps, of mixtures that are kept or only compared, and with plain
 # ones (weighting="equal"). Seven lengthened steps lead as far as fifteen plain ones, or further.
 _N_LENGTHENED, _N_COMPARED, _N_PLAIN = 7, 2, 15
 #: Candidate sizes: in large mixtures one component more or less makes no difference.
@@ -203,23 +203,12 @@ class MixtureLearner(Generic[Kind]):
         """Start every component from a cluster of similar label vectors."""
         cluster, n_clusters = cluster_label_vectors(em.labels, em.weight, n_components)
         shares = initial_responsibilities(cluster, n_clusters)
-        components = [
-            self._component(shares[:, k], cluster == k, k)
+        components: list[Kind] = [
+            self.learner.component(self.penalties, shares[:, k] if n_clusters > 1 else None, k)
             for k in steps("learning components", list(range(n_clusters)))
         ]
         mixture = em.start(_parents(components), shares)
         return FittedMixture(components, *em.run(mixture, self._n_iterations()))
-
-    def _component(self, share: Floats, own: Mask, index: int) -> Kind:
-        """Learn the structure of a component that starts with these shares of the rows.
-
-        For a comparison the rows of its own cluster will do.
-        """
-        learner, weight = self.learner, None if own.all() else share
-        if self.compared:
-            learner, weight = learner.restricted(np.flatnonzero(own)), None
-        component: Kind = learner.component(self.penalties, weight, index)
-        return component
 
     def _one_by_one(self, em: EM, max_components: int) -> Iterator[FittedMixture[Kind]]:
         """Add components one at a time, each for the rows that the others explain badly."""

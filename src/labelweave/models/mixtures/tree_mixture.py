@@ -106,11 +106,11 @@ class TreeMixture(StructuredMixture):
     chain, "equal" on data of three trees; the others show no difference. With constant weights,
     "equal" wins wherever more than one tree pays; by share, one tree takes nearly all rows.
 
-    While numbers of trees are compared, trees are learned from one split of their clusters and EM
-    is rough; the chosen mixture is then learned in full. The comparison also ends with a number of
-    trees that is worse than the best by more than a standard error. On 1200 rows and eight labels
-    each of enron, slashdot and cal500, and on synthetic data, this chooses the number that full
-    comparisons choose, or one more. Two folds and three weigh edges equally well there.
+    While numbers of trees are compared, edges are weighed by one split and EM is rough; the chosen
+    mixture is then learned in full. A number that is worse than the best by more than a standard
+    error ends the comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron,
+    and on synthetic data, this chooses the numbers that longer comparisons choose. There and on
+    slashdot and cal500, two folds weigh edges as well as three.
 
     Examples
     --------
