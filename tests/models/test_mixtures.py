@@ -259,7 +259,7 @@ def test_clusters_depend_on_what_the_rows_are_only(n_clusters):
 
 @pytest.mark.parametrize("gate", ["linear", "constant"])
 def test_one_tree_is_a_tree_network(gate):
-    single = TreeNetwork(n_folds=2).fit(X, Y)
+    single = TreeNetwork().fit(X, Y)
     mixture = TreeMixture(n_components=1, gate=gate).fit(X, Y)
     assert (mixture.C_, mixture.label_penalty_) == (single.C_, single.label_penalty_)
     np.testing.assert_array_equal(mixture.components_[0].parents, single.structure_.parents)

@@ -18,11 +18,8 @@ from labelweave.models.mixtures.structured_mixture import (
     StructuredMixture,
 )
 from labelweave.models.trees.structure import Structure
-from labelweave.models.trees.structure_learning import TreeLearner
+from labelweave.models.trees.structure_learning import N_FOLDS, TreeLearner
 from labelweave.models.trees.tree_network import check_screen, tree_logits
-
-#: Number of folds by which edges are weighed: a third one adds nothing to a mixture.
-N_FOLDS = 2
 
 
 class TreeMixture(StructuredMixture):
@@ -65,7 +62,7 @@ class TreeMixture(StructuredMixture):
         Penalty of the parents' coefficients relative to the features'.
     screen : int, "auto" or None, default="auto"
         Number of candidate parents per label; as in `TreeNetwork`.
-    n_folds : int, default=2
+    n_folds : int, default=3
         Number of folds by which edges are weighed; as in `TreeNetwork`. While numbers of trees are
         compared on several splits, one fold weighs the edges.
     inference : "auto" or strategy, default="auto"
@@ -109,8 +106,7 @@ class TreeMixture(StructuredMixture):
     While numbers of trees are compared, edges are weighed by one split and EM is rough; the chosen
     mixture is then learned in full. A number that is worse than the best by more than a standard
     error ends the comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron,
-    and on synthetic data, this chooses the numbers that longer comparisons choose. There and on
-    slashdot and cal500, two folds weigh edges as well as three.
+    and on synthetic data, this chooses the numbers that longer comparisons choose.
 
     Examples
     --------
