@@ -123,6 +123,27 @@ def test_rough_refits_do_not_fall_either():
     assert np.diff(objectives).min() > -1e-9 * abs(objectives[0])
 
 
+@pytest.mark.parametrize("gate_C", [None, 0.5])
+def test_lengthened_steps_lead_further_than_plain_ones(gate_C):
+    em = replace(em_of(gate_C), tolerances=TO_THE_END)
+    first = started(em)
+    plain = first
+    for _ in range(6):
+        log_joint = em.log_joint(plain)
+        plain = em.refit(plain, np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True)))
+    _, objectives = em.run(first, 6)
+    assert objectives[-1] > em.run(plain, 0)[1][0]
+
+
+def test_a_step_towards_another_mixture():
+    em = em_of()
+    here, there = started(em, seed=0), started(em, seed=1)
+    np.testing.assert_allclose(here.towards(there, 1.0).weights, there.weights)
+    twice = here.towards(there, 2.0)
+    np.testing.assert_allclose(twice.coupling, 2 * there.coupling - here.coupling)
+    np.testing.assert_allclose(twice.gate.weights, 2 * there.gate.weights - here.gate.weights)
+
+
 def test_a_warm_start_ends_where_a_cold_one_does():
     em = em_of()
     warm = started(em, seed=0)
@@ -269,8 +290,8 @@ def test_auto_keeps_the_size_that_explains_held_out_rows_best():
     assert sizes == [1, 2, 3, 4, 6][: len(sizes)]
     validation = [step.validation for step in model.history_]
     assert model.n_components_ == sizes[int(np.argmax(validation))]
-    if len(sizes) < 5:  # it stopped after two that were worse
-        assert np.argmax(validation) == len(validation) - 3
+    if len(sizes) < 5:  # it stopped after two that were worse, or one that was clearly so
+        assert len(validation) - 3 <= np.argmax(validation) < len(validation) - 1
     for step in model.history_:
         assert step.train > step.validation
         for objectives in step.objectives:
@@ -295,6 +316,17 @@ def test_more_components_than_label_vectors():
     model = TreeMixture(n_components=9, C=0.5, label_penalty=0.1).fit(X, labels)
     assert model.n_components_ == 2
     assert np.isfinite(model.predict_joint(X).log_prob(labels)).all()
+
+
+@pytest.mark.parametrize("kind", [TreeMixture, ChainMixture])
+@pytest.mark.parametrize("gate", ["linear", "constant"])
+def test_the_form_of_the_rows_does_not_change_a_bit(kind, gate):
+    """Rows repeated or weighted, in any order, even though M-steps are not exact."""
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(X)), weight))
+    options = {"n_components": 3, "gate": gate, "C": 0.5, "label_penalty": 0.1}
+    weighted = kind(**options).fit(X, Y, sample_weight=weight).predict_proba(X)
+    np.testing.assert_array_equal(kind(**options).fit(X[rows], Y[rows]).predict_proba(X), weighted)
 
 
 @pytest.mark.parametrize("kind", [TreeMixture, ChainMixture])

@@ -87,6 +87,27 @@ def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
     return number[member]
 
 
+def distinct_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Positions, Floats]:
+    """Return where each distinct row of positive weight is found, and the weight of its copies.
+
+    Rows are equal if features and labels are. They come in an order by content, so the result is
+    the same data whether rows are repeated or weighted, in any order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.array([[1.0], [2.0], [1.0]]), np.zeros((3, 1), dtype=np.int8)
+    >>> rows, weight = distinct_rows(X, Y, np.ones(3))
+    >>> sorted(zip(X[rows, 0].tolist(), weight.tolist()))
+    [(1.0, 2.0), (2.0, 1.0)]
+    """
+    kept = np.flatnonzero(weight > 0)
+    keys = np.column_stack([_keys_in_blocks(X), _keys_in_blocks(labels)])[kept]
+    _, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    total: Floats = np.bincount(member.ravel(), weights=weight[kept]).astype(np.float64)
+    return kept[first], total
+
+
 def presentation_order(X: Any, labels: Labels, seed: int) -> Indices:
     """Return the rows in a random order that depends on their content and the seed alone.
 

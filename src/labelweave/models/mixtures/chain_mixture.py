@@ -131,7 +131,8 @@ class ChainMixture(StructuredMixture):
         "auto" compares sizes on at most this many fifths of the rows, each held out once. 1 keeps
         the chains learned without the held-out fifth and refits only their parameters to all rows.
     patience : int, default=2
-        "auto" stops after this many consecutive sizes that are worse than the best.
+        "auto" stops after this many consecutive sizes that are worse than the best, or one that is
+        worse by more than a standard error.
     C : float or "cv", default="cv"
         Inverse strength of the features' L2 penalty, in the chains and in the gate; "cv" chooses it
         by cross-validated log-likelihood of a single chain.

@@ -1,9 +1,9 @@
 """Choose the number of components of a mixture by held-out log-likelihood.
 
 Mixtures of increasing size are fitted to part of the rows and compared on the rest, until the
-held-out log-likelihood has stopped rising. If a single split decides, its components are kept, as
-published, and their parameters refitted to all rows; several splits have different components, so
-those of the chosen size are learned anew from all rows.
+held-out log-likelihood has stopped rising or has clearly fallen. If a single split decides, its
+components are kept, as published, and their parameters refitted to all rows; several splits have
+different components, so those of the chosen size are learned anew from all rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from labelweave._common.arrays import Positions
+from labelweave._common.arrays import Floats, Positions
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds
 from labelweave.models.mixtures.em import EM
@@ -26,6 +26,9 @@ _N_PARTS = 5
 _ENOUGH_HELD_OUT = 300
 # Keeps these splits independent of the folds that weigh edges and choose penalties.
 _SPLIT_SEED = 1_000_003
+# A size that is worse than the best by more than this many standard errors, over the rows held out,
+# ends the comparison at once.
+_CLEARLY_WORSE = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,16 @@ def select_components(
     """Return the mixture of the size with the best held-out log-likelihood, and all steps."""
     splits = list(selection_splits(learner))
     steps: list[SelectionStep] = []
-    best, kept = 0, None
+    best, kept, weight = 0, None, _held_out_weight(learner, splits)
     with stage("choosing the number of components") as advance:
         for fitted in zip(*(part.candidates(max_components) for part, _ in splits), strict=False):
-            steps.append(_selection_step(learner, splits, fitted))
+            rows = _held_out_rows(learner, splits, fitted)
+            steps.append(_selection_step(fitted, float(weight @ rows / weight.sum())))
             advance()
             if kept is None or steps[-1].validation > steps[best].validation:
-                best, kept = len(steps) - 1, fitted[0][1]
-            if len(steps) - 1 - best == learner.settings.patience:
+                best, kept, best_rows = len(steps) - 1, fitted[0][1], rows
+            worse_by = _standard_errors(best_rows - rows, weight)
+            if len(steps) - 1 - best == learner.settings.patience or worse_by > _CLEARLY_WORSE:
                 break
     if kept is None:  # all rows are equal: nothing can be held out
         return learner.fit(1), steps
@@ -85,22 +90,46 @@ def selection_splits(
         yield replace(learner, learner=inside), np.flatnonzero(fold == split)
 
 
-def _selection_step(
+def _held_out_weight(
+    learner: MixtureLearner[Kind], splits: list[tuple[MixtureLearner[Kind], Positions]]
+) -> Floats:
+    """Return the weight of the rows held out, one split after the other."""
+    return np.concatenate([learner.weight[outside] for _, outside in splits] or [np.zeros(0)])
+
+
+def _held_out_rows(
     learner: MixtureLearner[Kind],
     splits: list[tuple[MixtureLearner[Kind], Positions]],
     fitted: tuple[tuple[EM, FittedMixture[Kind]], ...],
+) -> Floats:
+    """Return the log-likelihood of every row held out, one split after the other."""
+    X, labels = learner.learner.X, learner.learner.labels
+    return np.concatenate(
+        [
+            logsumexp(em.log_joint(part.mixture, X[outside], labels[outside]), axis=1)
+            for (_, outside), (em, part) in zip(splits, fitted, strict=True)
+        ]
+    )
+
+
+def _standard_errors(gain: Floats, weight: Floats) -> float:
+    """Return the mean of a gain over weighted rows, in standard errors."""
+    total = weight.sum()
+    mean = weight @ gain / total
+    error = np.sqrt(weight @ (gain - mean) ** 2) / total
+    return float(mean / error) if error > 0 else 0.0
+
+
+def _selection_step(
+    fitted: tuple[tuple[EM, FittedMixture[Kind]], ...], validation: float
 ) -> SelectionStep:
-    rows, weight = learner.learner, learner.weight
-    sums = np.zeros((2, 2))  # log-likelihood and weight of the rows fitted and held out
-    for (_, outside), (em, part) in zip(splits, fitted, strict=True):
-        inside = logsumexp(em.log_joint(part.mixture), axis=1)
-        held_out = em.log_joint(part.mixture, rows.X[outside], rows.labels[outside])
-        sums[0] += em.weight @ inside, em.weight.sum()
-        sums[1] += weight[outside] @ logsumexp(held_out, axis=1), weight[outside].sum()
-    train, validation = sums[:, 0] / sums[:, 1]
+    log_likelihood, total = 0.0, 0.0
+    for em, part in fitted:
+        log_likelihood += em.weight @ logsumexp(em.log_joint(part.mixture), axis=1)
+        total += em.weight.sum()
     return SelectionStep(
         n_components=max(part.mixture.n_components for _, part in fitted),
-        train=float(train),
-        validation=float(validation),
+        train=float(log_likelihood / total),
+        validation=validation,
         objectives=[part.objectives for _, part in fitted],
     )

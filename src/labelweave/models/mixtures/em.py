@@ -17,8 +17,9 @@ it has hardly seen does not become impossible and large mixtures do not overfit.
 
 The penalised log-likelihood ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] -
 Σ_k c_k penalty_k`` has c_k = 1 for "share" and c_k = Γ_k / Σ_n w_n for "equal". For "share" it
-never decreases: prior and penalties are the same in every iteration, and each M-step starts where
-the last one ended. For "equal" the penalties move with the shares and it may decrease a little.
+never decreases: prior and penalties are the same in every iteration, each M-step starts where the
+last one ended, and steps are lengthened only while the objective rises. For "equal" the penalties
+move with the shares and it may decrease a little; steps are those of the M-step.
 """
 
 from __future__ import annotations
@@ -43,11 +44,14 @@ class Tolerances(NamedTuple):
     objective: float
 
 
-#: With M-steps this accurate, EM does not depend on the form of the data: rows repeated or
-#: weighted, in any order.
+#: As accurate as the fit of a single model.
 EXACT = Tolerances(m_step=1e-14, objective=1e-5)
+#: Accurate enough to keep a mixture.
+CLOSE = Tolerances(m_step=1e-8, objective=1e-5)
 #: Accurate enough to compare mixtures.
 ROUGH = Tolerances(m_step=1e-4, objective=1e-3)
+# Longest step of EM, as a multiple of the M-step's.
+_LONGEST_STEP = 64.0
 # A component, or a class of a label within a component, of less than this weight keeps its
 # parameters: nothing more can be learned about it.
 _LEAST_WEIGHT = 1e-8
@@ -90,6 +94,33 @@ class Mixture:
             )
             for k in range(self.n_components)
         ]
+
+    def towards(self, other: Mixture, length: float) -> Mixture:
+        """Return the parameters at 1 - length times these plus length times those of `other`."""
+
+        def between(here: Floats, there: Floats) -> Floats:
+            return here + length * (there - here)
+
+        gate = replace(
+            self.gate,
+            weights=between(self.gate.weights, other.gate.weights),
+            intercept=between(self.gate.intercept, other.gate.intercept),
+        )
+        return replace(
+            self,
+            weights=between(self.weights, other.weights),
+            intercept=between(self.intercept, other.intercept),
+            coupling=between(self.coupling, other.coupling),
+            gate=gate,
+        )
+
+
+class _Expectation(NamedTuple):
+    """A mixture after an E-step: its responsibilities, (n, K), and penalised log-likelihood."""
+
+    mixture: Mixture
+    responsibilities: Floats
+    objective: float
 
 
 @dataclass(frozen=True)
@@ -149,27 +180,47 @@ class EM:
         return float(cost.sum()) + mixture.gate.penalty
 
     def run(self, mixture: Mixture, n_iterations: int) -> tuple[Mixture, list[float]]:
-        """Iterate until the objective hardly changes.
+        """Iterate until the objective hardly changes; a single component is optimal already.
 
         Returns the mixture and the penalised log-likelihood before each iteration and at the end.
         """
         total = float(self.weight.sum())
-        objectives: list[float] = []
-        for iteration in steps(
-            f"EM with {mixture.n_components} components, at most", list(range(n_iterations + 1))
-        ):
-            log_probs = self.log_probs(mixture)
-            log_joint = log_probs + mixture.gate.log_weights(self.X, self.n_threads)
-            evidence = logsumexp(log_joint, axis=1)
-            responsibilities = np.exp(log_joint - evidence[:, None])
-            prior = self._prior(mixture.n_components) * log_probs.sum(axis=1)
-            objective = float(self.weight @ (evidence + prior))
-            objectives.append(objective - self.penalty(mixture, responsibilities))
-            change = np.inf if iteration == 0 else abs(objectives[-1] - objectives[-2])
-            if iteration == n_iterations or change < self.tolerances.objective * total:
+        now = self._expect(mixture)
+        objectives = [now.objective]
+        iterations = list(range(n_iterations if mixture.n_components > 1 else 0))
+        for _ in steps(f"EM with {mixture.n_components} components, at most", iterations):
+            refitted = self._expect(self.refit(now.mixture, now.responsibilities))
+            now = refitted if self.equal else self._lengthened(now, refitted)
+            objectives.append(now.objective)
+            if abs(objectives[-1] - objectives[-2]) < self.tolerances.objective * total:
                 break
-            mixture = self.refit(mixture, responsibilities)
-        return mixture, objectives
+        return now.mixture, objectives
+
+    def _expect(self, mixture: Mixture) -> _Expectation:
+        """Do the E-step."""
+        log_probs = self.log_probs(mixture)
+        log_joint = log_probs + mixture.gate.log_weights(self.X, self.n_threads)
+        evidence = logsumexp(log_joint, axis=1)
+        responsibilities = np.exp(log_joint - evidence[:, None])
+        prior = self._prior(mixture.n_components) * log_probs.sum(axis=1)
+        objective = float(self.weight @ (evidence + prior))
+        return _Expectation(
+            mixture, responsibilities, objective - self.penalty(mixture, responsibilities)
+        )
+
+    def _lengthened(self, before: _Expectation, after: _Expectation) -> _Expectation:
+        """Go on in the direction of an M-step, in steps twice as long, while the objective rises.
+
+        EM takes many short steps in the same direction, and an E-step, which is all that a trial
+        takes, costs a fraction of an M-step.
+        """
+        end, length = after.mixture, 2.0
+        while length <= _LONGEST_STEP:
+            further = self._expect(before.mixture.towards(end, length))
+            if not further.objective > after.objective:
+                break
+            after, length = further, 2.0 * length
+        return after
 
     def start(self, parents: Mask, responsibilities: Floats) -> Mixture:
         """Fit components to initial responsibilities, (n, K)."""

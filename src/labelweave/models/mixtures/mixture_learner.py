@@ -21,15 +21,16 @@ from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.progress import steps
 from labelweave.logistic import PenaltyChoice
-from labelweave.models.mixtures.em import EM, EXACT, ROUGH, Mixture, Tolerances
+from labelweave.models.mixtures.em import CLOSE, EM, EXACT, ROUGH, Mixture, Tolerances
 from labelweave.models.mixtures.gate import GateProblem
 from labelweave.models.mixtures.label_clustering import (
     cluster_label_vectors,
     initial_responsibilities,
 )
 
-#: Iterations of EM for each number of components.
-N_ITERATIONS = 15
+# Iterations of EM: with lengthened steps, of mixtures that are kept or only compared, and with
+# plain ones (weighting="equal"). Seven lengthened steps lead as far as fifteen plain ones, or further.
+_N_LENGTHENED, _N_COMPARED, _N_PLAIN = 7, 2, 15
 #: Candidate sizes: in large mixtures one component more or less makes no difference.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
@@ -129,11 +130,14 @@ class MixtureLearner(Generic[Kind]):
     penalties : PenaltyChoice
         Of the components; the gate's weights have the features' penalty.
     settings : MixtureSettings
+    compared : bool
+        Whether mixtures are only compared, and may be rough.
     """
 
     learner: ComponentLearner
     penalties: PenaltyChoice
     settings: MixtureSettings
+    compared: bool = False
 
     @property
     def weight(self) -> Floats:
@@ -159,7 +163,8 @@ class MixtureLearner(Generic[Kind]):
 
     def fit(self, n_components: int) -> FittedMixture[Kind]:
         """Fit a mixture of `n_components`, or of as many as there are distinct label vectors."""
-        em = self.em()
+        # A single component is a model like any other.
+        em = self.em(EXACT if n_components == 1 or self.settings.equal else CLOSE)
         if self.settings.linear_gate:
             return self._from_clusters(em, n_components)
         *_, fitted = self._one_by_one(em, n_components)
@@ -171,13 +176,13 @@ class MixtureLearner(Generic[Kind]):
         log_joint = em.log_joint(fitted.mixture)
         responsibilities = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
         mixture = em.start(fitted.mixture.parents, responsibilities)
-        return FittedMixture(fitted.components, *em.run(mixture, 2 * N_ITERATIONS))
+        return FittedMixture(fitted.components, *em.run(mixture, 2 * self._n_iterations()))
 
     def candidates(self, max_components: int) -> Iterator[tuple[EM, FittedMixture[Kind]]]:
         """Yield mixtures of increasing size, to be compared."""
-        # Components that may be kept have to be exact; for a comparison rough ones will do.
+        # What may be kept has to be exact; for a comparison rough mixtures will do.
         kept = self.settings.n_splits == 1
-        learner = self if kept else replace(self, learner=self.learner.for_comparison())
+        learner = self if kept else self._for_comparison()
         em = learner.em(EXACT if kept else ROUGH)
         if not self.settings.linear_gate:
             for fitted in learner._one_by_one(em, max_components):
@@ -191,6 +196,9 @@ class MixtureLearner(Generic[Kind]):
             last = fitted.mixture.n_components
             yield em, fitted
 
+    def _for_comparison(self) -> Self:
+        return replace(self, learner=self.learner.for_comparison(), compared=True)
+
     def _from_clusters(self, em: EM, n_components: int) -> FittedMixture[Kind]:
         """Start every component from a cluster of similar label vectors."""
         cluster, n_clusters = cluster_label_vectors(em.labels, em.weight, n_components)
@@ -200,7 +208,7 @@ class MixtureLearner(Generic[Kind]):
             for k in steps("learning components", list(range(n_clusters)))
         ]
         mixture = em.start(_parents(components), shares)
-        return FittedMixture(components, *em.run(mixture, N_ITERATIONS))
+        return FittedMixture(components, *em.run(mixture, self._n_iterations()))
 
     def _one_by_one(self, em: EM, max_components: int) -> Iterator[FittedMixture[Kind]]:
         """Add components one at a time, each for the rows that the others explain badly."""
@@ -208,7 +216,7 @@ class MixtureLearner(Generic[Kind]):
         shares = np.ones((len(em.labels), 1))
         while True:
             mixture = em.start(_parents(components), shares)
-            fitted = FittedMixture(list(components), *em.run(mixture, N_ITERATIONS))
+            fitted = FittedMixture(list(components), *em.run(mixture, self._n_iterations()))
             yield fitted
             if len(components) == max_components:
                 return
@@ -224,6 +232,12 @@ class MixtureLearner(Generic[Kind]):
             # The new component starts with an equal share, most of it where the others fail.
             new = np.minimum(unexplained / mean / len(components), 0.9)[:, None]
             shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
+
+    def _n_iterations(self) -> int:
+        """Return the number of iterations of EM for each number of components."""
+        if self.settings.equal:
+            return _N_PLAIN
+        return _N_COMPARED if self.compared else _N_LENGTHENED
 
 
 def _parents(components: Sequence[Component]) -> Mask:

@@ -9,7 +9,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice, check_number, check_whole_number
-from labelweave._common.row_keys import row_keys
+from labelweave._common.row_keys import distinct_rows, row_keys
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
@@ -68,7 +68,12 @@ class StructuredMixture(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         size, settings = self._size(), self._settings()
-        components = self._learner(X, labels, sample_weight)
+        # EM ends before it converges, after M-steps that are not exact: its result is the same for
+        # rows repeated or weighted, in any order, because it always sees them in the same form.
+        given = np.ones(len(labels)) if sample_weight is None else sample_weight
+        rows, weight = distinct_rows(X, labels, given)
+        distinct = None if np.all(weight == 1.0) else weight
+        components = self._learner(X[rows], labels[rows], distinct)
         penalties = self._penalties(components)
         learner: MixtureLearner[Any] = MixtureLearner(components, penalties, settings)
         self.history_: list[SelectionStep] = []

@@ -53,7 +53,8 @@ class TreeMixture(StructuredMixture):
         "auto" compares sizes on at most this many fifths of the rows, each held out once. 1 keeps
         the trees learned without the held-out fifth and refits only their parameters to all rows.
     patience : int, default=2
-        "auto" stops after this many consecutive sizes that are worse than the best.
+        "auto" stops after this many consecutive sizes that are worse than the best, or one that is
+        worse by more than a standard error.
     C : float or "cv", default="cv"
         Inverse strength of the features' L2 penalty, in the trees and in the gate; "cv" chooses it
         by cross-validated log-likelihood of a single tree.
@@ -103,8 +104,9 @@ class TreeMixture(StructuredMixture):
     "equal" wins wherever more than one tree pays; by share, one tree takes nearly all rows.
 
     While numbers of trees are compared, edges are weighed by one split and EM is rough; the chosen
-    mixture is then learned in full. On the same rows, three seeds, this chooses the same number in
-    9 of 12 cases, and one with a slightly lower CLL-loss in the others.
+    mixture is then learned in full. A number that is worse than the best by more than a standard
+    error ends the comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron,
+    and on synthetic data, this chooses the numbers that longer comparisons choose.
 
     Examples
     --------
