@@ -29,7 +29,7 @@ from labelweave.models.mixtures.label_clustering import (
 )
 
 # Iterations of EM: with lengthened steps, of mixtures that are kept or only compared, and with
-# plain ones (weighting="equal"). Seven lengthened steps lead as far as fifteen plain ones, or further.
+# plain ones (weighting="equal"). Seven lengthened steps lead at least as far as fifteen plain ones.
 _N_LENGTHENED, _N_COMPARED, _N_PLAIN = 7, 2, 15
 #: Candidate sizes: in large mixtures one component more or less makes no difference.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
