@@ -125,8 +125,8 @@ def _selection_step(
 ) -> SelectionStep:
     log_likelihood, total = 0.0, 0.0
     for em, part in fitted:
-        log_likelihood += em.weight @ logsumexp(em.log_joint(part.mixture), axis=1)
-        total += em.weight.sum()
+        log_likelihood += float(em.weight @ logsumexp(em.log_joint(part.mixture), axis=1))
+        total += float(em.weight.sum())
     return SelectionStep(
         n_components=max(part.mixture.n_components for _, part in fitted),
         train=float(log_likelihood / total),
