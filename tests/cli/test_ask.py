@@ -66,6 +66,11 @@ def test_bad_questions_are_marked(run, table, model):
     ]
 
 
+def test_a_question_is_asked_once(run, table, model):
+    asked = run("ask", model, table, "count >= 2", "count >= 2")
+    assert (asked.exit_code, "asked twice" in asked.stderr) == (2, True)
+
+
 def test_a_model_without_a_joint_has_no_answers(run, table, tmp_path):
     path = tmp_path / "other.skops"
     run("fit", table, "--labels", "last:3", "--method", NEIGHBOURS, "--model", path)

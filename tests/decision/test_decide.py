@@ -50,6 +50,12 @@ def test_rules_for_test_sets_have_no_risk_of_rows(loss):
         joint.decide(loss)
 
 
+def test_unknown_losses():
+    joint, _ = make("chain", seed=1, n=2, L=3)
+    with pytest.raises(ValueError, match="loss must be 'subset', 'hamming', 'f1', 'jaccard' or"):
+        joint.decide("f2")
+
+
 # ---------------------------------------------------------------------- abstention
 
 
@@ -141,6 +147,8 @@ def test_a_utility_by_another_way():
 
 def test_bad_utilities():
     joint = many_labels()
+    with pytest.raises(ValueError, match="utility returned NaN"):
+        MinimumBayesRisk(lambda t, p: np.full(np.broadcast(t, p).shape[:-1], np.nan))(joint)
     with pytest.raises(ValueError, match="utility must be a function"):
         MinimumBayesRisk("f1")
     with pytest.raises(ValueError, match="utility must return one number per pair"):

@@ -117,7 +117,7 @@ def test_hamming_risk_checks_labels():
             HammingLoss().risk(joint, labels)
 
 
-@pytest.mark.parametrize("costs", [-1, np.nan, [1, np.inf], [[1.0]]])
+@pytest.mark.parametrize("costs", [-1, np.nan, [1, np.inf], [[1.0]], "a"])
 def test_costs_are_not_negative(costs):
     with pytest.raises(ValueError, match="false_negative must be a cost of at least 0"):
         HammingLoss(false_negative=costs)

@@ -93,7 +93,7 @@ def test_cross_conformal_sets_by_their_definition(grouped):
     groups, new = (X[:, 0] > 0, X_new[:, 0] > 0) if grouped else (None, None)
     model = ConformalClassifier(estimator=BR, calibration=4, confidence=confidence)
     model.fit(X, Y, groups)
-    sets = model.predict_set(X_new, new)
+    sets = model.predict_set(X_new, groups=new)
     held_out, everything = model.held_out_, label_vectors(3)
     assert sorted(model.held_out_rows_) == list(range(60))
     for row, vectors in enumerate(sets):
@@ -134,7 +134,7 @@ def test_coverage_within_groups():
         model = ConformalClassifier(estimator=BR, confidence=0.8)
         model.fit(X[~test], Y[~test], group[~test])
         hard = test & group
-        by_group.append(model.coverage(X[hard], Y[hard], group[hard]))
+        by_group.append(model.coverage(X[hard], Y[hard], groups=group[hard]))
         model.fit(X[~test], Y[~test])
         together.append(model.coverage(X[hard], Y[hard]))
     assert 0.75 < np.mean(by_group) < 0.95
@@ -182,11 +182,11 @@ def test_a_group_that_is_new_gets_everything():
     groups = np.where(X[:, 0] > 0, "east", "west")
     model = ConformalClassifier(estimator=BR, confidence=0.6).fit(X, Y, groups)
     assert model.groups_.tolist() == ["east", "west"]
-    assert model.predict_set(X[:2], ["north", "east"]).sizes[0] == 8
+    assert model.predict_set(X[:2], groups=["north", "east"]).sizes[0] == 8
     with pytest.raises(ValueError, match="groups must be given"):
         model.predict_set(X)
     with pytest.raises(ValueError, match="groups must be given"):
-        model.fit(X, Y).predict_set(X, groups)
+        model.fit(X, Y).predict_set(X, groups=groups)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, Y, groups[:3])
 
@@ -222,7 +222,7 @@ def test_sparse_rows_threads_order_and_files_change_nothing(calibration, tmp_pat
     X = np.round(X * (X > 0.3), 2) + np.eye(90, 3)
     groups = np.arange(90) % 2
     model = ConformalClassifier(estimator=BR, calibration=calibration, confidence=0.7)
-    sets = model.fit(X, Y, groups).predict_set(X, groups)
+    sets = model.fit(X, Y, groups).predict_set(X, groups=groups)
     persistence.save(model, tmp_path / "sets.skops")
     order = np.random.default_rng(0).permutation(90)
     others = {
@@ -232,7 +232,7 @@ def test_sparse_rows_threads_order_and_files_change_nothing(calibration, tmp_pat
         "file": persistence.load(tmp_path / "sets.skops"),
     }
     for name, other in others.items():
-        again = other.predict_set(sp.csr_array(X) if name == "sparse" else X, groups)
+        again = other.predict_set(sp.csr_array(X) if name == "sparse" else X, groups=groups)
         np.testing.assert_array_equal(again.sizes, sets.sizes, err_msg=name)
         np.testing.assert_array_equal(again.vectors, sets.vectors, err_msg=name)
 

@@ -80,6 +80,8 @@ def ask(
     check_writable(output, "--output")
     fitted = load_model(model, trust)
     queries = {question: _parsed(question, fitted) for question in questions}
+    if len(queries) < len(questions):
+        raise BadInputError("QUESTION: the same question is asked twice; omit one of them")
     read_options = ReadOptions(
         labels=labels,
         ignore=ignore,

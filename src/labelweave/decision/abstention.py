@@ -23,8 +23,8 @@ class PartialAbstention:
     Parameters
     ----------
     price : float
-        What an open label costs, from 0; a wrong one costs 1 unless `loss` says otherwise. Nothing
-        stays open at a price of one half or more.
+        What an open label costs, from 0, where all that is not certain stays open; a wrong one
+        costs 1 unless `loss` says otherwise, and then nothing stays open from a price of one half.
     loss : HammingLoss, optional
         What wrong labels cost.
 

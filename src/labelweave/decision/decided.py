@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave.decision.losses import Decision, Loss
-from labelweave.decision.registry import resolve_decision
+from labelweave.decision.registry import DECISION_NAMES, LOSS_NAMES, resolve_decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
 
@@ -35,7 +35,10 @@ class Decided:
 
     @property
     def score(self) -> Floats:
-        """The expected score, one minus the risk: exact match, F1 and so on, (n,)."""
+        """The expected score, one minus the risk: exact match, F1, a utility, (n,).
+
+        Where labels have costs of their own it may be negative.
+        """
         return 1.0 - self.risk
 
 
@@ -61,6 +64,9 @@ def decide(
     >>> decide(joint, "hamming").labels, decide(joint, "f1").labels
     (array([[0, 0]], dtype=int8), array([[1, 1]], dtype=int8))
     """
+    if isinstance(loss, str) and loss not in DECISION_NAMES:
+        names = ", ".join(map(repr, LOSS_NAMES))
+        raise ValueError(f"loss must be {names} or a loss such as FLoss(beta=2); got {loss!r}")
     decision = resolve_decision(loss, inference)
     if not hasattr(decision, "risk"):
         raise ValueError(

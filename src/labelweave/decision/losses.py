@@ -109,14 +109,16 @@ class HammingLoss:
 
     def __post_init__(self) -> None:
         for name in ("false_positive", "false_negative"):
-            costs = np.asarray(getattr(self, name), dtype=np.float64)
-            if costs.ndim > 1 or not (np.isfinite(costs) & (costs >= 0)).all():
+            costs = np.asarray(getattr(self, name))
+            is_number = costs.dtype.kind in "biuf" and costs.ndim <= 1
+            if not is_number or not (np.isfinite(costs) & (costs >= 0)).all():
                 raise ValueError(
                     f"{name} must be a cost of at least 0, or one for each label; "
                     f"got {getattr(self, name)!r}"
                 )
             # Tuples can be compared, arrays cannot.
-            object.__setattr__(self, name, tuple(costs.tolist()) if costs.ndim else float(costs))
+            plain = costs.astype(np.float64)
+            object.__setattr__(self, name, tuple(plain.tolist()) if costs.ndim else float(plain))
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels that cost less if they are predicted."""

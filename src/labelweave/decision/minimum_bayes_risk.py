@@ -28,7 +28,7 @@ class MinimumBayesRisk:
     utility : callable
         ``utility(truth, predicted)`` of two int8 arrays of 0/1 whose last axis is the labels and
         whose other axes broadcast; it returns one number per pair of vectors. The larger, the
-        better.
+        better; `Decided.score` is its expectation.
     n_listed : int, default=64
         Number of most probable vectors.
     n_draws : int, default=256
@@ -77,6 +77,8 @@ class MinimumBayesRisk:
                 f"only: from arrays of shapes {truth.shape} and {predicted.shape} it returned one "
                 f"of shape {values.shape}"
             )
+        if np.isnan(values).any():
+            raise ValueError("utility returned NaN: let it return a number for every pair, 0/0 too")
         return values
 
 

@@ -51,6 +51,8 @@ _THRESHOLD_RULES: dict[str, Callable[[bool], ThresholdRule]] = {
 }
 #: The names that `resolve_decision` knows.
 DECISION_NAMES = (*_LOSSES, *_THRESHOLD_RULES)
+#: Those of them that decide row by row.
+LOSS_NAMES = tuple(_LOSSES)
 
 
 def resolve_decision(decision: str | Decision, inference: Inference | None = None) -> Decision:

@@ -71,6 +71,7 @@ class PrecisionAtK(TopK):
     Parameters
     ----------
     k : int
+        Number of labels to predict; all of them, if there are fewer.
 
     Examples
     --------

@@ -63,8 +63,9 @@ class Trial:
 
     @property
     def score(self) -> float:
-        """The mean score; -inf without scores."""
-        return float(np.mean(self.scores)) if self.scores else -np.inf
+        """The mean score; -inf without scores, or if they are not numbers."""
+        mean = float(np.mean(self.scores)) if self.scores else -np.inf
+        return -np.inf if np.isnan(mean) else mean
 
 
 class BestJoint(MultiLabelClassifier):
@@ -82,7 +83,8 @@ class BestJoint(MultiLabelClassifier):
         forest's predictions, and a chain on kernel features.
     scoring : str, default="log_likelihood"
         The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or
-        "f1_micro"; labels are then predicted for `decision`.
+        "f1_micro"; labels are then predicted for `decision`, and rows count alike whatever their
+        weight.
     n_folds : int, default=3
     time_budget : float, optional
         Seconds after which no further candidate is tried; the first one always is. What is chosen

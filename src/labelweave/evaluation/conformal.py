@@ -161,7 +161,7 @@ class ConformalClassifier(MultiLabelClassifier):
             self.held_out_ = replace(self.held_out_, groups=codes[self.held_out_rows_])
         return self
 
-    def predict_set(self, X: Any, groups: Any = None) -> VectorSets:
+    def predict_set(self, X: Any, *, groups: Any = None) -> VectorSets:
         """Return for each row a set that contains its label vector with probability `confidence`.
 
         Parameters
@@ -189,7 +189,7 @@ class ConformalClassifier(MultiLabelClassifier):
         floor = -self.held_out_.quantiles(codes, confidence) - offsets[0]
         return vector_sets(joints[0], floor, max_size=max_size)
 
-    def coverage(self, X: Any, y: Any, groups: Any = None) -> float:
+    def coverage(self, X: Any, y: Any, *, groups: Any = None) -> float:
         """Return the share of rows whose label vector is in the set that is written out.
 
         Parameters
@@ -198,7 +198,7 @@ class ConformalClassifier(MultiLabelClassifier):
         y : (n, L) array, sparse matrix or data frame of 0/1
         groups : (n,) array, optional
         """
-        sets = self.predict_set(X, groups)
+        sets = self.predict_set(X, groups=groups)
         labels, _ = read_batch_labels(y, len(sets), self._encoding)
         return float(sets.contains(labels).mean())
 

@@ -133,7 +133,7 @@ def probability(joint: JointForm, query: Query, samples: int | None, seed: int) 
     impossible = np.isneginf(log_prob.value)
     return Estimate(
         np.where(impossible, np.nan, found.value),
-        np.where(impossible, np.nan, found.standard_error),
+        np.where(impossible | np.isnan(found.value), np.nan, found.standard_error),
         found.exact | (impossible & log_prob.exact),
     )
 

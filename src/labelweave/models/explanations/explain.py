@@ -75,7 +75,10 @@ def explain_label(
     1          x0  feature    2.0         0.409
     """
     rows, members, joint = _asked(model, X, feature_names)
-    number = check_label(label, "label", joint.n_labels, joint.label_names)
+    shape = joint.n_labels, joint.label_names
+    number = check_label(label, "label", *shape)
+    if given and number in {check_label(k, "given", *shape) for k in given}:
+        raise ValueError(f"given must not fix the label {label!r} that is to be explained")
     posterior = joint.condition(given) if given else joint
     present = posterior.mode(rows.model._inference()).labels.copy()
     absent = present.copy()
@@ -160,6 +163,10 @@ def _asked(
     """Return the rows as the innermost model sees them, its members, and the joint."""
     check_is_fitted(model)
     X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must be a matrix, one row for each example, such as X[:1]; its shape is {X.shape}"
+        )
     rows = seen_rows(model, X, feature_names)
     if not isinstance(rows.model, MultiLabelClassifier):
         raise _unexplained(rows.model)
