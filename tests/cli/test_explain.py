@@ -45,6 +45,7 @@ def test_explains_a_set_and_a_label(run, table, model):
         (["--label", "hail"], "--label: label names the unknown label 'hail'"),
         (["--given", "sun=1"], "--given: needs a --label"),
         (["--label", "sun", "--given", "rain"], "--given: must be a label and 0 or 1"),
+        (["--label", "sun", "--given", "sun=1"], "--given: sun is the label to explain"),
     ],
 )
 def test_bad_options_are_named(run, table, model, words, complaint):

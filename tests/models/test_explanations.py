@@ -388,8 +388,6 @@ def test_bad_arguments_are_named(fitted):
     model = fitted("chain")
     with pytest.raises(ValueError, match="label names the unknown label 'hail'"):
         explain_label(model, FRAME, "hail")
-    with pytest.raises(ValueError, match="given must not fix the label 0"):
-        explain_label(model, FRAME, 0, given={0: 1})
     with pytest.raises(ValueError, match="X must be a matrix, one row for each example"):
         explain_label(model, FRAME.to_numpy()[0], 0)
     with pytest.raises(ValueError, match=r"labels must have shape \(80, 4\)"):

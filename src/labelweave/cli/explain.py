@@ -80,6 +80,8 @@ def explain(
     evidence = _evidence(given or [])
     if evidence and label is None:
         raise BadInputError("--given: needs a --label to explain")
+    if label in evidence:
+        raise BadInputError(f"--given: {label} is the label to explain; give others")
     with argument("MODEL" if label is None else "--label"):
         explanation = (
             models.explain_set(fitted, part)

@@ -49,7 +49,7 @@ def explain_label(
         Position or name.
     given : mapping, optional
         Labels that are known, as in `JointDistribution.condition`. All others have their values in
-        the most probable label vector.
+        the most probable label vector; a value of the explained label itself only matters for that.
     baseline : (D,) array or data frame of one row, optional
         The row to compare with; by default the mean of the training rows, which is taken after all
         transformers.
@@ -75,10 +75,7 @@ def explain_label(
     1          x0  feature    2.0         0.409
     """
     rows, members, joint = _asked(model, X, feature_names)
-    shape = joint.n_labels, joint.label_names
-    number = check_label(label, "label", *shape)
-    if given and number in {check_label(k, "given", *shape) for k in given}:
-        raise ValueError(f"given must not fix the label {label!r} that is to be explained")
+    number = check_label(label, "label", joint.n_labels, joint.label_names)
     posterior = joint.condition(given) if given else joint
     present = posterior.mode(rows.model._inference()).labels.copy()
     absent = present.copy()
