@@ -1,0 +1,140 @@
+"""Every measure under every decision, and F1 where labels are rare.
+
+Run as ``python -m benchmarks.decisions [matrix|rare] [DATA ...] [--jobs 2]``. Each data set is one
+comparison, kept under ``build/decisions``, so that a run that was stopped goes on where it was; the
+tables go to README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, PredefinedSplit
+
+from benchmarks.measure import machine
+from benchmarks.table import README, markdown, replace_between
+from labelweave.datasets import Dataset, load
+from labelweave.evaluation import (
+    METRICS,
+    Comparison,
+    compare,
+    judge,
+    make_methods,
+    paired_t_test,
+    with_decisions,
+)
+
+MARK = "<!-- written by python -m benchmarks.decisions {} {}: {} -->"
+KEPT = Path("build/decisions")
+#: The decision that each measure calls for.
+MATCHING = {
+    "exact_match": "subset",
+    "hamming_loss": "hamming",
+    "f1_example": "f1",
+    "jaccard": "jaccard",
+    "f1_micro": "micro_f1",
+    "f1_macro": "macro_f1",
+}
+DATA = {
+    "matrix": ("emotions", "scene", "yeast", "enron"),
+    "rare": ("enron", "corel5k", "rcv1subset1", "delicious"),
+}
+METHODS = {"matrix": "auto", "rare": "br,auto"}
+#: Highest example, micro and macro F1 found in the literature, under other protocols.
+PUBLISHED = {
+    "enron": (0.610, 0.610, 0.229),
+    "corel5k": (0.241, 0.257, 0.069),
+    "delicious": (0.362, 0.369, 0.179),
+}
+RARE = ("f1_example", "f1_micro", "f1_macro")
+
+
+def run(part: str, data: Dataset, methods: str, n_jobs: int) -> Comparison:
+    """Compare the decisions on one data set: ten folds, or the published split if it is large."""
+    wanted = list(MATCHING) if part == "matrix" else list(RARE)
+    decisions = [MATCHING[metric] for metric in wanted]
+    if part == "rare":
+        decisions = ["hamming", *decisions]
+    KEPT.mkdir(parents=True, exist_ok=True)
+    return compare(
+        with_decisions(make_methods(methods), decisions),
+        data.X,
+        data.Y,
+        folds=splitter(data),
+        metrics=wanted,
+        n_jobs=n_jobs,
+        results=KEPT / f"{data.name}.jsonl",
+        progress=lambda result: print(
+            result.method, result.fold, result.scores, result.error or "", flush=True
+        ),
+        name=data.name,
+    )
+
+
+def splitter(data: Dataset) -> Any:
+    """Return ten folds; of delicious, the published split."""
+    if data.name != "delicious":
+        return KFold(10, shuffle=True, random_state=0)
+    fold = np.zeros(data.n_rows, dtype=np.int64)
+    assert data.train_rows is not None
+    fold[data.train_rows] = -1
+    return PredefinedSplit(fold)
+
+
+def matrix(comparison: Comparison) -> str:
+    """Return measures by decisions; ○: significantly better than the matching decision."""
+    rows = [[comparison.data.name, *(f'"{decision}"' for decision in MATCHING.values())]]
+    for metric, matching in MATCHING.items():
+        upwards = METRICS[metric].higher_is_better
+        own = comparison.scores(f"auto: {matching}", metric)
+        row = [METRICS[metric].title]
+        for decision in MATCHING.values():
+            scores = comparison.scores(f"auto: {decision}", metric)
+            verdict = judge(paired_t_test(scores, own), higher_is_better=upwards)
+            value = f"{scores.mean():.4f}" if decision != matching else f"**{own.mean():.4f}**"
+            row.append(value + (" ○" if verdict == "better" else ""))
+        rows.append(row)
+    return markdown(rows)
+
+
+def rare(comparison: Comparison, methods: list[str]) -> str:
+    """Return example, micro and macro F1 at one half and under their own decisions."""
+    head = [comparison.data.name, *(f"{METRICS[m].title}: one half" for m in RARE)]
+    rows = [[*head, *(f'with "{MATCHING[metric]}"' for metric in RARE)]]
+    for method in methods:
+        half = [comparison.scores(f"{method}: hamming", metric).mean() for metric in RARE]
+        own = [comparison.scores(f"{method}: {MATCHING[m]}", m).mean() for m in RARE]
+        rows.append([f"`{method}`", *(f"{value:.3f}" for value in half + own)])
+    if comparison.data.name in PUBLISHED:
+        highest = [f"{value:.3f}" for value in PUBLISHED[comparison.data.name]]
+        rows.append(["highest published", "", "", "", *highest])
+    return markdown(rows)
+
+
+def main() -> None:
+    """Measure, and write the tables to README.md."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=tuple(DATA))
+    parser.add_argument("data", nargs="*")
+    parser.add_argument("--methods", help="other than the table's, which is then only printed")
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    for name in options.data or DATA[options.part]:
+        methods = options.methods or METHODS[options.part]
+        comparison = run(options.part, load(name), methods, options.jobs)
+        table = (
+            matrix(comparison)
+            if options.part == "matrix"
+            else rare(comparison, list(make_methods(methods)))
+        )
+        print(table)
+        if options.methods is None:
+            marks = [MARK.format(options.part, name, end) for end in ("begin", "end")]
+            replace_between(README, *marks, [f"Measured on {machine()}.", table])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""The best of our models against the strongest learners that people use, on nine data sets.
+
+Run as ``python -m benchmarks.strong_learners [DATA ...] [--methods "NAME;..."] [--jobs 2]``. Every
+fold of every method is kept in ``strong_learners.jsonl`` beside this file: a run measures what is
+missing there, whichever code measured the rest (each line says which), and rewrites the tables in
+README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from benchmarks.strong_peers import RIVALS, Outcome
+from benchmarks.table import README, markdown, replace_between
+from labelweave._common.arrays import Labels
+from labelweave._common.keyed_lines import KeyedLines
+from labelweave._common.pipelines import last_step
+from labelweave.datasets import load
+from labelweave.decision.registry import LOSS_NAMES
+from labelweave.evaluation import (
+    METRICS,
+    judge,
+    make_method,
+    paired_t_test,
+    predict_decided,
+    predict_joint,
+)
+from labelweave.versions import code_version
+
+MARK = "<!-- written by python -m benchmarks.strong_learners {}: {} -->"
+KEPT = Path(__file__).with_suffix(".jsonl")
+DATA = (
+    *("emotions", "scene", "yeast", "image", "enron"),
+    *("slashdot", "corel5k", "tmc2007-500", "rcv1subset1"),
+)
+OURS = ("auto", "mc", "forest", "weave", "auto(features=KernelFeatures())", "best")
+#: The measures, and the decisions that they call for.
+DECISIONS = {
+    "exact_match": "subset",
+    "f1_example": "f1",
+    "f1_micro": "micro_f1",
+    "f1_macro": "macro_f1",
+    "hamming_loss": "hamming",
+}
+LOSS = "cll_loss_row"
+MEASURES = (*DECISIONS, LOSS)
+#: Methods whose thresholds for micro and macro F1 are tuned, which takes six fits each.
+TUNED = ("auto", "best")
+
+Record = dict[str, Any]
+
+
+def ours(method: str, X: Any, Y: Labels, X_test: Any) -> Outcome:
+    """Return what one of our methods predicts for each measure."""
+    model = make_method(method).fit(X, Y)
+    labels = {}
+    for metric, loss in DECISIONS.items():
+        if loss in LOSS_NAMES and (decided := predict_decided(model, X_test, loss)) is not None:
+            labels[metric] = decided[0]
+    labels[""] = labels["hamming_loss"]
+    if method in TUNED:
+        chosen = getattr(model, "best_name_", method)
+        for metric in ("f1_micro", "f1_macro"):
+            tuned = make_method(chosen)
+            last_step(tuned).set_params(decision=DECISIONS[metric])
+            labels[metric] = tuned.fit(X, Y).predict(X_test)
+    return Outcome(labels, predict_joint(model, X_test))
+
+
+def measured(data: str, method: str, fold: int) -> Record:
+    """Return the scores of a method on one fold, and its CPU seconds."""
+    X, Y, X_test, Y_test = fold_of(data, fold)
+    begin = _cpu_seconds()
+    with threadpool_limits(limits=1):
+        outcome = ours(method, X, Y, X_test) if method in OURS else RIVALS[method](X, Y, X_test)
+    seconds = _cpu_seconds() - begin
+    scores = {
+        metric: METRICS[metric](Y_test, outcome.labels.get(metric, outcome.labels[""]))
+        for metric in DECISIONS
+    }
+    if outcome.joint is not None:
+        scores[LOSS] = METRICS[LOSS](Y_test, outcome.joint)
+    return {"scores": scores, "seconds": round(seconds, 2), "code": code_version()}
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and of the interpreters that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def fold_of(name: str, fold: int) -> tuple[Any, Labels, Any, Labels]:
+    """Return training and test rows of one of ten folds, dense features standardised."""
+    data = load(name)
+    train, test = list(KFold(10, shuffle=True, random_state=0).split(data.X))[fold]
+    X, X_test = data.X[train], data.X[test]
+    if not data.is_sparse:
+        scaler = StandardScaler().fit(X)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+    return X, data.Y[train], X_test, data.Y[test]
+
+
+def run(tasks: list[tuple[str, str, int]], n_jobs: int) -> dict[str, Record]:
+    """Measure what has not been measured yet; return everything that has."""
+    store: KeyedLines[Record] = KeyedLines(KEPT, dict, dict)
+    found = store.read()
+    missing = [task for task in tasks if key(*task) not in found]
+    calls = (delayed(attempt)(*task) for task in missing)
+    with store.writing() as append:
+        for task, record in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls):
+            print(*task, record, flush=True)
+            if "problem" not in record:
+                append(key(*task), record)
+    return store.read()
+
+
+def attempt(data: str, method: str, fold: int) -> tuple[tuple[str, str, int], Record]:
+    """Measure; a method that fails says why."""
+    try:
+        return (data, method, fold), measured(data, method, fold)
+    except Exception as error:
+        return (data, method, fold), {"problem": f"{type(error).__name__}: {error}"}
+
+
+def key(data: str, method: str, fold: int) -> str:
+    """Return the key of a result."""
+    return f"{data} / {method} / {fold}"
+
+
+def table(data: str, records: dict[str, Record]) -> str:
+    """Return the means over folds; ●/○: `best` is significantly better/worse."""
+    rows = [[data, *(METRICS[metric].title for metric in MEASURES), "CPU seconds", "folds"]]
+    best = _folds(data, "best", records)
+    for method in (*RIVALS, *OURS):
+        folds = _folds(data, method, records)
+        if folds:
+            name = f"`{method}`" if method in OURS else method
+            cells = [_cell(metric, folds, {} if method == "best" else best) for metric in MEASURES]
+            seconds = np.median([record["seconds"] for record in folds.values()])
+            rows.append([name, *cells, f"{seconds:.3g}", str(len(folds))])
+    return markdown(rows)
+
+
+def _folds(data: str, method: str, records: dict[str, Record]) -> dict[int, Record]:
+    keys = {fold: key(data, method, fold) for fold in range(10)}
+    return {fold: records[each] for fold, each in keys.items() if each in records}
+
+
+def _cell(metric: str, folds: dict[int, Record], best: dict[int, Record]) -> str:
+    values = [record["scores"].get(metric, np.nan) for record in folds.values()]
+    if np.isnan(values).any():
+        return "–"
+    text = f"{np.mean(values):.3f}"
+    common = [fold for fold in folds if fold in best]
+    if len(common) < 3:
+        return text
+    pair = [[each[fold]["scores"][metric] for fold in common] for each in (best, folds)]
+    verdict = judge(
+        paired_t_test(*map(np.array, pair)), higher_is_better=METRICS[metric].higher_is_better
+    )
+    return text + {"better": " ●", "worse": " ○"}.get(verdict, "")
+
+
+def main() -> None:
+    """Measure what is missing, and write the tables to README.md."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="*", default=DATA)
+    parser.add_argument("--methods", help="by semicolons; all of them unless given")
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    methods = options.methods.split(";") if options.methods else [*RIVALS, *OURS]
+    tasks = [
+        (data, method, fold)
+        for fold in range(options.folds)
+        for data in options.data
+        for method in methods
+    ]
+    records = run(tasks, options.jobs)
+    for data in DATA:
+        marks = [MARK.format(data, end) for end in ("begin", "end")]
+        replace_between(README, *marks, [table(data, records)])
+
+
+if __name__ == "__main__":
+    main()
