@@ -1,7 +1,7 @@
 """Coverage and size of conformal sets of label vectors, with dependent and independent labels.
 
-Run as ``python -m benchmarks.conformal [--splits 10] [DATA ...]``; with all data sets and splits
-the table goes to README.md.
+Run as ``python -m benchmarks.conformal [--splits 20] [--jobs 2] [DATA ...]``; with all data sets
+and splits the table goes to README.md.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,7 +21,8 @@ from labelweave.models import BinaryRelevance, ClassifierChain
 
 BEGIN = "<!-- written by python -m benchmarks.conformal: begin -->"
 END = "<!-- written by python -m benchmarks.conformal: end -->"
-DATA = ("emotions", "scene", "yeast")
+DATA = ("emotions", "scene", "yeast", "image", "slashdot")
+N_SPLITS = 20
 LEVELS = (0.8, 0.9, 0.95)
 SYSTEMS = {"`br`": BinaryRelevance, "chain": ClassifierChain}
 WAYS = {"a quarter held out": 0.25, "CV+, 5 folds": 5}
@@ -32,7 +34,8 @@ def measured(
     """Return coverage, mean size and share of single vectors at each level, in one random split."""
     order = np.random.default_rng(seed).permutation(data.n_rows)
     train, test = np.split(order, [data.n_rows * 3 // 4])
-    estimator = make_pipeline(StandardScaler(), SYSTEMS[system]())
+    scaler = [] if data.is_sparse else [StandardScaler()]
+    estimator = make_pipeline(*scaler, SYSTEMS[system]())
     model = ConformalClassifier(estimator=estimator, calibration=calibration, max_size=2**14)
     model.fit(data.X[train], data.Y[train])
     figures = []
@@ -43,34 +46,38 @@ def measured(
     return figures
 
 
-def row(data: Dataset, system: str, way: str, n_splits: int) -> list[str]:
+def row(data: Dataset, system: str, way: str, n_splits: int, n_jobs: int) -> list[str]:
     """Return the table's row of a system on a data set."""
-    runs = [measured(data, system, WAYS[way], seed) for seed in range(n_splits)]
-    cells = [data.name, system, way, *map(_cell, np.mean(runs, axis=0))]
+    runs = Parallel(n_jobs=n_jobs)(
+        delayed(measured)(data, system, WAYS[way], seed) for seed in range(n_splits)
+    )
+    errors = np.std(runs, axis=0, ddof=1) / np.sqrt(n_splits)
+    cells = [data.name, system, way, *map(_cell, np.mean(runs, axis=0), errors)]
     print(*cells, flush=True)
     return cells
 
 
-def _cell(figures: NDArray[np.float64]) -> str:
+def _cell(figures: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
     coverage, size, single = figures
-    return f"{coverage:.3f} / {size:.1f} / {single:.2f}"
+    return f"{coverage:.3f} ± {errors[0]:.3f} / {size:.1f} / {single:.2f}"
 
 
 def main() -> None:
     """Measure and print the table; write it to README.md if nothing was left out."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=list(DATA))
-    parser.add_argument("--splits", type=int, default=10)
-    arguments = parser.parse_args()
+    parser.add_argument("--splits", type=int, default=N_SPLITS)
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
     rows = [
-        row(data, system, way, arguments.splits)
+        row(data, system, way, options.splits, options.jobs)
         for way in WAYS
-        for data in map(load, arguments.data)
+        for data in map(load, options.data)
         for system in SYSTEMS
     ]
     table = markdown([["", "", "", *(f"{level:g}" for level in LEVELS)], *rows])
     print(table)
-    if arguments.splits == 10 and tuple(arguments.data) == DATA:
+    if options.splits == N_SPLITS and tuple(options.data) == DATA:
         replace_between(README, BEGIN, END, [table])
 
 
