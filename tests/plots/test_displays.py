@@ -253,6 +253,7 @@ def test_labels_that_exclude_each_other_are_drawn_at_the_end_of_the_colours():
     display = plots.DependenceMatrixDisplay.from_joint(joint, of="log_odds_ratio", labels=[0, 1])
     assert texts(display.ax_.texts) == ("−∞", "−∞")
     assert np.isfinite(display.image_.get_clim()).all()
+    assert (display.image_.get_array()[[0, 1], [1, 0]] < display.image_.get_clim()[0]).all()
 
 
 # ---------------------------------------------------------------------- reliability
@@ -354,6 +355,8 @@ def test_bad_input_is_named(emotions):
         plots.ReliabilityDisplay.from_estimator(prior, test.X, test.Y, of="joint")
     with pytest.raises(ValueError, match="TreeNetwork, TreeMixture or TreeEnsemble"):
         plots.DependenceDisplay.from_estimator(prior)
+    with pytest.raises(ValueError, match="row needs X"):
+        plots.DependenceDisplay.from_estimator(prior, row=0)
     with pytest.raises(ValueError, match="model must have predict_joint; DummyClassifier"):
         plots.DependenceDisplay.from_estimator(prior, test.X)
     with pytest.raises(ValueError, match="of must be 'mutual_information' or 'log_odds_ratio'"):

@@ -77,7 +77,7 @@ class LabelDependence:
         label_names : sequence of str, optional
             By default those of the joint, or positions.
         """
-        rows = f"mean of {joint.n_rows} rows"
+        rows = f"mean of {joint.n_rows} rows" if joint.n_rows > 1 else "row 0"
         if row is not None:
             rows = f"row {row}"
             joint = joint[check_whole_number(row, "row", 0, joint.n_rows - 1)]

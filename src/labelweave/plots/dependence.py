@@ -96,6 +96,8 @@ class DependenceDisplay(Display):
             return cls.from_joint(
                 joint, row=row, max_edges=max_edges, label_names=label_names, ax=ax
             )
+        if row is not None:
+            raise ValueError("row needs X: the trees of a model are the same for all rows")
         inner = last_step(model)
         found = structures_of(inner)
         if not found:

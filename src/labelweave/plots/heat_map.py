@@ -16,6 +16,7 @@ __all__ = ["HeatMap"]
 # Numbers fit into the cells of at most this many labels.
 _MOST_WITH_NUMBERS = 14
 _BLANK = "#eef1f4"
+_ENDLESS = 1e3  # matplotlib would leave infinite cells blank
 _LIGHT = 0.5  # relative luminance above which black is easier to read than white
 
 
@@ -54,7 +55,7 @@ class HeatMap(Display):
         part = matrix[np.ix_(self.shown_, self.shown_)]
         cells = np.ma.masked_where(np.isnan(part) | np.eye(len(part), dtype=bool), part)
         panel.set_facecolor(_BLANK)
-        self.image_ = panel.imshow(cells, **colours)
+        self.image_ = panel.imshow(cells.clip(-_ENDLESS, _ENDLESS), **colours)
         _write_names(panel, names, beside)
         if len(names) <= _MOST_WITH_NUMBERS:
             self._write_numbers(panel, cells)
@@ -72,7 +73,7 @@ class HeatMap(Display):
         for (i, j), value in np.ndenumerate(cells.filled(np.nan)):
             if np.isnan(value):
                 continue
-            shade = self.image_.cmap(self.image_.norm(value))[:3]
+            shade = self.image_.cmap(self.image_.norm(np.clip(value, -_ENDLESS, _ENDLESS)))[:3]
             colour = "black" if np.dot(shade, (0.2126, 0.7152, 0.0722)) > _LIGHT else "white"
             text = self._number(float(value))
             panel.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
