@@ -31,8 +31,8 @@ class Fold:
 
     X: Any
     Y: NDArray[Any]
-    test_X: Any
-    test_Y: NDArray[Any]
+    X_test: Any
+    Y_test: NDArray[Any]
     test_rows: NDArray[np.int64]
     "The positions of the test rows in the data set."
 
@@ -41,11 +41,11 @@ def fold_of(data: Dataset, number: int) -> Fold:
     """Return one of the ten folds of a data set."""
     splits = list(KFold(N_FOLDS, shuffle=True, random_state=0).split(np.empty(data.n_rows)))
     train, test = splits[number]
-    X, test_X = data.X[train], data.X[test]
+    X, X_test = data.X[train], data.X[test]
     if not sparse.issparse(data.X):
         scaler = StandardScaler().fit(X)
-        X, test_X = scaler.transform(X), scaler.transform(test_X)
-    return Fold(X, data.Y[train], test_X, data.Y[test], test)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+    return Fold(X, data.Y[train], X_test, data.Y[test], test)
 
 
 def measure_folds(
@@ -90,8 +90,8 @@ def _kept(folder: Path, name: str, number: int) -> KeyedLines[Figures]:
     return KeyedLines(folder / f"{name}-{number}.jsonl", dict, dict)
 
 
-def parse_arguments(description: str | None, data: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line: data sets, and which folds to measure."""
+def fold_parser(description: str | None, data: Sequence[str]) -> argparse.ArgumentParser:
+    """Return a parser of command lines that name data sets, and which folds to measure."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", nargs="*", default=list(data), help="data sets")
     parser.add_argument(
@@ -100,4 +100,4 @@ def parse_arguments(description: str | None, data: Sequence[str]) -> argparse.Na
         default=list(range(N_FOLDS)),
         help="folds of ten to measure, by commas: 0,1,2; --folds= only writes what was kept",
     )
-    return parser.parse_args()
+    return parser
