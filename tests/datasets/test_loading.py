@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import socket
+import threading
 import warnings
 from dataclasses import replace
+from email.message import Message
+from urllib.error import HTTPError
 
 import numpy as np
 import pandas as pd
@@ -12,7 +17,7 @@ import sklearn.datasets
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from labelweave.datasets import Dataset, catalogue, list_datasets, load
+from labelweave.datasets import Dataset, catalogue, list_datasets, load, openml
 from labelweave.datasets.catalogue import find_entry
 from labelweave.datasets.storage import cache_file, cache_folder, load_from_cache, save_to_cache
 
@@ -117,18 +122,56 @@ def test_the_data_folder_comes_first_and_is_verified(data_folder):
         load("emotions")
 
 
-def test_offline_says_what_to_do(data_folder):
-    def refuse(*args, **kwargs):
-        raise OSError("no route to host")
+@pytest.fixture
+def no_fetch(monkeypatch):
+    """Fail a test that gets as far as scikit-learn's fetch, which waits as long as the system."""
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sklearn.datasets, "fetch_openml", refuse)
-        with pytest.raises(FileNotFoundError) as caught:
-            load("scene")
+    def fetch(**wanted):
+        raise AssertionError("fetch_openml was called without a connection")
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
+    monkeypatch.setattr("urllib.request._opener", None)  # it remembers the first proxy it saw
+
+
+def test_offline_says_what_to_do(data_folder, monkeypatch, no_fetch):
+    """Kept from the network by a proxy that is not there."""
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    with pytest.raises(FileNotFoundError) as caught:
+        load("scene")
     message = str(caught.value)
-    assert "could not be downloaded from OpenML (no route to host)" in message
+    assert "could not be downloaded from OpenML (<urlopen error [Errno" in message
     assert "put scene/scene-train.arff, scene/scene-test.arff, scene/scene.xml" in message
     assert f"into the folder {data_folder} (LABELWEAVE_DATA)" in message
+
+
+def test_silence_is_not_waited_for(monkeypatch, no_fetch):
+    """A proxy that accepts a connection and says nothing, as a firewall that drops packets."""
+    monkeypatch.setattr(openml, "_PATIENCE", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(FileNotFoundError, match=r"OpenML .*(timed out|no answer)"):
+            load("scene")
+
+
+def test_a_name_that_is_looked_up_for_ever_is_not_waited_for(monkeypatch, no_fetch):
+    released = threading.Event()
+    monkeypatch.setattr(openml, "_PATIENCE", 0.05)
+    monkeypatch.setattr(openml, "urlopen", lambda *_, **__: released.wait() and io.BytesIO())
+    try:
+        with pytest.raises(FileNotFoundError, match=r"no answer from .* within 0\.05 seconds"):
+            load("scene")
+    finally:
+        released.set()
+
+
+def test_a_server_that_refuses_is_a_server(small_sets, monkeypatch):
+    def refuse(request, timeout):
+        raise HTTPError(request.full_url, 405, "no HEAD here", Message(), io.BytesIO())
+
+    monkeypatch.setattr(openml, "urlopen", refuse)
+    bunch, _, Y = openml_bunch(find_entry("image"))
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: bunch)
+    np.testing.assert_array_equal(load("image").Y, Y)
 
 
 def test_sets_that_openml_lacks_are_not_asked_for():
@@ -136,21 +179,13 @@ def test_sets_that_openml_lacks_are_not_asked_for():
         load("imdb")
 
 
-@pytest.mark.slow
-def test_without_network_for_real(monkeypatch):
-    """The real fetch, kept from the network by a proxy that is not there."""
-    for variable in ("http_proxy", "https_proxy"):
-        monkeypatch.setenv(variable, "http://127.0.0.1:9")
-    with pytest.raises(FileNotFoundError, match="could not be downloaded from OpenML"):
-        load("scene")
-
-
 # Downloads --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def small_sets(monkeypatch):
-    """Shrink the sets of the catalogue, so that stand-ins for them are quickly made."""
+    """Shrink the sets of the catalogue, so that stand-ins are quickly made; OpenML answers."""
+    monkeypatch.setattr(openml, "urlopen", lambda request, timeout: io.BytesIO())
     small = tuple(replace(entry, n_rows=30, n_features=8) for entry in catalogue.ENTRIES)
     monkeypatch.setattr(catalogue, "ENTRIES", small)
 

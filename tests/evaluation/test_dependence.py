@@ -1,12 +1,13 @@
 """Dependence between labels against scikit-learn, enumeration and exhaustive search."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
 from labelweave.evaluation import (
+    LabelDependence,
     chow_liu,
     common_log_odds_ratios,
     conditional_matrix,
@@ -85,6 +86,50 @@ def test_no_forest_has_a_larger_gain():
     assert forest.label_names == ("a", "b", "$c$", "<d>")
 
 
+def test_the_table_has_every_pair_once_the_strongest_first():
+    tables = np.random.default_rng(1).dirichlet(np.ones(16), size=5)
+    joint = TableJoint(np.log(tables), label_names=list("abcd"))
+    found = LabelDependence.from_joint(joint)
+    np.testing.assert_allclose(found.mutual_information, conditional_mutual_information(joint))
+    np.testing.assert_allclose(found.log_odds_ratio, common_log_odds_ratios(joint))
+    frame = found.to_frame()
+    assert set(zip(frame.label, frame.other_label, strict=True)) == set(combinations("abcd", 2))
+    assert frame.mutual_information.is_monotonic_decreasing
+    for pair in frame.itertuples():
+        i, j = "abcd".index(pair.label), "abcd".index(pair.other_label)
+        assert pair.mutual_information == pytest.approx(found.mutual_information[i, j])
+        assert pair.log_odds_ratio == pytest.approx(found.log_odds_ratio[i, j])
+    assert found.to_frame(top=2).equals(frame[:2])
+
+
+def test_the_dependence_of_a_row_is_its_own():
+    joint = TableJoint(np.log(np.random.default_rng(1).dirichlet(np.ones(8), size=4)))
+    found = LabelDependence.from_joint(joint, row=2)
+    np.testing.assert_allclose(found.mutual_information, joint.mutual_information()[2])
+    np.testing.assert_allclose(found.log_odds_ratio, joint.log_odds_ratios()[2])
+    assert (found.label_names, found.rows) == (("0", "1", "2"), "row 2")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_forest_takes_the_strongest_pairs_that_close_no_cycle(seed):
+    joint = TableJoint(np.log(np.random.default_rng(seed).dirichlet(np.ones(32), size=3)))
+    found = LabelDependence.from_joint(joint)
+    tree_of = list(range(5))  # Kruskal's algorithm, the pairs one by one
+    taken = []
+    for i, j in zip(*found.strongest_pairs(), strict=True):
+        if tree_of[i] != tree_of[j]:
+            taken.append({int(i), int(j)})
+            tree_of = [tree_of[i] if tree == tree_of[j] else tree for tree in tree_of]
+    for n_edges in (1, 2, 4):
+        forest = found.forest(n_edges)
+        edges = [set(edge) for edge in forest.edges]
+        assert sorted(map(sorted, edges)) == sorted(map(sorted, taken[:n_edges]))
+        for parent, child in forest.edges:
+            assert forest.gains[child] == pytest.approx(found.mutual_information[parent, child])
+            assert forest.couplings[child] == pytest.approx(found.log_odds_ratio[parent, child])
+    assert len(LabelDependence.from_joint(IndependentJoint(np.ones((2, 3)))).forest().edges) == 0
+
+
 def test_independent_labels_stay_apart_and_signs_are_those_of_the_data():
     assert len(chow_liu(RNG.integers(0, 2, size=(400, 3))).edges) == 0
     assert len(chow_liu(np.ones((9, 2), dtype=int)).edges) == 0
@@ -102,6 +147,12 @@ def test_bad_input_is_named():
         mean_conditional_matrix,
         conditional_mutual_information,
         common_log_odds_ratios,
+        LabelDependence.from_joint,
     ):
         with pytest.raises(ValueError, match="joint has no rows"):
             mean(empty)
+    one = IndependentJoint(np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="row must be a whole number from 0 to 0; got 1"):
+        LabelDependence.from_joint(one, row=1)
+    with pytest.raises(ValueError, match="label_names must name 2 labels; it has 1"):
+        LabelDependence.from_joint(one, label_names=["a"])

@@ -16,12 +16,15 @@ from sklearn.preprocessing import StandardScaler
 from labelweave import plots
 from labelweave.datasets import load_emotions
 from labelweave.evaluation import (
+    LabelDependence,
     chow_liu,
     conditional_matrix,
     mean_conditional_matrix,
+    predict_joint,
     reliability_curve,
 )
 from labelweave.inference import Gibbs
+from labelweave.joint import IndependentJoint, ListedJoint
 from labelweave.models import (
     ClassifierChain,
     Structure,
@@ -79,6 +82,22 @@ def test_dependence_of_a_mixture_has_a_panel_for_each_component(emotions):
         plots.ConvergenceDisplay.from_estimator(model, of="components")
     with pytest.raises(ValueError, match="components must be a whole number from 0 to 1; got 2"):
         plots.DependenceDisplay.from_estimator(model, components=[2])
+
+
+def test_dependence_under_a_joint_draws_the_strongest_pairs(emotions, tree):
+    _, test = emotions
+    display = plots.DependenceDisplay.from_estimator(tree, test.X, max_edges=2)
+    joint = predict_joint(tree, test.X)
+    frame = LabelDependence.from_joint(joint).to_frame(2)
+    assert set(texts(display.ax_.texts)) == {*frame.label, *frame.other_label}
+    assert len(display.ax_.lines) == 2
+    row = plots.DependenceDisplay.from_joint(tree_joint(), row=3)
+    assert row.ax_.get_title("left") == "strongest pairs given x: row 3"
+    np.testing.assert_array_equal(
+        row.structures[0].parents, LabelDependence.from_joint(tree_joint(), row=3).forest().parents
+    )
+    apart = plots.DependenceDisplay.from_joint(IndependentJoint(np.zeros((1, 3))))
+    assert (len(apart.ax_.lines), len(apart.ax_.texts)) == (0, 3)
 
 
 # ---------------------------------------------------------------------- explanations
@@ -192,6 +211,51 @@ def test_the_conditional_matrix_of_a_joint_is_averaged_and_labels_can_be_chosen(
     )
 
 
+# ---------------------------------------------------------------------- dependence matrix
+
+
+@pytest.mark.parametrize("row", [None, 3])
+def test_the_dependence_matrix_shows_what_was_measured(row):
+    joint = tree_joint()
+    found = LabelDependence.from_joint(joint, row=row)
+    off = ~np.eye(5, dtype=bool)
+    for of in ("mutual_information", "log_odds_ratio"):
+        display = plots.DependenceMatrixDisplay.from_joint(joint, of=of, row=row)
+        assert sorted(display.shown_) == list(range(5))
+        cells = display.image_.get_array()
+        expected = getattr(found, of)[np.ix_(display.shown_, display.shown_)]
+        np.testing.assert_allclose(cells.data[off], expected[off])
+        np.testing.assert_array_equal(cells.mask, ~off)
+        assert texts(display.ax_.get_xticklabels()) == tuple(DRAWN[k] for k in display.shown_)
+        written = [float(text.get_text().replace("−", "-")) for text in display.ax_.texts]
+        np.testing.assert_allclose(written, expected[off], atol=0.051)
+    low, high = display.image_.get_clim()
+    assert low == -high  # no dependence is the colour in the middle
+
+
+def test_labels_of_the_dependence_matrix_are_those_of_the_strongest_pairs(emotions, tree):
+    _, test = emotions
+    strongest = LabelDependence.from_joint(predict_joint(tree, test.X)).to_frame(1)
+    display = plots.DependenceMatrixDisplay.from_estimator(tree, test.X, max_labels=2)
+    names = {*strongest.label, *strongest.other_label}
+    assert set(texts(display.ax_.get_xticklabels())) == names
+    chosen = plots.DependenceMatrixDisplay.from_joint(tree_joint(), labels=["plain", 0, 2])
+    np.testing.assert_array_equal(chosen.shown_, [4, 0, 2])
+    # A hidden cause pairs 0 with 3 and 1 with 2: each stands beside its own.
+    pairs = np.array([[0, 0, 0, 0], [1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1]])
+    joint = ListedJoint(pairs, np.log([[0.4, 0.2, 0.1, 0.3]]))
+    order = list(plots.DependenceMatrixDisplay.from_joint(joint).shown_)
+    assert abs(order.index(0) - order.index(3)) == abs(order.index(1) - order.index(2)) == 1
+
+
+def test_labels_that_exclude_each_other_are_drawn_at_the_end_of_the_colours():
+    joint = ListedJoint([[1, 0, 0], [0, 1, 1], [0, 1, 0]], np.log([[0.5, 0.3, 0.2]]))
+    display = plots.DependenceMatrixDisplay.from_joint(joint, of="log_odds_ratio", labels=[0, 1])
+    assert texts(display.ax_.texts) == ("−∞", "−∞")
+    assert np.isfinite(display.image_.get_clim()).all()
+    assert (display.image_.get_array()[[0, 1], [1, 0]] < display.image_.get_clim()[0]).all()
+
+
 # ---------------------------------------------------------------------- reliability
 
 
@@ -291,6 +355,12 @@ def test_bad_input_is_named(emotions):
         plots.ReliabilityDisplay.from_estimator(prior, test.X, test.Y, of="joint")
     with pytest.raises(ValueError, match="TreeNetwork, TreeMixture or TreeEnsemble"):
         plots.DependenceDisplay.from_estimator(prior)
+    with pytest.raises(ValueError, match="row needs X"):
+        plots.DependenceDisplay.from_estimator(prior, row=0)
+    with pytest.raises(ValueError, match="model must have predict_joint; DummyClassifier"):
+        plots.DependenceDisplay.from_estimator(prior, test.X)
+    with pytest.raises(ValueError, match="of must be 'mutual_information' or 'log_odds_ratio'"):
+        plots.DependenceMatrixDisplay.from_joint(tree_joint(), of="odds")
     with pytest.raises(ValueError, match="TreeMixture or ChainMixture; got ClassifierChain"):
         plots.ConvergenceDisplay.from_estimator(ClassifierChain())
     with pytest.raises(ValueError, match="mode must have one vector for each of the 40 rows"):
@@ -301,6 +371,7 @@ def test_bad_input_is_named(emotions):
     "draw",
     [
         lambda: plots.DependenceDisplay(Structure(np.array([-1, 0]))).plot(),
+        lambda: plots.DependenceMatrixDisplay.from_joint(tree_joint()),
         lambda: plots.ReliabilityDisplay.from_predictions([[0.2]], [[0]]),
         lambda: plots.ConvergenceDisplay.from_joint(tree_joint(), Gibbs(sweeps=1)),
     ],

@@ -16,6 +16,7 @@ from labelweave.cli.ask import ask
 from labelweave.cli.compare import compare
 from labelweave.cli.convert import convert
 from labelweave.cli.datasets import datasets
+from labelweave.cli.dependence import dependence
 from labelweave.cli.errors import CommandError
 from labelweave.cli.evaluate import evaluate
 from labelweave.cli.explain import explain
@@ -136,7 +137,7 @@ def root(
 
 COMMANDS = (
     *(compare, report, fit, predict, ask, explain, evaluate, explore, tree),
-    *(stream, convert, datasets, reproduce),
+    *(dependence, stream, convert, datasets, reproduce),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -9,7 +9,13 @@ import typer
 
 from labelweave.cli.alignment import read_features
 from labelweave.cli.errors import BadInputError
-from labelweave.cli.inputs import ReadOptions, check_writable, label_names_of, load_model
+from labelweave.cli.inputs import (
+    ReadOptions,
+    check_writable,
+    classifier_with_joint,
+    label_names_of,
+    load_model,
+)
 from labelweave.cli.options import (
     HeaderOption,
     IgnoreOption,
@@ -100,15 +106,9 @@ def ask(
 
 
 def _parsed(question: str, model: Any) -> Query:
-    from labelweave._common.pipelines import last_step
     from labelweave.joint.query import parse_query
 
-    classifier = last_step(model)
-    if not hasattr(classifier, "predict_joint"):
-        raise BadInputError(
-            "MODEL: this model has no joint distribution of the labels; fit one of labelweave's"
-        )
-    n_labels = classifier.n_labels_
+    n_labels = classifier_with_joint(model).n_labels_
     try:
         return parse_query(question, n_labels, label_names_of(model, n_labels))
     except ValueError as error:  # as it is, because it marks the place

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelweave.cli.errors import argument
+from labelweave.cli.errors import BadInputError, argument
 
 if TYPE_CHECKING:
     from labelweave.datasets import Dataset, Limits
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ReadOptions",
     "chosen_metrics",
+    "classifier_with_joint",
     "is_table",
     "label_names_of",
     "load_dataset",
@@ -74,6 +75,18 @@ def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
 
     with argument("MODEL"):
         return persistence.load(path, trusted=trusted or ())
+
+
+def classifier_with_joint(model: Any) -> Any:
+    """Return the classifier inside a model, which must have a joint distribution of its labels."""
+    from labelweave._common.pipelines import last_step
+
+    classifier = last_step(model)
+    if not hasattr(classifier, "predict_joint"):
+        raise BadInputError(
+            "MODEL: this model has no joint distribution of the labels; fit one of labelweave's"
+        )
+    return classifier
 
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...]:

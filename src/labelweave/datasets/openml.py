@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from threading import Thread
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +16,8 @@ from labelweave._common.arrays import Indicators
 from labelweave.datasets.catalogue import CatalogueEntry
 from labelweave.datasets.dataset import Dataset, as_features
 
+_SERVER = "https://www.openml.org"
+_PATIENCE = 8.0  # seconds; an answer takes less than one
 _TRUE, _FALSE = {"true", "1", "1.0"}, {"false", "0", "0.0"}
 
 
@@ -21,6 +26,7 @@ def download(entry: CatalogueEntry) -> Dataset:
 
     Raises ``ValueError`` if OpenML has a different data set, ``OSError`` without a network.
     """
+    _require_answer()
     refused = []
     for wanted in _candidates(entry):
         try:
@@ -33,6 +39,32 @@ def download(entry: CatalogueEntry) -> Dataset:
             return _to_dataset(bunch, entry)
         refused.append(f"{wanted}: {problem}")
     raise ValueError(f"OpenML does not have the expected {entry.name!r} ({'; '.join(refused)})")
+
+
+def _require_answer() -> None:
+    """Raise ``OSError`` unless OpenML answers anything within a few seconds.
+
+    scikit-learn waits for a connection as long as the system does: minutes behind a firewall that
+    drops packets. A name that is being looked up knows no timeout at all, hence a thread, which is
+    left behind.
+    """
+    failures: list[OSError] = []
+
+    def ask() -> None:
+        try:
+            urlopen(Request(_SERVER, method="HEAD"), timeout=_PATIENCE).close()
+        except HTTPError as error:  # an answer
+            error.close()
+        except OSError as error:
+            failures.append(error)
+
+    asking = Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(_PATIENCE)
+    if asking.is_alive():
+        raise TimeoutError(f"no answer from {_SERVER} within {_PATIENCE:g} seconds")
+    if failures:
+        raise failures[0]
 
 
 def _candidates(entry: CatalogueEntry) -> list[dict[str, Any]]:

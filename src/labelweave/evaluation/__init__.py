@@ -20,7 +20,6 @@ from labelweave.evaluation.conformal import ConformalClassifier
 from labelweave.evaluation.cross_validation import compare
 from labelweave.evaluation.decisions import make_decision, make_decisions, with_decisions
 from labelweave.evaluation.dependence import (
-    chow_liu,
     common_log_odds_ratios,
     conditional_matrix,
     conditional_mutual_information,
@@ -28,6 +27,8 @@ from labelweave.evaluation.dependence import (
     mutual_information,
 )
 from labelweave.evaluation.fold_runs import score_model
+from labelweave.evaluation.label_dependence import LabelDependence
+from labelweave.evaluation.label_forest import chow_liu
 from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
 from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
 from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
@@ -98,6 +99,7 @@ __all__ = [
     "FriedmanTest",
     "HeldOutScores",
     "IterativeStratification",
+    "LabelDependence",
     "Method",
     "Metric",
     "ReliabilityCurve",

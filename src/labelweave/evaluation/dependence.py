@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
-from labelweave._common.arrays import Floats, Indices
+from labelweave._common.arrays import Floats
 from labelweave.evaluation.validation import check_labels
 from labelweave.joint import JointDistribution
-from labelweave.joint.dependence import log_odds_ratios, log_ratio, pair_cells
+from labelweave.joint.dependence import log_ratio, pair_cells
 from labelweave.joint.dependence import mutual_information as pairs_information
 from labelweave.joint.enumeration import row_blocks
-from labelweave.models import Structure
 
 __all__ = [
-    "chow_liu",
     "common_log_odds_ratios",
     "conditional_matrix",
     "conditional_mutual_information",
@@ -71,9 +68,7 @@ def mean_conditional_matrix(joint: JointDistribution) -> Floats:
     array([[1.  , 0.67],
            [1.  , 1.  ]])
     """
-    total = np.zeros((joint.n_labels, joint.n_labels))
-    for pairs in _pairwise_blocks(joint):
-        total += pairs.sum(axis=0)
+    (total,) = _sums_over_rows(joint, lambda pairs: pairs)
     return _given_rows(total)
 
 
@@ -129,9 +124,7 @@ def conditional_mutual_information(joint: JointDistribution) -> Floats:
     array([[0.347, 0.   ],
            [0.   , 0.347]])
     """
-    total = np.zeros((joint.n_labels, joint.n_labels))
-    for pairs in _pairwise_blocks(joint):
-        total += pairs_information(pairs).sum(axis=0)
+    (total,) = _sums_over_rows(joint, pairs_information)
     return total / joint.n_rows
 
 
@@ -157,78 +150,42 @@ def common_log_odds_ratios(joint: JointDistribution) -> Floats:
     >>> float(common_log_odds_ratios(joint)[0, 1].round(6))
     1.5
     """
-    attraction = np.zeros((joint.n_labels, joint.n_labels))
-    repulsion = np.zeros_like(attraction)
-    for pairs in _pairwise_blocks(joint):
-        both, first, second, neither = pair_cells(pairs)
-        attraction += (both * neither).sum(axis=0)
-        repulsion += (first * second).sum(axis=0)
-    return log_ratio(attraction, repulsion)
+    return log_ratio(*_sums_over_rows(joint, _attraction, _repulsion))
 
 
-def _pairwise_blocks(joint: JointDistribution) -> Iterator[Floats]:
-    """Yield P(y_i = 1, y_j = 1) of blocks of rows."""
-    if joint.n_rows == 0:
-        raise ValueError("joint has no rows; pass at least one")
-    for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-        yield joint[rows].pairwise()
-
-
-def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structure:
-    """Return the forest that explains most of the dependence between labels (Chow and Liu 1968).
-
-    Features play no part in it. An edge must increase the log-likelihood of Y by more than
-    ½ log n, the cost of its parameter by the Bayesian information criterion, so that labels which
-    occur together by chance remain apart. Every tree has its best connected label as root.
-
-    Parameters
-    ----------
-    Y : array-like of shape (n, L)
-        Labels, 0 or 1.
-    label_names : sequence of str, optional
-
-    Returns
-    -------
-    Structure
-        ``gains`` are n times the mutual information, less ½ log n; ``couplings`` are log-odds
-        ratios.
+def mean_dependence(joint: JointDistribution) -> tuple[Floats, Floats]:
+    """Return mutual information and log-odds ratios given the features, in one pass over the rows.
 
     Examples
     --------
-    >>> rain, sun = np.tile([0, 0, 1, 1], 20), np.tile([0, 1], 40)
-    >>> chow_liu(np.column_stack([rain, rain, sun]), ["rain", "wet", "sun"])
-    Structure(3 labels, 1 edges, gain 53.3)
-    rain
-    └─ wet  +8.79  (gain 53.3)
-    sun
+    >>> from labelweave.joint import TableJoint
+    >>> information, log_odds = mean_dependence(TableJoint(np.log([[0.4, 0.1, 0.1, 0.4]])))
+    >>> float(information[0, 1].round(3)), float(log_odds[0, 1].round(3))
+    (0.193, 2.773)
     """
-    labels = check_labels(Y, "Y")
-    n, n_labels = labels.shape
-    if label_names is not None and len(label_names) != n_labels:
-        raise ValueError(f"label_names must name {n_labels} labels; it has {len(label_names)}")
-    gain = n * mutual_information(labels) - np.log(n) / 2.0
-    np.fill_diagonal(gain, 0.0)
-    parents = _spanning_forest(np.maximum(gain, 0.0))
-    child = np.flatnonzero(parents >= 0)
-    gains, couplings = np.zeros(n_labels), np.zeros(n_labels)
-    gains[child] = gain[parents[child], child]
-    counts = labels.T.astype(np.float64) @ labels
-    # Half a row in every cell (Haldane): always finite.
-    couplings[child] = log_odds_ratios(counts, n, prior=0.5)[parents[child], child]
-    names = None if label_names is None else tuple(map(str, label_names))
-    return Structure(parents, gains=gains, label_names=names, couplings=couplings)
+    total, attraction, repulsion = _sums_over_rows(
+        joint, pairs_information, _attraction, _repulsion
+    )
+    return total / joint.n_rows, log_ratio(attraction, repulsion)
 
 
-def _spanning_forest(weight: Floats) -> Indices:
-    """Return the parents in the forest of largest total weight; zero means no edge."""
-    edges = minimum_spanning_tree(-weight).toarray() < 0
-    linked = edges | edges.T
-    degree = linked.sum(axis=0)
-    parents = np.full(len(weight), -1, dtype=np.int64)
-    _, part = connected_components(linked, directed=False)
-    for number in range(part.max() + 1):
-        inside = np.flatnonzero(part == number)
-        root = inside[np.argmax(degree[inside])]
-        order, before = breadth_first_order(linked, root, directed=False)
-        parents[order[1:]] = before[order[1:]]
-    return parents
+def _attraction(pairs: Floats) -> Floats:
+    both, _, _, neither = pair_cells(pairs)
+    return both * neither
+
+
+def _repulsion(pairs: Floats) -> Floats:
+    _, first, second, _ = pair_cells(pairs)
+    return first * second
+
+
+def _sums_over_rows(joint: JointDistribution, *terms: Callable[[Floats], Floats]) -> list[Floats]:
+    """Return Σ_n of functions of P(y_i = 1, y_j = 1 | x_n), which is computed once."""
+    if joint.n_rows == 0:
+        raise ValueError("joint has no rows; pass at least one")
+    sums = [np.zeros((joint.n_labels, joint.n_labels)) for _ in terms]
+    for rows in row_blocks(joint.n_rows, joint.n_labels**2):
+        pairs = joint[rows].pairwise()
+        for total, term in zip(sums, terms, strict=True):
+            total += term(pairs).sum(axis=0)
+    return sums

@@ -10,6 +10,7 @@ from labelweave.plots.comparison import ComparisonDisplay
 from labelweave.plots.conditional_matrix import ConditionalMatrixDisplay
 from labelweave.plots.convergence import ConvergenceDisplay
 from labelweave.plots.dependence import DependenceDisplay
+from labelweave.plots.dependence_matrix import DependenceMatrixDisplay
 from labelweave.plots.expected_f1 import ExpectedF1Display
 from labelweave.plots.explanation import ExplanationDisplay
 from labelweave.plots.marginals import MarginalsDisplay
@@ -21,6 +22,7 @@ __all__ = [
     "ConditionalMatrixDisplay",
     "ConvergenceDisplay",
     "DependenceDisplay",
+    "DependenceMatrixDisplay",
     "Display",
     "ExpectedF1Display",
     "ExplanationDisplay",

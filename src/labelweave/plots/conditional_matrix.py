@@ -7,19 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from labelweave._common.drawing import EDGE
 from labelweave.evaluation import conditional_matrix, mean_conditional_matrix
 from labelweave.joint import JointDistribution
-from labelweave.plots.canvas import Display, choose_labels, display_labels, label_matrix, names_of
+from labelweave.plots.canvas import choose_labels, label_matrix, names_of
+from labelweave.plots.heat_map import HeatMap
 from labelweave.plots.models import joint_of
 
 __all__ = ["ConditionalMatrixDisplay"]
 
-# Numbers fit into the cells of at most this many labels.
-_MOST_WITH_NUMBERS = 14
 
-
-class ConditionalMatrixDisplay(Display):
+class ConditionalMatrixDisplay(HeatMap):
     """P(column | row) of all pairs of labels, as colours; each row's own probability beside it.
 
     Compare a column's cells with its own probability: where they are equal, row and column are
@@ -174,40 +171,9 @@ class ConditionalMatrixDisplay(Display):
             As in `from_labels`.
         """
         self.shown_ = choose_labels(labels, self.label_names, self.frequency, max_labels)
-        names = display_labels(self.label_names, self.shown_, longest=28)
-        side = max(0.46 if len(names) <= _MOST_WITH_NUMBERS else 0.24, 2.4 / len(names))
-        margin = 0.075 * max(map(len, names)) + 0.6
-        size = (side * len(names) + margin + 1.2, side * len(names) + margin + 0.3)
-        (panel,) = self._panels(ax, 1, size, layout="compressed")
-        # A label is certain given itself: the diagonal says nothing, and is left blank.
-        part = self.matrix[np.ix_(self.shown_, self.shown_)]
-        cells = np.ma.masked_where(np.isnan(part) | np.eye(len(part), dtype=bool), part)
-        panel.set_facecolor("#eef1f4")
-        self.image_ = panel.imshow(cells, cmap="cividis", vmin=0, vmax=1)
-        self._write_names(panel, names)
-        if len(names) <= _MOST_WITH_NUMBERS:
-            self._write_numbers(panel, cells)
-        bar = panel.figure.colorbar(self.image_, ax=panel, fraction=0.04, pad=0.02, shrink=0.8)
-        bar.outline.set_visible(False)
-        panel.set_title(self.title, loc="left", fontsize=10)
+        shares = [f"{self.frequency[label]:.0%}" for label in self.shown_]
+        self._draw_cells(ax, self.matrix, beside=shares, cmap="cividis", vmin=0, vmax=1)
         return self
 
-    def _write_names(self, panel: Any, names: list[str]) -> None:
-        place = np.arange(len(names))
-        shares = [
-            f"{name}  {self.frequency[j]:.0%}" for name, j in zip(names, self.shown_, strict=True)
-        ]
-        panel.set_xticks(place, names, rotation=90 if len(names) > 6 else 40, fontsize=8)
-        if len(names) <= 6:
-            for text in panel.get_xticklabels():
-                text.set(ha="right", rotation_mode="anchor")
-        panel.set_yticks(place, shares, fontsize=8)
-        panel.tick_params(length=0)
-        panel.spines[:].set_color(EDGE)
-
-    def _write_numbers(self, panel: Any, cells: Any) -> None:
-        for (i, j), value in np.ndenumerate(cells.filled(np.nan)):
-            if np.isfinite(value):
-                colour = "black" if value > 0.55 else "white"  # cividis is light above
-                text = f"{value:.2f}".removeprefix("0") if value < 0.995 else "1"
-                panel.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
+    def _number(self, value: float) -> str:
+        return f"{value:.2f}".removeprefix("0") if value < 0.995 else "1"

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
+
 from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import literal
 from labelweave._common.pipelines import last_step
-from labelweave.evaluation import chow_liu
+from labelweave.evaluation import LabelDependence, chow_liu
+from labelweave.joint import JointDistribution
 from labelweave.models import Structure, structures_of
 from labelweave.models.trees.plot import figure_of, plot_structures
 from labelweave.plots.canvas import Display, label_matrix, names_of
+from labelweave.plots.models import joint_of
 
 __all__ = ["DependenceDisplay"]
 
@@ -62,30 +66,45 @@ class DependenceDisplay(Display):
     def from_estimator(
         cls,
         model: Any,
+        X: Any = None,
         *,
+        row: int | None = None,
+        max_edges: int = 30,
         components: Sequence[int] | None = None,
         label_names: Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw what a fitted model has learned: its tree, or those of an ensemble or a mixture.
+        """Draw what a fitted model has learned: its trees or, of any model, the strongest pairs.
 
         Parameters
         ----------
         model : fitted estimator
-            A `TreeNetwork`, `TreeMixture` or `TreeEnsemble`; also inside a pipeline.
+            With ``predict_joint`` if X is given, otherwise a `TreeNetwork`, `TreeMixture` or
+            `TreeEnsemble`; also inside a pipeline.
+        X : array, sparse matrix or data frame, optional
+            Features. With them, the strongest pairs of labels are drawn as by `from_joint`.
+        row, max_edges
+            As in `from_joint`; only with X.
         components : sequence of int, optional
             Which trees of a mixture or an ensemble to draw; by default all.
         label_names : sequence of str, optional
             By default the columns of the data frame that the model was fitted to, or positions.
         ax : matplotlib Axes, or a sequence with one for each tree, optional
         """
+        if X is not None:
+            joint = joint_of(model, X)
+            return cls.from_joint(
+                joint, row=row, max_edges=max_edges, label_names=label_names, ax=ax
+            )
+        if row is not None:
+            raise ValueError("row needs X: the trees of a model are the same for all rows")
         inner = last_step(model)
         found = structures_of(inner)
         if not found:
             raise ValueError(
                 f"model must be a fitted TreeNetwork, TreeMixture or TreeEnsemble; got "
-                f"{type(inner).__name__}. For any other, DependenceDisplay.from_labels draws the "
-                "dependence in its predictions"
+                f"{type(inner).__name__}. For any other, pass X: the strongest pairs of its joint "
+                "distribution are drawn"
             )
         chosen = range(len(found)) if components is None else components
         for k in chosen:
@@ -96,6 +115,50 @@ class DependenceDisplay(Display):
             names = names_of(None, label_names, trees[0].n_labels)
             trees = [replace(tree, label_names=names) for tree in trees]
         return cls(trees, titles).plot(ax)
+
+    @classmethod
+    def from_joint(
+        cls,
+        joint: JointDistribution,
+        *,
+        row: int | None = None,
+        max_edges: int = 30,
+        label_names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the pairs of labels of most mutual information given the features.
+
+        A pair whose labels are already joined through stronger pairs is left out, as are labels in
+        none of the pairs; `LabelDependence.to_frame` lists them all.
+
+        Parameters
+        ----------
+        joint : JointDistribution
+        row : int, optional
+            Position of the row to draw; by default the average over all rows.
+        max_edges : int, default=30
+            How many pairs to draw.
+        label_names : sequence of str, optional
+            By default those of the joint, or positions.
+        ax : matplotlib Axes, optional
+        """
+        found = LabelDependence.from_joint(joint, row=row, label_names=label_names)
+        return cls.from_dependence(found, max_edges=max_edges, ax=ax)
+
+    @classmethod
+    def from_dependence(
+        cls, dependence: LabelDependence, *, max_edges: int = 30, ax: Any = None
+    ) -> Self:
+        """Draw the strongest pairs of what was measured before.
+
+        Parameters
+        ----------
+        dependence : LabelDependence
+        max_edges, ax
+            As in `from_joint`.
+        """
+        forest = _without_isolated(dependence.forest(max_edges))
+        return cls(forest, [f"strongest pairs given x: {dependence.rows}"]).plot(ax)
 
     @classmethod
     def from_labels(
@@ -130,3 +193,19 @@ class DependenceDisplay(Display):
         titles = [None] * len(panels) if self.titles is None else map(literal, self.titles)
         plot_structures(self.structures, list(titles), panels)
         return self
+
+
+def _without_isolated(forest: Structure) -> Structure:
+    """Leave out labels without an edge, unless there are no others."""
+    joined = np.unique(np.array(forest.edges, dtype=np.int64))
+    if len(joined) == 0:
+        return forest
+    position = np.full(forest.n_labels, -1, dtype=np.int64)
+    position[joined] = np.arange(len(joined))
+    parents = forest.parents[joined]
+    return Structure(
+        np.where(parents < 0, -1, position[parents]),
+        gains=forest.gains[joined],
+        label_names=tuple(forest.name(label) for label in joined),
+        couplings=forest.couplings[joined],
+    )

@@ -27,6 +27,7 @@ _GAP = 4.0  # characters between columns
 _PADDING = 1.2  # characters inside a box
 _INSTEAD = ", or use to_dot()"
 _WIDE, _NARROW = frozenset("MWmw@%"), frozenset("ijl.,:;|!' ")
+_DASHES = (0, (2.0, 1.1))  # short ones, of which even a thick line has two between columns
 _BOX, _ROOT = "#eef2f6", "#d6e4f0"
 
 
@@ -119,7 +120,7 @@ def plot_structure(structure: Structure, ax: Any = None) -> Any:
     for parent, child in structure.edges:
         style: dict[str, Any] = {"linewidth": _line_width(structure.gains, child)}
         # A dashed line means that the parent makes its child less likely.
-        style["linestyle"] = "--" if structure.couplings[child] < 0 else "-"
+        style["linestyle"] = _DASHES if structure.couplings[child] < 0 else "-"
         _draw_edge(ax, layout, parent, child, style)
     for label in range(structure.n_labels):
         _draw_label(ax, structure, layout, label)
