@@ -28,6 +28,7 @@ from labelweave.datasets import load
 from labelweave.decision.registry import LOSS_NAMES
 from labelweave.evaluation import (
     METRICS,
+    PORTFOLIO,
     judge,
     make_method,
     paired_t_test,
@@ -42,7 +43,7 @@ DATA = (
     *("emotions", "scene", "yeast", "image", "enron"),
     *("slashdot", "corel5k", "tmc2007-500", "rcv1subset1"),
 )
-OURS = ("auto", "mc", "forest", "weave", "auto(features=KernelFeatures())", "best")
+OURS = (*PORTFOLIO, "best")
 #: The measures, and the decisions that they call for.
 DECISIONS = {
     "exact_match": "subset",
