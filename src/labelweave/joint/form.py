@@ -32,8 +32,8 @@ class JointForm(Batch, ABC):
 
     - ``_is_exact`` and ``_exact``: quantities by a formula;
     - `log_prob_error`, if its normaliser is estimated;
-    - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals`` and ``_from_draws``: better
-      estimates;
+    - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_flip_log_odds`` and
+      ``_from_draws``: better estimates;
     - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``top`` of `JointDistribution`.
 
     And it **may** provide any of the capabilities in `labelweave.joint.capabilities`: by these,
@@ -98,6 +98,21 @@ class JointForm(Batch, ABC):
         Of a form whose conditionals are not known, the draws themselves: given all of its labels.
         """
         return labels.astype(np.float64)
+
+    def _flip_log_odds(self, labels: Labels) -> Floats:
+        """Log-odds of the labels of (n, k, L) draws, each given all others of the draw."""
+        log_odds = np.zeros(labels.shape)
+        log_prob = self._log_prob_of_draws(labels)
+        for label in range(self.n_labels):
+            flipped = labels.copy()
+            flipped[:, :, label] ^= 1
+            other = self._log_prob_of_draws(flipped)
+            # A draw that is impossible either way has no weight: any finite number will do.
+            gain = np.zeros_like(other)
+            possible = np.isfinite(log_prob) | np.isfinite(other)
+            np.subtract(log_prob, other, out=gain, where=possible)
+            log_odds[:, :, label] = np.where(labels[:, :, label] == 1, gain, -gain)
+        return log_odds
 
     def _log_prob_of_draws(self, labels: Labels) -> Floats:
         """Log-probabilities (n, k) of checked (n, k, L) label vectors."""

@@ -8,6 +8,8 @@ ancestors of the evidence, and uses populations of weighted prefixes beyond.
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from scipy.special import expit, logsumexp
 
@@ -64,6 +66,16 @@ class ConditionedChain(ChainForm):
         value = np.where(np.isfinite(log_prob.value), log_prob.value, 0.0) + self._normaliser.value
         posterior._normaliser = Estimate(value, log_prob.standard_error, log_prob.exact)
         return posterior
+
+    def near_power(self, exponent: float) -> Self:
+        """Return the chain of powers of the conditionals, each normalised on its own.
+
+        P(y)^e is that chain times the product of the conditionals' normalisers, which depend on the
+        labels only a little.
+        """
+        chain = self._scaled(exponent)
+        chain._normaliser = chain._log_evidence(self._known)
+        return chain
 
     # ------------------------------------------------------------------ draws
 
