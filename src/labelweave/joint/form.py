@@ -32,7 +32,7 @@ class JointForm(Batch, ABC):
 
     - ``_is_exact`` and ``_exact``: quantities by a formula;
     - `log_prob_error`, if its normaliser is estimated;
-    - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_flip_log_odds`` and
+    - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_full_log_odds`` and
       ``_from_draws``: better estimates;
     - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``top`` of `JointDistribution`.
 
@@ -99,20 +99,18 @@ class JointForm(Batch, ABC):
         """
         return labels.astype(np.float64)
 
-    def _flip_log_odds(self, labels: Labels) -> Floats:
-        """Log-odds of the labels of (n, k, L) draws, each given all others of the draw."""
-        log_odds = np.zeros(labels.shape)
-        log_prob = self._log_prob_of_draws(labels)
-        for label in range(self.n_labels):
+    def _full_log_odds(self, labels: Labels, which: Indices) -> Floats:
+        """Log-odds (n, k, w) of some labels, each given all other labels of the draws."""
+        out = np.zeros((*labels.shape[:2], len(which)))
+        present = self._log_prob_of_draws(labels)
+        for i, label in enumerate(which):
             flipped = labels.copy()
             flipped[:, :, label] ^= 1
             other = self._log_prob_of_draws(flipped)
             # A draw that is impossible either way has no weight: any finite number will do.
-            gain = np.zeros_like(other)
-            possible = np.isfinite(log_prob) | np.isfinite(other)
-            np.subtract(log_prob, other, out=gain, where=possible)
-            log_odds[:, :, label] = np.where(labels[:, :, label] == 1, gain, -gain)
-        return log_odds
+            possible = np.isfinite(present) | np.isfinite(other)
+            np.subtract(present, other, out=out[:, :, i], where=possible)
+        return np.where(labels[:, :, which] == 1, out, -out)
 
     def _log_prob_of_draws(self, labels: Labels) -> Floats:
         """Log-probabilities (n, k) of checked (n, k, L) label vectors."""

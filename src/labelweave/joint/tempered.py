@@ -193,7 +193,8 @@ class TemperedJoint(JointDistribution):
 
     def _conditionals(self, labels: Labels) -> Floats:
         """Given all other labels of the draw."""
-        return np.asarray(expit(self.exponent * self.base._flip_log_odds(labels)))
+        every = np.arange(self.n_labels, dtype=np.int64)
+        return np.asarray(expit(self.exponent * self.base._full_log_odds(labels, every)))
 
     # ------------------------------------------------------------------ search
 

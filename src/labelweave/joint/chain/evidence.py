@@ -139,16 +139,3 @@ class ConditionedChain(ChainForm):
     def _full_conditionals(self, labels: Labels, which: Indices) -> Floats:
         """Probabilities (n, k, w) of some labels, each given all other labels of the draws."""
         return np.asarray(expit(self._full_log_odds(labels, which)))
-
-    def _full_log_odds(self, labels: Labels, which: Indices) -> Floats:
-        """Log-odds (n, k, w) of some labels, each given all other labels of the draws."""
-        out = np.zeros((*labels.shape[:2], len(which)))
-        for i, label in enumerate(which):
-            flipped, log_prob = labels.copy(), []
-            for value in (0, 1):
-                flipped[:, :, label] = value
-                log_prob.append(self._log_prob_of_draws(flipped))
-            # A draw that is impossible either way has no weight: any finite number will do.
-            possible = np.isfinite(log_prob[0]) | np.isfinite(log_prob[1])
-            np.subtract(log_prob[1], log_prob[0], out=out[:, :, i], where=possible)
-        return out
