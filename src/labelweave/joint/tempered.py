@@ -30,7 +30,7 @@ class TemperedJoint(JointDistribution):
     `JointDistribution.tempered` returns it for chains and mixtures; other forms stay what they are.
     The mode and the most probable vectors are those of the base, found and proven by its searches.
     Probabilities and quantities are exact while at most 16 labels are unknown. Beyond that, the
-    normaliser is estimated by 1024 weighted draws (docs/design/math.md, section 13):
+    normaliser is estimated by 1024 weighted draws (docs/design/math.md, section 14):
     `log_normaliser` gives it with its standard error, which is also that of `log_prob`.
 
     Parameters
@@ -46,7 +46,7 @@ class TemperedJoint(JointDistribution):
     >>> sure = ChainJoint([[4.0, -2.0]], [[0.0, 0.0], [5.0, 0.0]])
     >>> joint = TemperedJoint(sure, temperature=2.0)
     >>> sure.mode().log_prob.round(3), joint.mode().log_prob.round(3)
-    (array([-0.067]), array([-0.384]))
+    (array([-0.067]), array([-0.337]))
     >>> joint.mode().labels, joint.mode().optimal
     (array([[1, 1]], dtype=int8), array([ True]))
     """
