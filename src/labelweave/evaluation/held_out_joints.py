@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave.evaluation.joint_estimators import fold_estimator, joint_of
+from labelweave.evaluation.temperature import SAMPLES
 from labelweave.joint import JointDistribution
 from labelweave.models.base_classifier import with_weight
 
@@ -59,17 +60,17 @@ class HeldOutJoints:
         """Return a function of the joint distributions for the rows of all folds."""
         return np.concatenate([function(joint) for joint in self.joints])
 
-    def _log_prob(self, temperature: float) -> Floats:
+    def _log_prob(self, temperature: float, samples: int = 1024) -> Floats:
         return np.concatenate(
             [
-                joint.tempered(temperature).log_prob(self.labels[place])
+                joint.tempered(temperature, samples=samples).log_prob(self.labels[place])
                 for joint, place in zip(self.joints, self._places(), strict=True)
             ]
         )
 
     def log_likelihood(self, temperature: float) -> float:
         """Return that of the vectors that are possible: for the others no temperature matters."""
-        log_prob = self._log_prob(temperature)
+        log_prob = self._log_prob(temperature, SAMPLES)
         return float(self.weight @ np.where(np.isfinite(log_prob), log_prob, 0.0))
 
     def log_loss(self, temperature: float) -> float:

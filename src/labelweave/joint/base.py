@@ -249,7 +249,7 @@ class JointDistribution(Queries):
 
     # ------------------------------------------------------------------ powers
 
-    def tempered(self, temperature: float) -> JointDistribution:
+    def tempered(self, temperature: float, *, samples: int = 1024) -> JointDistribution:
         """Return P(y)^(1/T), normalised: flatter for T > 1, sharper for T < 1.
 
         The order of the label vectors stays the same, and so does the mode.
@@ -258,6 +258,9 @@ class JointDistribution(Queries):
         ----------
         temperature : float
             T, positive.
+        samples : int, default 1024
+            Weighted draws for each row of chains and mixtures with more than 16 unknown labels,
+            whose normaliser has to be estimated.
 
         Examples
         --------
@@ -273,7 +276,7 @@ class JointDistribution(Queries):
             return self.power(exponent)
         # That form is a joint distribution itself, hence looked up when it is asked for.
         form: type[TemperedJoint] = import_module("labelweave.joint.tempered").TemperedJoint
-        return form(self, temperature)
+        return form(self, temperature, samples=samples)
 
     # ------------------------------------------------------------------ Bayes' rule
 

@@ -10,16 +10,13 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_number
+from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.seeds import derive_seed
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.capabilities import near_power
 from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables
 from labelweave.joint.estimate import Estimate, mean_from_draws, normalised_weights, resample
 from labelweave.joint.mode import Mode, Ranked
-
-# Weighted draws that stand for a row with too many unknown labels for a table.
-POOL_SIZE = 1024
 
 Found = TypeVar("Found", Mode, Ranked)
 
@@ -30,7 +27,7 @@ class TemperedJoint(JointDistribution):
     `JointDistribution.tempered` returns it for chains and mixtures; other forms stay what they are.
     The mode and the most probable vectors are those of the base, found and proven by its searches.
     Probabilities and quantities are exact while at most 16 labels are unknown. Beyond that, the
-    normaliser is estimated by 1024 weighted draws (docs/design/math.md, section 14):
+    normaliser is estimated by weighted draws (docs/design/math.md, section 14):
     `log_normaliser` gives it with its standard error, which is also that of `log_prob`.
 
     Parameters
@@ -39,6 +36,8 @@ class TemperedJoint(JointDistribution):
         P, with the label names, row ids and threads that the result has as well.
     temperature : float
         T, positive.
+    samples : int, default 1024
+        Weighted draws that stand for a row with more than 16 unknown labels.
 
     Examples
     --------
@@ -51,9 +50,10 @@ class TemperedJoint(JointDistribution):
     (array([[1, 1]], dtype=int8), array([ True]))
     """
 
-    def __init__(self, base: JointDistribution, temperature: float) -> None:
+    def __init__(self, base: JointDistribution, temperature: float, *, samples: int = 1024) -> None:
         self.base = base
         self.temperature = check_number(temperature, "temperature", above=0)
+        self.samples = check_whole_number(samples, "samples", 2)
         super().__init__(
             base.n_rows,
             base.n_labels,
@@ -89,7 +89,7 @@ class TemperedJoint(JointDistribution):
 
     def power(self, exponent: float) -> JointDistribution:
         """Return the base at another temperature."""
-        return self.base.tempered(self.temperature / exponent)
+        return self.base.tempered(self.temperature / exponent, samples=self.samples)
 
     # ------------------------------------------------------------------ normaliser
 
@@ -105,7 +105,7 @@ class TemperedJoint(JointDistribution):
         few, many = np.flatnonzero(exact), np.flatnonzero(~exact)
         for rows, table in tables(self.base[few]):
             value[few[rows]] = log_sums(self.exponent * table.log_table)[:, 0]
-        for block in self._draw_blocks(len(many), POOL_SIZE):
+        for block in self._draw_blocks(len(many), self.samples):
             rows = many[block]
             value[rows], error[rows] = self[rows]._estimated_normaliser()
         return Estimate(value, error, exact)
@@ -113,7 +113,7 @@ class TemperedJoint(JointDistribution):
     def _estimated_normaliser(self) -> tuple[Floats, Floats]:
         """Return the mean of P(y)^(1/T) / q(y) over draws from q, in logarithms."""
         proposal = near_power(self.base, self.exponent)
-        labels, log_weight = proposal._weighted_sample(POOL_SIZE, derive_seed(0, 1))
+        labels, log_weight = proposal._weighted_sample(self.samples, derive_seed(0, 1))
         log_ratio = self._log_ratio(proposal, labels)
         peak = log_ratio.max(axis=1)
         possible = np.isfinite(peak)
@@ -168,9 +168,9 @@ class TemperedJoint(JointDistribution):
         uniform = self._uniform(seed, k, 0)
         for rows, table in tables(self[enumerable]):
             draws[enumerable[rows]] = table.draw(uniform[enumerable[rows]])
-        for block in self._draw_blocks(len(many), POOL_SIZE):
+        for block in self._draw_blocks(len(many), self.samples):
             rows = many[block]
-            pool, log_weight = self[rows]._pool(POOL_SIZE, seed)
+            pool, log_weight = self[rows]._pool(self.samples, seed)
             draws[rows] = resample(pool, normalised_weights(log_weight), uniform[rows])
         return draws
 
