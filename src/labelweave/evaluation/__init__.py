@@ -1,7 +1,8 @@
 """Metrics, comparison of methods by cross-validation, significance tests, active learning."""
 
 from labelweave.evaluation.best_joint import PORTFOLIO, BestJoint, Trial
-from labelweave.evaluation.calibrated_joint import CalibratedJointCV, calibrated
+from labelweave.evaluation.calibrate_option import calibrated
+from labelweave.evaluation.calibrated_joint import CalibratedJointCV
 from labelweave.evaluation.classification_metrics import (
     exact_match,
     f1_example,

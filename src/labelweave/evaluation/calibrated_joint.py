@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,9 +42,10 @@ from labelweave.models.base_classifier import seeded_clone, weight_parameter, wi
 from labelweave.models.label_classifier import checked_weight
 from labelweave.models.stacking.cross_fitting import deal_folds
 
-__all__ = ["CalibratedJointCV", "calibrated"]
+__all__ = ["OF_JOINTS", "OF_MARGINALS", "CalibratedJointCV"]
 
-_JOINT, _MARGINALS = ("temperature",), ("sigmoid", "isotonic")
+#: Ways to calibrate joint distributions and marginals.
+OF_JOINTS, OF_MARGINALS = ("temperature",), ("sigmoid", "isotonic")
 # What only marginals matter to.
 _BY_MARGINALS = (HammingLoss, PartialAbstention, PrecisionAtK)
 
@@ -156,9 +156,9 @@ class CalibratedJointCV(MultiLabelClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.joint is not None:
-            check_choice(self.joint, "joint", _JOINT)
+            check_choice(self.joint, "joint", OF_JOINTS)
         if self.marginals is not None:
-            check_choice(self.marginals, "marginals", _MARGINALS)
+            check_choice(self.marginals, "marginals", OF_MARGINALS)
         if not (isinstance(self.cv, list) or hasattr(self.cv, "split")):
             check_whole_number(self.cv, "cv", 2, otherwise="a splitter")
 
@@ -316,37 +316,3 @@ class CalibratedJointCV(MultiLabelClassifier):
             joint.tempered(self.temperature_),
         )
         return Evidence(scores, lambda k: np.moveaxis(tempered.sample(k, 0), 1, 0))
-
-
-def calibrated(estimator: Any, calibrate: str | Sequence[str]) -> CalibratedJointCV:
-    """Return an estimator with calibration, as the option `calibrate` of a method names it.
-
-    Parameters
-    ----------
-    estimator : estimator of P(y|x), or a pipeline that ends in one
-        Its decision becomes that of the result.
-    calibrate : str or list of str
-        "temperature" for the joint distribution, "sigmoid" or "isotonic" for marginals; or one of
-        either.
-
-    Examples
-    --------
-    >>> from labelweave.models import BinaryRelevance
-    >>> calibrated(BinaryRelevance(), "isotonic")
-    CalibratedJointCV(estimator=BinaryRelevance(), joint=None, marginals='isotonic')
-    """
-    names = [calibrate] if isinstance(calibrate, str) else list(calibrate)
-    for name in names:
-        check_choice(name, "calibrate", (*_JOINT, *_MARGINALS))
-    of_marginals = [name for name in names if name in _MARGINALS]
-    if len(names) != len(set(names)) or len(of_marginals) > 1 or not names:
-        raise ValueError(
-            "calibrate must be 'temperature', 'sigmoid' or 'isotonic', or the first and one of the "
-            f"others; got {calibrate!r}"
-        )
-    return CalibratedJointCV(
-        estimator=estimator,
-        joint="temperature" if "temperature" in names else None,
-        marginals=of_marginals[0] if of_marginals else None,
-        decision=getattr(last_step(estimator), "decision", "subset"),
-    )

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
 from labelweave._common.presets import HasPresets, Presets
-from labelweave.evaluation.calibrated_joint import calibrated
+from labelweave.evaluation.calibrate_option import calibrated
 from labelweave.evaluation.classifier_checks import check_classifier, similar_classifiers
 from labelweave.evaluation.specifications import (
     Specification,
