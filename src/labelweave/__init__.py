@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import FLoss, HammingLoss, MajorityVote, SubsetLoss
-    from labelweave.evaluation import BestJoint, ConformalClassifier, compare
+    from labelweave.evaluation import BestJoint, CalibratedJointCV, ConformalClassifier, compare
     from labelweave.features import KernelFeatures
     from labelweave.inference import (
         Annealing,
@@ -77,6 +77,7 @@ __all__ = [
     "BestFirst",
     "BestJoint",
     "BinaryRelevance",
+    "CalibratedJointCV",
     "ChainEnsemble",
     "ChainJoint",
     "ChainMixture",
@@ -146,7 +147,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
     "decision": ("FLoss", "HammingLoss", "MajorityVote", "SubsetLoss"),
-    "evaluation": ("BestJoint", "ConformalClassifier", "compare"),
+    "evaluation": ("BestJoint", "CalibratedJointCV", "ConformalClassifier", "compare"),
     "features": ("KernelFeatures",),
     "inference": (
         "Annealing",

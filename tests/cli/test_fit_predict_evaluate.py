@@ -296,6 +296,25 @@ def test_a_model_on_kernel_features(run, table, tmp_path):
     )
 
 
+def test_calibrated_models_are_saved_and_shown(run, table, tmp_path):
+    path = tmp_path / "calibrated.skops"
+    options = ("--labels", "last:3", "--method", "br(C=1)", "--calibrate", "temperature, sigmoid")
+    result = run("fit", table, *options, "--model", path)
+    assert result.exit_code == 0, result.stderr
+    assert "temperature " in result.stderr
+    assert "held-out log-loss (marginals)" in result.stderr
+    model = persistence.load(path)
+    result = run("predict", path, table, "--proba")
+    np.testing.assert_allclose(
+        pd.read_csv(io.StringIO(result.stdout)),
+        model.predict_proba(pd.read_csv(table)[list("abcde")]),
+        rtol=1e-4,
+    )
+    result = run("fit", table, *options[:-1], "platt", "--model", path)
+    assert result.exit_code == 2
+    assert "calibrate must be" in result.stderr
+
+
 def test_sets_of_label_vectors_in_a_table(run, table, tmp_path):
     path = tmp_path / "sets.skops"
     method = "conformal(estimator=br(C=1))"

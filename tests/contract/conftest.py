@@ -78,6 +78,13 @@ def probabilistic(case: Case) -> None:
 
 
 @pytest.fixture
+def marginals_of_the_joint(case: Case) -> None:
+    """Skip where marginals are not those of the joint distribution."""
+    if "marginals" in case.unsuited:
+        pytest.skip(case.unsuited["marginals"])
+
+
+@pytest.fixture
 def estimator(case: Case) -> LabelClassifier:
     """Return a fresh, unfitted copy."""
     copy: LabelClassifier = clone(case.estimator)

@@ -27,7 +27,7 @@ from labelweave.baselines import (
     StackedBinaryRelevance,
     ThresholdedSVM,
 )
-from labelweave.evaluation import BestJoint, ConformalClassifier
+from labelweave.evaluation import BestJoint, CalibratedJointCV, ConformalClassifier
 from labelweave.models import (
     BinaryRelevance,
     ChainEnsemble,
@@ -75,6 +75,7 @@ JOINTS = {
     "any classifier": "it needs P(y|x) of its estimator",
     "base classifiers": "its estimator is none",
 }
+HEATED = {"known counts": "the temperature of all labels holds for this one, too"}
 PROBIT = {
     "constant label": "it learns the label from the features like any other, not from its count",
     "fractional weights": "a row is seen once, twice, ... or not at all",
@@ -132,6 +133,9 @@ DEFAULTS = {
     "conformal": Case(
         ConformalClassifier(estimator=BinaryRelevance(C=1.0)), weighted=False, unsuited=JOINTS
     ),
+    "calibrated": Case(
+        CalibratedJointCV(estimator=BinaryRelevance(C=1.0), cv=3), unsuited=JOINTS | HEATED
+    ),
     # The rules for test sets look at all rows of a test set together, see tests/online.
     "online": Case(BayesianOnlineClassifier(decision="hamming"), unsuited=PROBIT),
 }
@@ -161,6 +165,7 @@ SKLEARN_CHECKED = [
     ),
     BestJoint(candidates=["br(C=1)", "auto(C=1,label_penalty=0.1)"], n_folds=2),
     ConformalClassifier(estimator=BinaryRelevance(C=1.0)),
+    CalibratedJointCV(estimator=BinaryRelevance(C=1.0), cv=3),
     BayesianOnlineClassifier(decision="hamming"),
 ]
 # Configurations that matter to them. With "hamming" they also ask `predict` to agree with

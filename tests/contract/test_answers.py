@@ -55,7 +55,7 @@ def test_shapes_and_types(model):
     assert set(np.unique(labels)) <= {0, 1}
 
 
-@pytest.mark.usefixtures("probabilistic")
+@pytest.mark.usefixtures("probabilistic", "marginals_of_the_joint")
 def test_the_joint_is_a_distribution_with_these_marginals(model):
     joint = model.predict_joint(TEST)
     probabilities = table(joint)
@@ -88,7 +88,7 @@ def test_predict_is_the_decision_of_the_joint(model, decision, strategy):
         np.testing.assert_allclose(np.exp(joint.log_prob(labels)), best, rtol=1e-9)
 
 
-@pytest.mark.usefixtures("probabilistic")
+@pytest.mark.usefixtures("probabilistic", "marginals_of_the_joint")
 def test_a_decision_may_be_any_callable(model):
     for decision in (SubsetLoss(Auto()), HammingLoss(), lambda joint: joint.known * 0):
         model.set_params(decision=decision)

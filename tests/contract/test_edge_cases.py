@@ -57,6 +57,7 @@ def test_all_labels_constant(estimator, value):
     assert (model.predict(X) == value).all()
 
 
+@pytest.mark.usefixtures("marginals_of_the_joint")
 def test_one_label(estimator):
     model = estimator.fit(X, Y[:, :1])
     joint = check_answers(model, X)

@@ -34,6 +34,7 @@ from labelweave.baselines import (
     ThresholdedSVM,
 )
 from labelweave.decision import MajorityVote
+from labelweave.evaluation import CalibratedJointCV
 from labelweave.inference import Greedy
 from labelweave.models import (
     BinaryRelevance,
@@ -49,6 +50,8 @@ from labelweave.models import (
 )
 from labelweave.online import BayesianOnlineClassifier
 from tests.contract.estimators import (
+    HEATED,
+    JOINTS,
     LEAVES,
     LISTED,
     NEIGHBOURS,
@@ -265,6 +268,19 @@ _FORESTS = {
     ),
 }
 
+_CALIBRATED = {
+    "calibrated-chain": touches(
+        "answers many_labels",
+        CalibratedJointCV(estimator=ClassifierChain(**_FIXED), cv=2),
+        unsuited=JOINTS | HEATED,
+    ),
+    "calibrated-marginals": touches(
+        "determinism weights persistence",
+        CalibratedJointCV(estimator=BinaryRelevance(C=1.0), joint=None, marginals="sigmoid", cv=2),
+        unsuited=JOINTS | HEATED | {"marginals": "they have a calibration of their own"},
+    ),
+}
+
 _OTHERS = {
     "crf-cv": touches("determinism edge_cases weights", PairwiseCRF()),
     "crf-pseudo": touches(
@@ -296,4 +312,4 @@ _OTHERS = {
     ),
 }
 
-VARIANTS = _RELEVANCE | _CHAINS | _TREES | _POWERSETS | _FORESTS | _WOVEN | _OTHERS
+VARIANTS = _RELEVANCE | _CHAINS | _TREES | _POWERSETS | _FORESTS | _WOVEN | _CALIBRATED | _OTHERS

@@ -23,6 +23,9 @@ CAPABILITIES = {
     "HasConditionals": {"chain", "general"},
     "HasLinearConditionals": {"chain"},
     "DecomposesIntoTrees": {"independent", "forest", "field", "mixture"},
+    "RanksLikeItsBase": {"tempered"},
+    "ClosedUnderPowers": {"independent", "table", "listed", "forest", "field", "tempered"},
+    "ApproximatesPowers": {"chain", "general", "mixture"},
 }
 FORMS = sorted(set().union(*CAPABILITIES.values()))
 STRATEGIES = [

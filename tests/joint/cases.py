@@ -20,7 +20,10 @@ from tests.reference import field as field_reference
 from tests.reference import table as table_reference
 from tests.reference import tree as tree_reference
 
-FORMS = ("independent", "table", "chain", "tree", "forest", "general", "mixture", "field", "listed")
+FORMS = (
+    *("independent", "table", "chain", "tree", "forest", "general", "mixture", "field", "listed"),
+    *("tempered", "power"),
+)
 
 
 def chain_parameters(rng, n, L, scale=2.0, tree=False):
@@ -135,6 +138,21 @@ def _mixture(rng, n, L, scale):
     return joint, log_prob
 
 
+def _powers_of(*makers):
+    """Make a form whose powers are no closed form, or one of those that stay what they are."""
+
+    def make_power(rng, n, L, scale):
+        base, log_prob = makers[rng.integers(len(makers))](rng, n, L, scale)
+        temperature = np.exp(rng.uniform(-0.3, 1.0))
+        vectors = np.array(list(itertools.product((0, 1), repeat=L)))
+        log_z = [
+            np.logaddexp.reduce([log_prob(i, y) / temperature for y in vectors]) for i in range(n)
+        ]
+        return base.tempered(temperature), lambda i, y: log_prob(i, y) / temperature - log_z[i]
+
+    return make_power
+
+
 MAKERS = {
     "independent": _independent,
     "table": _table,
@@ -145,6 +163,8 @@ MAKERS = {
     "field": _field,
     "general": _general,
     "mixture": _mixture,
+    "tempered": _powers_of(_chain, _general, _mixture),
+    "power": _powers_of(_independent, _table, _listed, _forest, _field),
 }
 
 

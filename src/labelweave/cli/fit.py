@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +40,13 @@ def fit(
     method: Annotated[
         str, typer.Option("--method", "-m", help="A method, with options: br, pcc(C=1), ...")
     ] = "auto",
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            help="Calibrate probabilities on held-out rows: temperature, sigmoid, isotonic, or the "
+            "first and one of the others, separated by a comma."
+        ),
+    ] = None,
     seed: SeedOption = 0,
     labels: LabelsOption = None,
     ignore: IgnoreOption = None,
@@ -59,9 +67,17 @@ def fit(
     check_writable(model, "--model")
 
     from labelweave import evaluation, persistence
+    from labelweave.evaluation.specifications import parse_specification
 
     with argument("--method"):
-        estimator = evaluation.make_method(method, seed=seed)
+        specification = parse_specification(method)
+        if calibrate is None:
+            estimator = evaluation.make_method(specification, seed=seed)
+    if calibrate is not None:
+        with argument("--calibrate"):
+            ways = {"calibrate": [way.strip() for way in calibrate.split(",")]}
+            wanted = replace(specification, options=specification.options | ways)
+            estimator = evaluation.make_method(wanted, seed=seed)
     read_options = ReadOptions(
         labels=labels,
         ignore=ignore,
@@ -86,12 +102,18 @@ def fit(
 
 
 def _show_choice(model: Any) -> None:
-    """Show what a model was chosen from, if it was."""
-    from labelweave.evaluation import BestJoint
+    """Show what a model was chosen from, or how it was calibrated."""
+    from labelweave.evaluation import BestJoint, CalibratedJointCV
 
     chosen = model[-1] if hasattr(model, "steps") else model
     if isinstance(chosen, BestJoint):
         typer.echo(f"chose {chosen.best_name_}:\n{chosen.table().to_string(index=False)}", err=True)
+    if isinstance(chosen, CalibratedJointCV):
+        typer.echo(f"temperature {chosen.temperature_:.3f}", err=True)
+        for name, (before, after) in chosen.log_loss_.items():
+            typer.echo(
+                f"held-out log-loss ({name}): {before:.4f}, calibrated {after:.4f}", err=True
+            )
 
 
 @contextmanager

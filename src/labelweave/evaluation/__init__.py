@@ -1,6 +1,8 @@
 """Metrics, comparison of methods by cross-validation, significance tests, active learning."""
 
 from labelweave.evaluation.best_joint import PORTFOLIO, BestJoint, Trial
+from labelweave.evaluation.calibrate_option import calibrated
+from labelweave.evaluation.calibrated_joint import CalibratedJointCV
 from labelweave.evaluation.classification_metrics import (
     exact_match,
     f1_example,
@@ -29,7 +31,13 @@ from labelweave.evaluation.dependence import (
 from labelweave.evaluation.fold_runs import score_model
 from labelweave.evaluation.label_dependence import LabelDependence
 from labelweave.evaluation.label_forest import chow_liu
-from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
+from labelweave.evaluation.likelihood_metrics import (
+    cll_loss,
+    cll_loss_path,
+    cll_loss_row,
+    log_loss,
+)
+from labelweave.evaluation.marginal_calibration import MarginalCalibration
 from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
 from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
 from labelweave.evaluation.nonconformity import (
@@ -72,6 +80,7 @@ from labelweave.evaluation.ranks import (
 )
 from labelweave.evaluation.reliability import (
     ReliabilityCurve,
+    joint_calibration_error,
     reliability_curve,
     wilson_interval,
 )
@@ -84,6 +93,7 @@ from labelweave.evaluation.significance import (
     win_tie_loss,
 )
 from labelweave.evaluation.splits import IterativeStratification, make_splitter
+from labelweave.evaluation.temperature import fit_temperature
 
 __all__ = [
     "BestJoint",
@@ -92,6 +102,7 @@ __all__ = [
     "DEFAULT_METRICS",
     "METHODS",
     "METRICS",
+    "CalibratedJointCV",
     "Comparison",
     "ConformalClassifier",
     "DataSummary",
@@ -100,6 +111,7 @@ __all__ = [
     "HeldOutScores",
     "IterativeStratification",
     "LabelDependence",
+    "MarginalCalibration",
     "Method",
     "Metric",
     "ReliabilityCurve",
@@ -111,6 +123,7 @@ __all__ = [
     "average_precision_ranking",
     "average_ranks",
     "best_queries",
+    "calibrated",
     "chow_liu",
     "common_log_odds_ratios",
     "cll_loss",
@@ -129,13 +142,16 @@ __all__ = [
     "f1_macro",
     "f1_macro_zero_division_1",
     "f1_micro",
+    "fit_temperature",
     "friedman_test",
     "hamming_loss",
     "information_about_others",
     "jaccard",
+    "joint_calibration_error",
     "judge",
     "predict_decided",
     "label_uncertainty",
+    "log_loss",
     "predict_joint",
     "predict_labels",
     "make_decision",

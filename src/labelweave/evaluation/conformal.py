@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave._common.pipelines import last_step
-from labelweave._common.row_keys import assign_folds, number_rows, row_keys
+from labelweave._common.row_keys import assign_folds, number_rows
 from labelweave.decision import Decision, VectorSets, vector_sets
 from labelweave.evaluation.cross_conformal import cross_conformal_sets
+from labelweave.evaluation.joint_estimators import checked_joint_estimator, joint_of
 from labelweave.evaluation.nonconformity import NONCONFORMITY, HeldOutScores, nonconformity
-from labelweave.evaluation.predictions import predict_joint
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
-from labelweave.models import ClassifierChain, MultiLabelClassifier
+from labelweave.models import MultiLabelClassifier
 from labelweave.models.base_classifier import seeded_clone
 from labelweave.models.batch_labels import read_batch_labels
 
@@ -180,7 +180,7 @@ class ConformalClassifier(MultiLabelClassifier):
         max_size = check_whole_number(self.max_size, "max_size")
         X = self._features(X, reset=False)
         codes = self._group_codes(groups, X)
-        joints = [_joint_of(model, X) for model in self.estimators_]
+        joints = [joint_of(model, X) for model in self.estimators_]
         offsets = [NONCONFORMITY[self.nonconformity_](joint) for joint in joints]
         if len(joints) > 1:
             return cross_conformal_sets(
@@ -250,14 +250,7 @@ class ConformalClassifier(MultiLabelClassifier):
 
     def base_estimator(self) -> Any:
         """Return `estimator`, checked, or the default."""
-        estimator = ClassifierChain() if self.estimator is None else self.estimator
-        if isinstance(estimator, type) or not hasattr(last_step(estimator), "predict_joint"):
-            raise ValueError(
-                "estimator must be an estimator of P(y|x), such as ClassifierChain(), or a "
-                f"pipeline that ends in one; got {estimator!r}. JointClassifierCV makes one of any "
-                "classifier"
-            )
-        return estimator
+        return checked_joint_estimator(self.estimator)
 
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
@@ -265,7 +258,7 @@ class ConformalClassifier(MultiLabelClassifier):
         return strategy
 
     def _joint(self, X: Any) -> JointDistribution:
-        return _joint_of(self.estimator_, X)
+        return joint_of(self.estimator_, X)
 
     def _group_codes(self, groups: Any, X: Any) -> Indices:
         """Return the numbers of groups; that of an unknown one is -1."""
@@ -288,11 +281,6 @@ def _read_groups(groups: Any, X: Any) -> tuple[NDArray[Any], Indices]:
     return names, codes.astype(np.int64)
 
 
-def _joint_of(model: Any, X: Any) -> JointDistribution:
-    joint: Any = predict_joint(model, X)
-    return joint.with_row_ids(row_keys(X))  # type: ignore[no-any-return]
-
-
 def _fit_and_score(
     estimator: Any, X: Any, y: Any, labels: Labels, outside: Mask, score: str
 ) -> tuple[Any, Floats]:
@@ -300,4 +288,4 @@ def _fit_and_score(
     model = clone(estimator).fit(X[~outside], y[~outside])
     if not outside.any():
         return model, np.empty(0)
-    return model, nonconformity(_joint_of(model, X[outside]), labels[outside], score)
+    return model, nonconformity(joint_of(model, X[outside]), labels[outside], score)

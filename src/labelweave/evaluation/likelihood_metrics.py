@@ -1,4 +1,4 @@
-"""Metrics of a joint distribution: the conditional log-likelihood (CLL) of the true labels."""
+"""Metrics of probabilities: the log-likelihood of the true labels, joint and label by label."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation.validation import check_labels
+from labelweave.evaluation.validation import check_labels, check_scored
 
-__all__ = ["SupportsLogProb", "cll_loss", "cll_loss_path", "cll_loss_row"]
+__all__ = ["SupportsLogProb", "cll_loss", "cll_loss_path", "cll_loss_row", "log_loss"]
 
 
 class SupportsLogProb(Protocol):
@@ -66,6 +66,34 @@ def cll_loss_row(Y_true: ArrayLike, joint: SupportsLogProb) -> float:
     1.3863
     """
     return 0.0 - float(_log_likelihoods(Y_true, joint).mean())
+
+
+def log_loss(
+    Y_true: ArrayLike, scores: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Log-loss of the marginals, −log P(y_nj | x_n) averaged over rows and labels.
+
+    Parameters
+    ----------
+    Y_true : array-like of shape (n, L)
+        The true labels.
+    scores : array-like of shape (n, L)
+        Marginal probabilities; the loss of other scores is nan. As in scikit-learn, probabilities
+        of 0 and 1 are moved by 2⁻⁵².
+    sample_weight : array-like of shape (n,), optional
+
+    Examples
+    --------
+    >>> round(log_loss([[1, 0], [1, 1]], [[0.9, 0.1], [0.8, 0.8]]), 4)
+    0.1643
+    """
+    truth, values = check_scored(Y_true, scores)
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        return float("nan")
+    smallest = np.finfo(np.float64).eps
+    right = np.clip(np.where(truth == 1, values, 1.0 - values), smallest, 1.0 - smallest)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return float(np.average(-np.log(right).mean(axis=1), weights=weight))
 
 
 def cll_loss_path(Y_true: ArrayLike, joint: SupportsLogProb) -> float:

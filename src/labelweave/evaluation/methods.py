@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
 from labelweave._common.presets import HasPresets, Presets
+from labelweave.evaluation.calibrate_option import calibrated
 from labelweave.evaluation.classifier_checks import check_classifier, similar_classifiers
 from labelweave.evaluation.specifications import (
     Specification,
@@ -67,6 +68,10 @@ METHODS: dict[str, Method] = {
         "chain on held-out log-odds of other classifiers, by default a forest",
     ),
     "best": Method("BestJoint()", "the best of a portfolio, by held-out log-likelihood"),
+    "calibrated": Method(
+        "CalibratedJointCV()",
+        "probabilities calibrated on held-out rows; calibrated(estimator=mc, marginals='sigmoid')",
+    ),
     "conformal": Method(
         "ConformalClassifier()",
         "sets of label vectors with guaranteed coverage; conformal(estimator=mc)",
@@ -122,7 +127,8 @@ def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[
     specifications : str or iterable of str
         Specifications such as ``"br, pcc(C=1)"``: short names (:data:`METHODS`), names of
         labelweave's classes, or import paths of scikit-learn classifiers, each with options.
-        The option `features` puts a transformer in front: ``"pcc(features=KernelFeatures())"``.
+        The option `features` puts a transformer in front: ``"pcc(features=KernelFeatures())"``;
+        the option `calibrate` makes it a `CalibratedJointCV`: ``"pcc(calibrate='temperature')"``.
     seed : int, default=0
         ``random_state`` of each estimator that has one, unless it is given as an option.
 
@@ -184,6 +190,9 @@ def build(specification: Specification) -> Any:
     PrecisionAtK(k=3)
     """
     options = dict(specification.options)
+    if "calibrate" in options:
+        how = options.pop("calibrate")
+        return calibrated(build(replace(specification, options=options)), how)
     if "features" in options:
         features = _build_transformer(options.pop("features"))
         return make_pipeline(features, build(replace(specification, options=options)))

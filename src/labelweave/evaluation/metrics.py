@@ -24,8 +24,13 @@ from labelweave.evaluation.classification_metrics import (
     recall_micro,
     subset_loss,
 )
-from labelweave.evaluation.likelihood_metrics import cll_loss, cll_loss_path, cll_loss_row
-from labelweave.evaluation.reliability import calibration_error
+from labelweave.evaluation.likelihood_metrics import (
+    cll_loss,
+    cll_loss_path,
+    cll_loss_row,
+    log_loss,
+)
+from labelweave.evaluation.reliability import calibration_error, joint_calibration_error
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "resolve_metrics"]
 
@@ -109,6 +114,14 @@ METRICS: dict[str, Metric] = {
         Metric(
             "calibration_error", "calibration error", calibration_error, False, needs_scores=True
         ),
+        Metric(
+            "joint_calibration_error",
+            "joint calibration error",
+            joint_calibration_error,
+            False,
+            needs_joint=True,
+        ),
+        Metric("log_loss", "log-loss of marginals", log_loss, False, needs_scores=True),
         *_RANKING,
     )
 }

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave.datasets.preprocessing import make_preprocessor, needs_preprocessing
+from labelweave.evaluation.calibrated_joint import CalibratedJointCV
 from labelweave.evaluation.conformal import ConformalClassifier
 from labelweave.features import KernelFeatures
 
@@ -38,8 +39,8 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
     -------
     estimator
         A pipeline, or the estimator itself if no preprocessing is needed. That of a
-        `ConformalClassifier` is put in front of the estimator inside, unless X has categories or
-        missing values.
+        `ConformalClassifier` or `CalibratedJointCV` is put in front of the estimator inside, unless
+        X has categories or missing values.
 
     Examples
     --------
@@ -53,7 +54,8 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
     """
     if scale not in ("auto", True, False):
         raise ValueError(f'scale must be "auto", True or False, got {scale!r}')
-    if isinstance(estimator, ConformalClassifier) and not needs_preprocessing(X):
+    holds_out = isinstance(estimator, ConformalClassifier | CalibratedJointCV)
+    if holds_out and not needs_preprocessing(X):
         # Inside, so that nothing is learned from the rows that are held out.
         inner = with_preprocessing(estimator.base_estimator(), X, scale)
         return clone(estimator).set_params(estimator=inner)

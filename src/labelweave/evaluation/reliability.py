@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,9 +11,16 @@ from scipy import stats
 
 from labelweave._common.arrays import Counts, Floats, Indicators, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
-from labelweave.evaluation.validation import check_scored
+from labelweave.evaluation.validation import check_labels, check_scored
+from labelweave.inference import Auto
 
-__all__ = ["ReliabilityCurve", "calibration_error", "reliability_curve", "wilson_interval"]
+__all__ = [
+    "ReliabilityCurve",
+    "calibration_error",
+    "joint_calibration_error",
+    "reliability_curve",
+    "wilson_interval",
+]
 
 STRATEGIES = ("uniform", "quantile")
 
@@ -129,6 +137,33 @@ def calibration_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     if values.size and not (values.min() >= 0 and values.max() <= 1):
         return float("nan")
     return reliability_curve(values, truth).error
+
+
+def joint_calibration_error(Y_true: ArrayLike, joint: Any) -> float:
+    """Return the expected calibration error of the most probable vectors, over ten bins.
+
+    Of the vectors that are predicted with probability 0.8, eight of ten should be right.
+
+    Parameters
+    ----------
+    Y_true : array-like of shape (n, L)
+        The true labels.
+    joint : JointDistribution
+        The predicted distribution of the same rows; the error is nan if it has no ``mode``.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint(np.full((2, 1), np.log(4)))
+    >>> round(joint_calibration_error([[1], [0]], joint), 3)
+    0.3
+    """
+    truth = check_labels(Y_true, "Y_true")
+    if not hasattr(joint, "mode"):
+        return float("nan")
+    mode = joint.mode(Auto())
+    confidence = np.minimum(np.exp(mode.log_prob), 1.0)
+    return reliability_curve(confidence, (mode.labels == truth).all(axis=1)).error
 
 
 def wilson_interval(

@@ -19,6 +19,7 @@ from labelweave.joint.capabilities import (
     HasClosedMode,
     HasLinearConditionals,
     MergesLists,
+    RanksLikeItsBase,
     SearchesBestFirst,
     TightensBounds,
 )
@@ -73,6 +74,8 @@ class Auto:
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the mode, with its bound."""
+        if isinstance(joint, RanksLikeItsBase):
+            return joint.mode(self)
         if isinstance(joint, SearchesBestFirst):
             return self._best_first(joint)
         if isinstance(joint, BranchesAndBounds):

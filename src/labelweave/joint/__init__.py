@@ -9,6 +9,7 @@ from labelweave.joint.listed import ListedJoint
 from labelweave.joint.mixture import MixtureJoint
 from labelweave.joint.mode import Mode, Ranked, SearchedMode
 from labelweave.joint.table import TableJoint
+from labelweave.joint.tempered import TemperedJoint
 from labelweave.joint.tree import TreeJoint
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "Ranked",
     "SearchedMode",
     "TableJoint",
+    "TemperedJoint",
     "TreeJoint",
 ]

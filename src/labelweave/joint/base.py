@@ -10,10 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_choice, check_labels, check_whole_number
+from labelweave._common.checks import (
+    check_choice,
+    check_labels,
+    check_number,
+    check_whole_number,
+)
 from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave.joint import quantities, search
-from labelweave.joint.capabilities import HasClosedMode
+from labelweave.joint.capabilities import ClosedUnderPowers, HasClosedMode
 from labelweave.joint.enumeration import MAX_SEARCHED, row_blocks
 from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
 from labelweave.joint.evidence import Evidence, resolve_evidence
@@ -23,6 +28,7 @@ from labelweave.joint.queries import Queries
 
 if TYPE_CHECKING:
     from labelweave.decision import Decided
+    from labelweave.joint.tempered import TemperedJoint
 
 
 class JointDistribution(Queries):
@@ -240,6 +246,37 @@ class JointDistribution(Queries):
         # Decisions are built on joint distributions, hence looked up when one is asked for.
         decided: Decided = import_module("labelweave.decision").decide(self, loss)
         return decided
+
+    # ------------------------------------------------------------------ powers
+
+    def tempered(self, temperature: float, *, samples: int = 1024) -> JointDistribution:
+        """Return P(y)^(1/T), normalised: flatter for T > 1, sharper for T < 1.
+
+        The order of the label vectors stays the same, and so does the mode.
+
+        Parameters
+        ----------
+        temperature : float
+            T, positive.
+        samples : int, default 1024
+            Weighted draws for each row of chains and mixtures with more than 16 unknown labels,
+            whose normaliser has to be estimated.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from labelweave.joint import TableJoint
+        >>> TableJoint(np.log([[0.64, 0.36]])).tempered(2.0).marginals().round(4)
+        array([[0.4286]])
+        """
+        exponent = 1.0 / check_number(temperature, "temperature", above=0)
+        if exponent == 1.0:
+            return self
+        if isinstance(self, ClosedUnderPowers):
+            return self.power(exponent)
+        # That form is a joint distribution itself, hence looked up when it is asked for.
+        form: type[TemperedJoint] = import_module("labelweave.joint.tempered").TemperedJoint
+        return form(self, temperature, samples=samples)
 
     # ------------------------------------------------------------------ Bayes' rule
 

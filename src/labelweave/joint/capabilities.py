@@ -22,6 +22,10 @@ capability               forms                          what asks for it
 `HasLinearConditionals`  `ChainJoint`                   `Gibbs` (compiled), `MeanField`, `Auto`
 `DecomposesIntoTrees`    independent, tree, field,      `Annealing` (compiled), mixtures
                          mixture
+`RanksLikeItsBase`       tempered                       `Auto`
+`ClosedUnderPowers`      independent, table, listed,    `JointDistribution.tempered`
+                         tree, field, tempered
+`ApproximatesPowers`     chains, mixtures               `TemperedJoint`: draws, normaliser
 =======================  =============================  ==========================================
 
 Examples
@@ -36,6 +40,7 @@ False
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from labelweave._common.arrays import Floats, Indices, Labels
@@ -171,6 +176,50 @@ class DecomposesIntoTrees(Protocol):
     def tree_mixture(self) -> TreeMixture | None:
         """Return the same distribution as a mixture of trees, or None if it is not one."""
         ...
+
+
+# ---------------------------------------------------------------------- powers
+
+
+@runtime_checkable
+class RanksLikeItsBase(Protocol):
+    """Vectors are in the order of another distribution, so that its searches serve both.
+
+    Attributes
+    ----------
+    base : JointDistribution
+    """
+
+    base: JointDistribution
+
+    def mode(self, inference: Callable[[JointDistribution], Mode] | None = None) -> Mode:
+        """Return the mode that a strategy finds in the base."""
+        ...
+
+
+@runtime_checkable
+class ClosedUnderPowers(Protocol):
+    """P(y)^e, normalised, is a distribution of the same form."""
+
+    def power(self, exponent: float) -> JointDistribution:
+        """Return the distribution proportional to P(y)^exponent."""
+        ...
+
+
+@runtime_checkable
+class ApproximatesPowers(Protocol):
+    """A distribution near P(y)^e can be drawn from, and its probabilities are known."""
+
+    def near_power(self, exponent: float) -> JointDistribution:
+        """Return a distribution that is positive wherever P is, and near P(y)^exponent."""
+        ...
+
+
+def near_power(joint: JointDistribution, exponent: float) -> JointDistribution:
+    """Return P(y)^exponent, normalised, or the nearest distribution that the form knows."""
+    if isinstance(joint, ClosedUnderPowers):
+        return joint.power(exponent)
+    return joint.near_power(exponent) if isinstance(joint, ApproximatesPowers) else joint
 
 
 def tree_mixture_of(joint: JointDistribution) -> TreeMixture | None:

@@ -32,8 +32,8 @@ class JointForm(Batch, ABC):
 
     - ``_is_exact`` and ``_exact``: quantities by a formula;
     - `log_prob_error`, if its normaliser is estimated;
-    - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals`` and ``_from_draws``: better
-      estimates;
+    - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_full_log_odds`` and
+      ``_from_draws``: better estimates;
     - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``top`` of `JointDistribution`.
 
     And it **may** provide any of the capabilities in `labelweave.joint.capabilities`: by these,
@@ -98,6 +98,19 @@ class JointForm(Batch, ABC):
         Of a form whose conditionals are not known, the draws themselves: given all of its labels.
         """
         return labels.astype(np.float64)
+
+    def _full_log_odds(self, labels: Labels, which: Indices) -> Floats:
+        """Log-odds (n, k, w) of some labels, each given all other labels of the draws."""
+        out = np.zeros((*labels.shape[:2], len(which)))
+        present = self._log_prob_of_draws(labels)
+        for i, label in enumerate(which):
+            flipped = labels.copy()
+            flipped[:, :, label] ^= 1
+            other = self._log_prob_of_draws(flipped)
+            # A draw that is impossible either way has no weight: any finite number will do.
+            possible = np.isfinite(present) | np.isfinite(other)
+            np.subtract(present, other, out=out[:, :, i], where=possible)
+        return np.where(labels[:, :, which] == 1, out, -out)
 
     def _log_prob_of_draws(self, labels: Labels) -> Floats:
         """Log-probabilities (n, k) of checked (n, k, L) label vectors."""

@@ -129,6 +129,12 @@ class IndependentJoint(JointDistribution):
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
         return self._as_tree().top(k)
 
+    def power(self, exponent: float) -> IndependentJoint:
+        """Return independent labels with log-odds times ``exponent``."""
+        joint = self[:]
+        joint.scores = exponent * self.scores
+        return joint
+
     def tree_mixture(self) -> TreeMixture:
         """Return the mixture of one tree without edges."""
         return self._as_tree().tree_mixture()

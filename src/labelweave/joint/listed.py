@@ -13,6 +13,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_labels, check_matrix, check_whole_number
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.checks import SUM_TOLERANCE
+from labelweave.joint.enumeration import log_sums
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
 
@@ -163,6 +164,13 @@ class ListedJoint(JointDistribution):
         # Not by BLAS, which rounds differently for different numbers of rows.
         total = np.einsum("nv,vl->nl", weights, self.vectors[places].astype(np.float64))
         return np.asarray(np.minimum(total, 1.0))
+
+    def power(self, exponent: float) -> ListedJoint:
+        """Return the same list with powers of its probabilities, normalised."""
+        joint = self[:]
+        weights = exponent * self.log_weights
+        joint.log_weights = weights - log_sums(weights)
+        return joint
 
     def closed_mode(self) -> Mode:
         """Return the most probable vector of the list."""

@@ -13,7 +13,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_matrix, check_whole_number
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.checks import SUM_TOLERANCE
-from labelweave.joint.enumeration import Enumeration, label_vectors
+from labelweave.joint.enumeration import Enumeration, label_vectors, log_sums
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
 
@@ -125,6 +125,13 @@ class TableJoint(JointDistribution):
 
     def _exact(self, quantity: Quantity) -> Floats:
         return self._whole().quantity(quantity)
+
+    def power(self, exponent: float) -> TableJoint:
+        """Return the table of powers, normalised."""
+        joint = self[:]
+        table = exponent * self.log_table
+        joint.log_table = table - log_sums(table)
+        return joint
 
     def closed_mode(self) -> Mode:
         """Return the highest entry of the table."""

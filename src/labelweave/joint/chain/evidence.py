@@ -8,6 +8,8 @@ ancestors of the evidence, and uses populations of weighted prefixes beyond.
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from scipy.special import expit, logsumexp
 
@@ -64,6 +66,16 @@ class ConditionedChain(ChainForm):
         value = np.where(np.isfinite(log_prob.value), log_prob.value, 0.0) + self._normaliser.value
         posterior._normaliser = Estimate(value, log_prob.standard_error, log_prob.exact)
         return posterior
+
+    def near_power(self, exponent: float) -> Self:
+        """Return the chain of powers of the conditionals, each normalised on its own.
+
+        P(y)^e is that chain times the product of the conditionals' normalisers, which depend on the
+        labels only a little.
+        """
+        chain = self._scaled(exponent)
+        chain._normaliser = chain._log_evidence(self._known)
+        return chain
 
     # ------------------------------------------------------------------ draws
 
@@ -127,16 +139,3 @@ class ConditionedChain(ChainForm):
     def _full_conditionals(self, labels: Labels, which: Indices) -> Floats:
         """Probabilities (n, k, w) of some labels, each given all other labels of the draws."""
         return np.asarray(expit(self._full_log_odds(labels, which)))
-
-    def _full_log_odds(self, labels: Labels, which: Indices) -> Floats:
-        """Log-odds (n, k, w) of some labels, each given all other labels of the draws."""
-        out = np.zeros((*labels.shape[:2], len(which)))
-        for i, label in enumerate(which):
-            flipped, log_prob = labels.copy(), []
-            for value in (0, 1):
-                flipped[:, :, label] = value
-                log_prob.append(self._log_prob_of_draws(flipped))
-            # A draw that is impossible either way has no weight: any finite number will do.
-            possible = np.isfinite(log_prob[0]) | np.isfinite(log_prob[1])
-            np.subtract(log_prob[1], log_prob[0], out=out[:, :, i], where=possible)
-        return out

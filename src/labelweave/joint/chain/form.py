@@ -59,6 +59,10 @@ class ChainForm(JointDistribution):
         """Return the log-odds of ``label`` in ``rows`` given the labels set in ``prefix``."""
 
     @abstractmethod
+    def _scaled(self, factor: float) -> Self:
+        """Chain with all log-odds times ``factor``; its evidence is not yet normalised."""
+
+    @abstractmethod
     def _prefix_log_odds(self, labels: Labels) -> Floats:
         """Log-odds of every label of (n, k, L) vectors given the vector's earlier labels."""
 

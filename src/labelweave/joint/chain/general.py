@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -87,6 +88,11 @@ class GeneralChain(SearchedChain):
                 f"rows and none of them NaN; got shape {z.shape}"
             )
         return z
+
+    def _scaled(self, factor: float) -> Self:
+        chain = self[:]
+        chain.log_odds = partial(_times, factor, self.log_odds)
+        return chain
 
     def _prefix_log_odds(self, labels: Labels) -> Floats:
         log_odds = np.empty(labels.shape)
@@ -200,3 +206,7 @@ class GeneralChain(SearchedChain):
         """Every earlier label: what a conditional depends on is not visible from outside."""
         positions = np.flatnonzero(np.isin(self.order, labels))
         return self.order[: positions[-1] + 1] if len(positions) else self.order[:0]
+
+
+def _times(factor: float, log_odds: LogOdds, label: int, rows: Indices, prefix: Labels) -> Floats:
+    return factor * np.asarray(log_odds(label, rows, prefix), dtype=np.float64)

@@ -109,6 +109,11 @@ class ChainJoint(SearchedChain):
         """Return the log-odds of ``label`` in ``rows`` given the labels set in ``prefix``."""
         return np.asarray(self.scores[rows, label] + prefix @ self.coupling[label])
 
+    def _scaled(self, factor: float) -> Self:
+        chain = self[:]
+        chain.scores, chain.coupling = factor * self.scores, factor * self.coupling
+        return chain
+
     def _prefix_log_odds(self, labels: Labels) -> Floats:
         # The zeros of `coupling` hide the later labels.
         return self.scores[:, None, :] + coupling_sums(labels, self.coupling, self.n_threads)

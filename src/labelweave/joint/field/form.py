@@ -91,6 +91,13 @@ class FieldForm(JointDistribution):
             n_threads=self.n_threads,
         )
 
+    def power(self, exponent: float) -> Self:
+        """Return the field with scores and couplings times ``exponent``."""
+        joint = self[:]
+        joint.scores, joint.coupling = exponent * self.scores, exponent * self.coupling
+        joint._normaliser = None
+        return joint
+
     def tree_mixture(self) -> TreeMixture | None:
         """Return the field as one tree, or None if its couplings have a cycle."""
         if self.n_rows == 0 or not is_forest(self.coupling):

@@ -15,7 +15,7 @@ from labelweave.joint.base import JointDistribution
 from labelweave.joint.bernoulli import bernoulli_entropy
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
-from labelweave.joint.tree.parents import check_parents, parents_first
+from labelweave.joint.tree.parents import check_parents, children_first, parents_first
 from labelweave.joint.tree.tree_mixture import TreeMixture
 
 
@@ -171,6 +171,25 @@ class TreeJoint(JointDistribution):
         log_prob = np.empty((self.n_rows, k))
         self._kernel(native.tree_top, labels, log_prob)
         return Ranked(labels, log_prob, log_prob[:, -1].copy())
+
+    def power(self, exponent: float) -> TreeJoint:
+        """Return the tree of powers, normalised from the leaves up.
+
+        A child whose own children are summed out multiplies P(parent = v) by Σ_y P(y|v)^e m(y).
+        """
+        below = np.zeros((2, self.n_rows, self.n_labels))  # log m of the values 0 and 1
+        joint = self[:]
+        joint.logits = exponent * self.logits
+        for label in children_first(self.parents):
+            joint.logits[:, label] += (below[1] - below[0])[:, label, None]
+            parent = self.parents[label]
+            if parent >= 0:
+                log_odds = self.logits[:, label]
+                below[:, :, parent] += np.logaddexp(
+                    below[0][:, label, None] - exponent * np.logaddexp(0.0, log_odds),
+                    below[1][:, label, None] - exponent * np.logaddexp(0.0, -log_odds),
+                ).T
+        return joint
 
     def tree_mixture(self) -> TreeMixture:
         """Return the mixture of this tree alone."""

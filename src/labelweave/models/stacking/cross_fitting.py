@@ -74,7 +74,7 @@ def cross_fit(
     if sample_weight is not None:
         order = order[sample_weight[order] > 0]
     by_folds = [learner for learner in learners if not learner.out_of_bag]
-    folds = _folds(cv, X, labels, sample_weight, seed) if by_folds else []
+    folds = deal_folds(cv, X, labels, sample_weight, seed) if by_folds else []
     data = (X, labels, sample_weight)
     calls = [delayed(_fit_rows)(learner, *data, order) for learner in learners]
     calls += [
@@ -98,10 +98,26 @@ def cross_fit(
     return CrossFitted(bases, held_out)
 
 
-def _folds(
+def deal_folds(
     cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int
 ) -> list[tuple[Mask, Positions]]:
-    """Return the training rows of each fold, as a mask, and the rows that it holds out."""
+    """Return the training rows of each fold, as a mask, and the rows that it holds out.
+
+    Parameters
+    ----------
+    cv : int, splitter or list of (train, test)
+        A number of folds deals the rows by their content.
+    X : (n, D) array or CSR matrix
+    labels : (n, L) array of 0/1
+    weight : (n,) array or None
+    seed : int
+
+    Examples
+    --------
+    >>> X, labels = np.arange(4.0)[:, None], np.zeros((4, 1), dtype=np.int8)
+    >>> [inside.sum() + len(rows) for inside, rows in deal_folds(2, X, labels, None, 0)]
+    [np.int64(4), np.int64(4)]
+    """
     if isinstance(cv, Integral):
         total = np.ones(len(labels)) if weight is None else weight
         fold, n_folds = assign_folds(X, total, int(cv), seed)

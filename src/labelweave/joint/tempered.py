@@ -1,0 +1,266 @@
+"""Powers of a joint distribution: as sure of the same vectors as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Self, TypeVar
+
+import numpy as np
+from scipy.special import expit
+
+from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.seeds import derive_seed
+from labelweave.joint.base import JointDistribution
+from labelweave.joint.capabilities import near_power
+from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables
+from labelweave.joint.estimate import Estimate, mean_from_draws, normalised_weights, resample
+from labelweave.joint.mode import Mode, Ranked
+
+Found = TypeVar("Found", Mode, Ranked)
+
+
+class TemperedJoint(JointDistribution):
+    """P_T(y) ∝ P(y)^(1/T): flatter than P if T > 1, sharper if T < 1, and in the same order.
+
+    `JointDistribution.tempered` returns it for chains and mixtures; other forms stay what they are.
+    The mode and the most probable vectors are those of the base, found and proven by its searches.
+    Probabilities and quantities are exact while at most 16 labels are unknown. Beyond that, the
+    normaliser is estimated by weighted draws (docs/design/math.md, section 14):
+    `log_normaliser` gives it with its standard error, which is also that of `log_prob`.
+
+    Parameters
+    ----------
+    base : JointDistribution
+        P, with the label names, row ids and threads that the result has as well.
+    temperature : float
+        T, positive.
+    samples : int, default 1024
+        Weighted draws that stand for a row with more than 16 unknown labels.
+
+    Examples
+    --------
+    >>> from labelweave.joint import ChainJoint
+    >>> sure = ChainJoint([[4.0, -2.0]], [[0.0, 0.0], [5.0, 0.0]])
+    >>> joint = TemperedJoint(sure, temperature=2.0)
+    >>> sure.mode().log_prob.round(3), joint.mode().log_prob.round(3)
+    (array([-0.067]), array([-0.337]))
+    >>> joint.mode().labels, joint.mode().optimal
+    (array([[1, 1]], dtype=int8), array([ True]))
+    """
+
+    def __init__(self, base: JointDistribution, temperature: float, *, samples: int = 1024) -> None:
+        self.base = base
+        self.temperature = check_number(temperature, "temperature", above=0)
+        self.samples = check_whole_number(samples, "samples", 2)
+        super().__init__(
+            base.n_rows,
+            base.n_labels,
+            label_names=base.label_names,
+            row_ids=base.row_ids,
+            n_threads=base.n_threads,
+        )
+        self._normaliser: Estimate | None = None
+
+    @property
+    def exponent(self) -> float:
+        """1/T."""
+        return 1.0 / self.temperature
+
+    def _take(self, index: Indices) -> Self:
+        part = super()._take(index)
+        part.base = self.base[index]
+        if self._normaliser is not None:
+            part._normaliser = self._normaliser[index]
+        return part
+
+    def with_row_ids(self, row_ids: Indices) -> Self:
+        """Return the same distributions with other row ids, also in the base."""
+        joint = super().with_row_ids(row_ids)
+        joint.base = self.base.with_row_ids(row_ids)
+        joint._normaliser = None
+        return joint
+
+    @property
+    def known(self) -> Labels:
+        """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
+        return self.base.known
+
+    def power(self, exponent: float) -> JointDistribution:
+        """Return the base at another temperature."""
+        return self.base.tempered(self.temperature / exponent, samples=self.samples)
+
+    # ------------------------------------------------------------------ normaliser
+
+    def log_normaliser(self) -> Estimate:
+        """Log of Σ_y P(y)^(1/T), with its standard error; zero where it is exact."""
+        if self._normaliser is None:
+            self._normaliser = self._log_normaliser()
+        return self._normaliser
+
+    def _log_normaliser(self) -> Estimate:
+        value, error = np.zeros(self.n_rows), np.zeros(self.n_rows)
+        exact = self.n_unknown <= MAX_ENUMERATED
+        few, many = np.flatnonzero(exact), np.flatnonzero(~exact)
+        for rows, table in tables(self.base[few]):
+            value[few[rows]] = log_sums(self.exponent * table.log_table)[:, 0]
+        for block in self._draw_blocks(len(many), self.samples):
+            rows = many[block]
+            value[rows], error[rows] = self[rows]._estimated_normaliser()
+        return Estimate(value, error, exact)
+
+    def _estimated_normaliser(self) -> tuple[Floats, Floats]:
+        """Return the mean of P(y)^(1/T) / q(y) over draws from q, in logarithms."""
+        proposal = near_power(self.base, self.exponent)
+        labels, log_weight = proposal._weighted_sample(self.samples, derive_seed(0, 1))
+        log_ratio = self._log_ratio(proposal, labels)
+        peak = log_ratio.max(axis=1)
+        possible = np.isfinite(peak)
+        peak = np.where(possible, peak, 0.0)
+        ratio = np.exp(log_ratio - peak[:, None])
+        mean, error = mean_from_draws(ratio, normalised_weights(log_weight))
+        # Where every draw contradicts what is known, nothing is learned about the normaliser.
+        mean, error = np.where(possible, mean, 1.0), np.where(possible, error, np.inf)
+        return peak + np.log(mean), np.hypot(error / mean, proposal.log_prob_error())
+
+    def _log_ratio(self, proposal: JointDistribution, labels: Labels) -> Floats:
+        """Return log P(y)^(1/T) − log q(y) of (n, k, L) draws from q."""
+        target = self.exponent * self.base._log_prob_of_draws(labels)
+        drawn = proposal._log_prob_of_draws(labels)
+        return np.where(np.isfinite(drawn), target, -np.inf) - np.where(
+            np.isfinite(drawn), drawn, 0.0
+        )
+
+    def _draw_blocks(self, n_rows: int, k: int) -> list[slice]:
+        # Probabilities of draws are computed for rows that are repeated, with their scores.
+        return row_blocks(n_rows, 8 * k * self.n_labels)
+
+    # ------------------------------------------------------------------ probabilities
+
+    def _tempered(self, log_prob: Floats) -> Floats:
+        """Log-probabilities (n, ...) of the base as those of this distribution."""
+        normaliser = self.log_normaliser().value
+        return self.exponent * log_prob - normaliser.reshape((-1,) + (1,) * (log_prob.ndim - 1))
+
+    def _log_prob(self, Y: Labels) -> Floats:
+        return self._tempered(self.base._log_prob(Y))
+
+    def _log_prob_of_draws(self, labels: Labels) -> Floats:
+        return self._tempered(self.base._log_prob_of_draws(labels))
+
+    def _log_table(self, free: Indices) -> Floats:
+        table = self.exponent * self.base._log_table(free)
+        table -= log_sums(table)
+        return table
+
+    def log_prob_error(self) -> Floats:
+        """Return the standard error of the normaliser, and of the base's where it has one, (n,)."""
+        of_base = self.exponent * self.base.log_prob_error()
+        return np.asarray(np.hypot(of_base, self.log_normaliser().standard_error))
+
+    # ------------------------------------------------------------------ draws
+
+    def _sample(self, k: int, seed: int) -> Labels:
+        draws = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
+        few = self.n_unknown <= MAX_ENUMERATED
+        enumerable, many = np.flatnonzero(few), np.flatnonzero(~few)
+        uniform = self._uniform(seed, k, 0)
+        for rows, table in tables(self[enumerable]):
+            draws[enumerable[rows]] = table.draw(uniform[enumerable[rows]])
+        for block in self._draw_blocks(len(many), self.samples):
+            rows = many[block]
+            pool, log_weight = self[rows]._pool(self.samples, seed)
+            draws[rows] = resample(pool, normalised_weights(log_weight), uniform[rows])
+        return draws
+
+    def _pool(self, k: int, seed: int) -> tuple[Labels, Floats]:
+        """Weighted draws of rows that have too many unknown labels for a table."""
+        proposal = near_power(self.base, self.exponent)
+        labels, log_weight = proposal._weighted_sample(k, derive_seed(seed, 1))
+        return labels, log_weight + self._log_ratio(proposal, labels)
+
+    def _weighted_sample(self, k: int, seed: int) -> tuple[Labels, Floats]:
+        labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
+        log_weight = np.zeros((self.n_rows, k))
+        few = self.n_unknown <= MAX_ENUMERATED
+        labels[few] = self[few]._sample(k, seed)
+        many = np.flatnonzero(~few)
+        for block in self._draw_blocks(len(many), k):
+            rows = many[block]
+            labels[rows], log_weight[rows] = self[rows]._pool(k, seed)
+        return labels, log_weight
+
+    def _conditionals(self, labels: Labels) -> Floats:
+        """Given all other labels of the draw."""
+        every = np.arange(self.n_labels, dtype=np.int64)
+        return np.asarray(expit(self.exponent * self.base._full_log_odds(labels, every)))
+
+    # ------------------------------------------------------------------ search
+
+    def mode(self, inference: Callable[[JointDistribution], Mode] | None = None) -> Mode:
+        """Return the mode of the base, which is that of all its powers.
+
+        Parameters
+        ----------
+        inference : callable, optional
+            A strategy of `labelweave.inference`, which searches the base. By default the base's own
+            exact algorithm.
+
+        Returns
+        -------
+        Mode
+            Proven where the base's is.
+        """
+        return self._restated(self.base.mode(inference))
+
+    def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:
+        """Return the mode of the base, proven by looking at every vector that could be it."""
+        return self._restated(self.base.exhaustive_mode(max_labels, prune=prune))
+
+    def greedy_mode(self) -> Mode:
+        """Return the greedy vector of the base, with an upper bound."""
+        return self._restated(self.base.greedy_mode())
+
+    def greedy_path(self) -> JointDistribution:
+        """Return what a plain classifier chain takes P(y) to be, at the same temperature."""
+        return self.base.greedy_path().tempered(self.temperature)
+
+    def top(self, k: int) -> Ranked:
+        """Return the ``k`` most probable label vectors of the base, which are those of a power."""
+        return self._restated(self.base.top(k))
+
+    def _restated(self, found: Found) -> Found:
+        """Return what the base found with probabilities of this distribution."""
+        return replace(
+            found,
+            log_prob=self._tempered(found.log_prob),
+            upper_bound=self._tempered(found.upper_bound),
+        )
+
+    # ------------------------------------------------------------------ Bayes' rule
+
+    def _given(self, known: Labels) -> tuple[Self, Estimate]:
+        """Return the posterior, which is a power of the base's, and the base's log-evidence."""
+        of_base = self.base._evidence_log_prob(known)
+        posterior = self[:]
+        posterior.base = self.base._condition(known, of_base)
+        posterior._normaliser = None
+        return posterior, of_base
+
+    def _evidence_log_prob(self, known: Labels) -> Estimate:
+        """Return log P_T(e) = log P(e) / T + log Z(given e) − log Z.
+
+        What is not exact about P(e) cancels: the posterior is divided by the same number.
+        """
+        posterior, of_base = self._given(known)
+        possible = np.isfinite(of_base.value)
+        nothing_new = ((known < 0) | (known == self.known)).all(axis=1)
+        before, after = self.log_normaliser(), posterior.log_normaliser()
+        evidence = np.where(possible, self.exponent * of_base.value, -np.inf)
+        value = np.where(nothing_new, 0.0, np.minimum(evidence + after.value - before.value, 0.0))
+        error = np.where(nothing_new, 0.0, np.hypot(before.standard_error, after.standard_error))
+        return Estimate(value, error, nothing_new | (before.exact & after.exact) | ~possible)
+
+    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
+        return self._given(known)[0]
