@@ -16,6 +16,16 @@ def compiler() -> str:
 def best_f_measure(by_label: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], cardinality: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], beta: float, out: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """The label vectors of largest expected F-measure."""
 
+def best_independent_f_measure(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], beta: float, out: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    The label vectors of largest expected F-measure for the log-odds of independent labels.
+    """
+
+def expected_independent_f_measure(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], beta: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    The expected F-measures of label vectors for the log-odds of independent labels.
+    """
+
 class Matrix:
     """
     A design matrix the kernels can read: dense, or CSR with its number of columns.

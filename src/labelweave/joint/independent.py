@@ -129,6 +129,10 @@ class IndependentJoint(JointDistribution):
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
         return self._as_tree().top(k)
 
+    def independent_log_odds(self) -> Floats:
+        """Return the scores: no label depends on another."""
+        return self.scores
+
     def tree_mixture(self) -> TreeMixture:
         """Return the mixture of one tree without edges."""
         return self._as_tree().tree_mixture()
