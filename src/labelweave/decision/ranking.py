@@ -57,7 +57,7 @@ class RankingLoss:
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels that score above the mean of the row."""
         scores = self.scores(joint)
-        return (scores > scores.mean(axis=1, keepdims=True)).astype(np.int8)
+        return np.asarray(scores > scores.mean(axis=1, keepdims=True), dtype=np.int8)
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return the expected loss of ranking ``labels`` before all others, (n,)."""
