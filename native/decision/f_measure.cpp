@@ -26,7 +26,7 @@ class FMeasure {
     void decide(const double* by_label, const double* cardinality, std::int8_t* labels) {
         load(by_label, cardinality);
         std::fill_n(labels, n_labels_, std::int8_t{0});
-        double best = cardinality[0];  // no label at all is right if there is none
+        double best = kBetter * cardinality[0];  // no label at all is right if there is none
         for (std::size_t k = 1; k <= n_labels_; ++k) {
             if (bound(k) <= best) {
                 // From the largest size on the bound falls with k.
@@ -35,7 +35,7 @@ class FMeasure {
             }
             const double expected = select(k);
             if (expected <= best) continue;
-            best = expected;
+            best = kBetter * expected;
             std::fill_n(labels, n_labels_, std::int8_t{0});
             for (std::size_t r = 0; r < k; ++r) labels[order_[r]] = 1;
         }

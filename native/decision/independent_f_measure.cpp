@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "decision/f_measure.hpp"
 #include "decision/reciprocal_rule.hpp"
 #include "simd/lane_math.hpp"
 #include "threads/share_rows.hpp"
@@ -17,8 +18,6 @@
 namespace labelweave::decision {
 namespace {
 
-// A larger vector must be better by more than rounding can make of equality.
-constexpr double kBetter = 1.0 + 0x1p-44;
 // Up to so many labels counting is faster than sorting, which guesses wrong at every other comparison.
 constexpr std::size_t kMostCounted = 512;
 // Of more labels, how many are sorted to begin with: where few labels are likely, no more are needed.

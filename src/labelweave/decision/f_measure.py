@@ -56,13 +56,9 @@ class FLoss:
             native.best_independent_f_measure(scores, float(self.beta), labels, joint.n_threads)
             return labels
         for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-            part = joint[rows]
+            by_label = np.ascontiguousarray(joint[rows].cardinality_by_label())
             native.best_f_measure(
-                np.ascontiguousarray(part.cardinality_by_label()),
-                np.ascontiguousarray(part.cardinality()),
-                float(self.beta),
-                labels[rows],
-                joint.n_threads,
+                by_label, _sizes(by_label), float(self.beta), labels[rows], joint.n_threads
             )
         return labels
 
@@ -92,3 +88,12 @@ class FLoss:
         """Return what a label found among ``sizes`` predicted ones counts if s are true, (n, L)."""
         true = np.arange(1, n_labels + 1)
         return np.asarray((1 + self.beta**2) / (self.beta**2 * true + sizes[:, None]))
+
+
+def _sizes(by_label: Floats) -> Floats:
+    """Return P(|y| = s), (n, L + 1), since s of s labels are among the true ones."""
+    n_rows, n_labels, _ = by_label.shape
+    sizes = np.empty((n_rows, n_labels + 1))
+    sizes[:, 1:] = by_label[:, :, 1:].sum(axis=1) / np.arange(1, n_labels + 1)
+    sizes[:, 0] = np.maximum(0.0, 1.0 - sizes[:, 1:].sum(axis=1))
+    return sizes
