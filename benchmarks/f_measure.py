@@ -131,7 +131,7 @@ def against_dacaf(python: Path, rounds: int) -> str:
     rows = [[f"its chain of yeast, {len(X_test)} × 14", "ours", "dacaf-mlc"]]
     for name, run, seconds in (
         ("from features to labels", whole, peer.whole),
-        ("from P(y_j, |y| = s) to labels", decode, peer.decoder),
+        ("decoder alone", decode, peer.decoder),
     ):
         ours, labels = race({"ours": run}, rounds)["ours"]
         check_same(joint, labels, peer.labels.astype(np.int8))
