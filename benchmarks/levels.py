@@ -14,7 +14,10 @@ import sys
 
 from labelweave._cpu import levels
 
-BENCHMARKS = ("logistic", "search", "gibbs", "structure", "trees", "online", "baselines")
+BENCHMARKS = (
+    *("logistic", "search", "gibbs", "structure", "trees", "online", "baselines"),
+    "f_measure",
+)
 
 
 def main() -> None:

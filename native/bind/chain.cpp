@@ -6,6 +6,7 @@
 #include "bind/gil.hpp"
 #include "chain/beam.hpp"
 #include "chain/best_first.hpp"
+#include "chain/cardinality.hpp"
 #include "chain/chain.hpp"
 #include "chain/gibbs.hpp"
 #include "chain/population.hpp"
@@ -72,6 +73,43 @@ void bind_table(nb::module_& m) {
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("known"), nb::arg("slot"),
         nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
         "Fill out[i, column] with the log-probability of the label vector whose bit slot[j] is label j.");
+}
+
+// All prefixes are walked, and a number is kept for each.
+constexpr std::size_t kMostWalked = 24;
+
+chain::Chain walked_chain(const Scores& scores, const Scores& coupling, const Order& order) {
+    const chain::Chain chain = checked_chain(scores, coupling, order);
+    require(chain.length == chain.n_labels, "order must name all labels");
+    require(chain.length > 0 && chain.length <= kMostWalked, "there must be 1 to 24 labels");
+    return chain;
+}
+
+void bind_cardinality(nb::module_& m) {
+    m.def(
+        "chain_cardinality",
+        [](Scores scores, Scores coupling, Order order, Out<double, 2> out, int n_threads) {
+            const chain::Chain chain = walked_chain(scores, coupling, order);
+            require(out.shape(0) == chain.n_rows && out.shape(1) == chain.length + 1,
+                    "out must be rows x (labels + 1)");
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::cardinality(chain, out.data(), nullptr, n_threads, interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
+        "Fill out[i, s] with the probability of s positive labels.");
+    m.def(
+        "chain_cardinality_by_label",
+        [](Scores scores, Scores coupling, Order order, Out<double, 3> out, int n_threads) {
+            const chain::Chain chain = walked_chain(scores, coupling, order);
+            require(out.shape(0) == chain.n_rows && out.shape(1) == chain.length && out.shape(2) == chain.length + 1,
+                    "out must be rows x labels x (labels + 1)");
+            interruptibly([&](threads::Interrupt& interrupt) {
+                chain::cardinality(chain, nullptr, out.data(), n_threads, interrupt);
+            });
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("out").noconvert(), nb::arg("n_threads") = 1,
+        "Fill out[i, j, s] with the probability that label j is positive together with s - 1 others.");
 }
 
 void bind_sample(nb::module_& m) {
@@ -286,6 +324,7 @@ void bind_chain(nb::module_& m) {
         nb::arg("log_prob").noconvert(), nb::arg("upper_bound").noconvert(), nb::arg("n_threads") = 1,
         "Replace every -1 in labels by the likelier value given the earlier labels.");
     bind_table(m);
+    bind_cardinality(m);
     bind_sample(m);
     bind_populations(m);
     bind_gibbs(m);

@@ -20,13 +20,13 @@ constexpr double kNegligible = 0x1p-60;
 class FMeasure {
   public:
     FMeasure(std::size_t n_labels, double beta)
-        : n_labels_(n_labels), n_packs_((n_labels + kLanes - 1) / kLanes), beta2_(beta * beta),
+        : n_labels_(n_labels), n_packs_((n_labels + kLanes - 1) / kLanes), beta2_(beta * beta), shares_(n_labels),
           joint_(n_labels * n_packs_), gains_(n_packs_), order_(n_labels) {}
 
     void decide(const double* by_label, const double* cardinality, std::int8_t* labels) {
         load(by_label, cardinality);
         std::fill_n(labels, n_labels_, std::int8_t{0});
-        double best = cardinality[0];  // no label at all is right if there is none
+        double best = kBetter * cardinality[0];  // no label at all is right if there is none
         for (std::size_t k = 1; k <= n_labels_; ++k) {
             if (bound(k) <= best) {
                 // From the largest size on the bound falls with k.
@@ -35,7 +35,7 @@ class FMeasure {
             }
             const double expected = select(k);
             if (expected <= best) continue;
-            best = expected;
+            best = kBetter * expected;
             std::fill_n(labels, n_labels_, std::int8_t{0});
             for (std::size_t r = 0; r < k; ++r) labels[order_[r]] = 1;
         }
@@ -50,6 +50,8 @@ class FMeasure {
     // Keep the sizes that occur, each with its probabilities of the labels side by side.
     void load(const double* by_label, const double* cardinality) {
         sizes_.clear();
+        sorted_ = false;
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
         for (std::size_t s = 1; s <= n_labels_; ++s)
             if (cardinality[s] > kNegligible) sizes_.push_back({s, cardinality[s]});
         for (std::size_t j = 0; j < n_labels_; ++j)
@@ -71,30 +73,43 @@ class FMeasure {
 
     // Put the k labels that add most first in `order_`; return what they expect.
     double select(std::size_t k) {
+        for (std::size_t t = 0; t < sizes_.size(); ++t) shares_[t] = share(sizes_[t], k);
         for (std::size_t p = 0; p < n_packs_; ++p) {
             Lanes total = Lanes::zero();
-            for (std::size_t t = 0; t < sizes_.size(); ++t)
-                total += joint_[t * n_packs_ + p] * simd::broadcast(share(sizes_[t], k));
-            gains_[p] = total;
+            for (std::size_t t = 0; t < sizes_.size(); ++t) total += joint_.at(t * n_packs_ + p) * shares_[t];
+            gains_.put(p, total);
         }
+        sort();
+        double expected = 0.0;
+        for (std::size_t r = 0; r < k; ++r) expected += gains_.numbers()[order_[r]];
+        return expected;
+    }
+
+    // Order the labels by their gains, the first ones among equals. Gains change little from one k to the next, so that
+    // labels which are in order for the last k are soon in order again.
+    void sort() {
         const double* gain = gains_.numbers();
-        std::iota(order_.begin(), order_.end(), std::size_t{0});
         const auto comes_first = [gain](std::size_t a, std::size_t b) {
             return gain[a] > gain[b] || (gain[a] == gain[b] && a < b);
         };
-        std::nth_element(order_.begin(), order_.begin() + (k - 1), order_.end(), comes_first);
-        std::sort(order_.begin(), order_.begin() + k);  // sums do not depend on how labels were selected
-        double expected = 0.0;
-        for (std::size_t r = 0; r < k; ++r) expected += gain[order_[r]];
-        return expected;
+        if (!sorted_) std::sort(order_.begin(), order_.end(), comes_first);
+        for (std::size_t r = 1; sorted_ && r < n_labels_; ++r) {
+            const std::size_t label = order_[r];
+            std::size_t to = r;
+            for (; to > 0 && comes_first(label, order_[to - 1]); --to) order_[to] = order_[to - 1];
+            order_[to] = label;
+        }
+        sorted_ = true;
     }
 
     std::size_t n_labels_, n_packs_;
     double beta2_;
     std::vector<Size> sizes_;
-    simd::LaneArray joint_;  // sizes x labels
+    std::vector<double> shares_;  // of each size, for the last k
+    simd::LaneArray joint_;       // sizes x labels
     simd::LaneArray gains_;
     std::vector<std::size_t> order_;
+    bool sorted_ = false;  // whether the order is that of an earlier k
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Logarithms and log(1 + e^z) on eight lanes.
+// Logarithms, log(1 + e^z) and probabilities of log-odds on eight lanes.
 #pragma once
 
 #include "simd/lanes.hpp"
@@ -37,5 +37,21 @@ LABELWEAVE_INLINE Lanes log_positive(Lanes x) { return log_ratio(x, broadcast(1.
 LABELWEAVE_INLINE Lanes softplus(Lanes z) {
     return select(z > 0.0, z, broadcast(0.0)) + log1p_unit(exp_nonpositive(-abs(z)));
 }
+
+// e^-size; zero where exp_nonpositive would stop short of it, so that infinite log-odds are certain.
+LABELWEAVE_INLINE Lanes tail_odds(Lanes size) { return select(size > 708.0, Lanes{}, exp_nonpositive(-size)); }
+
+// P(y = 0) and P(y = 1).
+struct Bernoulli {
+    Lanes zero, one;
+};
+
+// The probabilities for log-odds z; the smaller one keeps all its digits.
+LABELWEAVE_INLINE Bernoulli bernoulli(Lanes z) {
+    const Lanes odds = tail_odds(abs(z));
+    const Lanes likely = 1.0 / (1.0 + odds), unlikely = odds * likely;
+    return {select(z > 0.0, unlikely, likely), select(z > 0.0, likely, unlikely)};
+}
+LABELWEAVE_INLINE Lanes positive_conditional(Lanes z) { return bernoulli(z).one; }
 
 }  // namespace labelweave::simd

@@ -27,6 +27,10 @@ class LaneArray {
     Lanes* data() { return data_.get(); }
     const Lanes* data() const { return data_.get(); }
     double* numbers() { return reinterpret_cast<double*>(data()); }
+    const double* numbers() const { return reinterpret_cast<const double*>(data()); }
+    // By whole registers: GCC copies a struct in smaller pieces, and reading back what they wrote has to wait.
+    LABELWEAVE_INLINE Lanes at(std::size_t i) const { return Lanes::load(numbers() + i * kLanes); }
+    LABELWEAVE_INLINE void put(std::size_t i, const Lanes& lanes) { lanes.store(numbers() + i * kLanes); }
     Lanes& operator[](std::size_t i) { return data_.get()[i]; }
     const Lanes& operator[](std::size_t i) const { return data_.get()[i]; }
 

@@ -19,10 +19,9 @@ LABELWEAVE_INLINE void log_conditional(Lanes z, double* zero, double* one) {
 }
 
 LABELWEAVE_INLINE void conditional(Lanes z, double* zero, double* one) {
-    const Lanes odds = tail_odds(abs(z));
-    const Lanes likely = 1.0 / (1.0 + odds), unlikely = odds * likely;
-    store(zero, select(z > 0.0, unlikely, likely));
-    store(one, select(z > 0.0, likely, unlikely));
+    const Bernoulli label = bernoulli(z);
+    store(zero, label.zero);
+    store(one, label.one);
 }
 
 }  // namespace

@@ -6,19 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "simd/lanes.hpp"
+#include "simd/lane_math.hpp"
 #include "tree/tree.hpp"
 
 namespace labelweave::tree {
-
-// e^-|z|; zero where exp_nonpositive would stop short of it, so that infinite log-odds are certain.
-LABELWEAVE_INLINE Lanes tail_odds(Lanes size) { return select(size > 708.0, Lanes{}, exp_nonpositive(-size)); }
-
-// P(y = 1) for log-odds z.
-LABELWEAVE_INLINE Lanes positive_conditional(Lanes z) {
-    const Lanes odds = tail_odds(abs(z)), likely = 1.0 / (1.0 + odds);
-    return select(z > 0.0, likely, odds * likely);
-}
 
 // zero[k] = log P(y = 0), one[k] = log P(y = 1) for log-odds z[k]. Both outputs have room for a multiple of eight.
 void log_conditionals(const double* z, std::size_t count, double* zero, double* one);

@@ -16,6 +16,16 @@ def compiler() -> str:
 def best_f_measure(by_label: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], cardinality: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], beta: float, out: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """The label vectors of largest expected F-measure."""
 
+def best_independent_f_measure(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], beta: float, out: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    The label vectors of largest expected F-measure for the log-odds of independent labels.
+    """
+
+def expected_independent_f_measure(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], beta: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    The expected F-measures of label vectors for the log-odds of independent labels.
+    """
+
 class Matrix:
     """
     A design matrix the kernels can read: dense, or CSR with its number of columns.
@@ -41,6 +51,14 @@ def chain_greedy(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, Non
 def chain_table(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], known: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
     """
     Fill out[i, column] with the log-probability of the label vector whose bit slot[j] is label j.
+    """
+
+def chain_cardinality(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """Fill out[i, s] with the probability of s positive labels."""
+
+def chain_cardinality_by_label(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], n_threads: int = 1) -> None:
+    """
+    Fill out[i, j, s] with the probability that label j is positive together with s - 1 others.
     """
 
 def chain_sample(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order='C', device='cpu')], log_weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int = 1) -> None:

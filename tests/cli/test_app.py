@@ -1,5 +1,6 @@
 """The group of commands: help, version, how errors and interruptions end."""
 
+import os
 import subprocess
 import sys
 
@@ -87,6 +88,29 @@ def test_out_of_memory(run, table, monkeypatch):
     result = run("compare", table, "--labels", "last:3", "-m", PRIOR)
     assert result.exit_code == 1
     assert "out of memory" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break in other ways")
+def test_a_reader_that_leaves_early_ends_the_command_quietly():
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = "from labelweave.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "datasets"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_other_broken_pipes_are_errors(run, table, monkeypatch):
+    monkeypatch.setattr(sys.modules["labelweave.cli.app"], "_reader_left", lambda: False)
+    monkeypatch.setattr("labelweave.evaluation.compare", raising(BrokenPipeError("a worker left")))
+    result = run("compare", table, "--labels", "last:3", "-m", PRIOR)
+    assert result.exit_code == 1
+    assert "error: a worker left" in result.stderr
 
 
 def test_help_does_not_load_the_libraries_it_does_not_need():

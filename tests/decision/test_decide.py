@@ -52,7 +52,8 @@ def test_rules_for_test_sets_have_no_risk_of_rows(loss):
 
 def test_unknown_losses():
     joint, _ = make("chain", seed=1, n=2, L=3)
-    with pytest.raises(ValueError, match="loss must be 'subset', 'hamming', 'f1', 'jaccard' or"):
+    names = "'subset', 'hamming', 'f1', 'jaccard', 'ranking'"
+    with pytest.raises(ValueError, match=f"loss must be {names} or"):
         joint.decide("f2")
 
 

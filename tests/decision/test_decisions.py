@@ -12,6 +12,7 @@ from labelweave.decision import (
     HammingLoss,
     JaccardLoss,
     MinimumBayesRisk,
+    RankingLoss,
     SubsetLoss,
     UnprovenModeWarning,
     resolve_decision,
@@ -49,6 +50,18 @@ def jaccard(y, truth):
     return 1.0 - sum(a and b for a, b in zip(y, truth, strict=True)) / union if union else 0.0
 
 
+def pairs_lost(y, truth):
+    """Pairs of a true and a false label that are in the wrong order; half of those in none."""
+    true = [a for a, b in zip(y, truth, strict=True) if b]
+    false = [a for a, b in zip(y, truth, strict=True) if not b]
+    return sum((a < b) + (a == b) / 2 for a in true for b in false)
+
+
+def ranking(y, truth):
+    n_pairs = sum(truth) * (len(truth) - sum(truth))
+    return pairs_lost(y, truth) / n_pairs if n_pairs else 0.0
+
+
 def own(y, truth):
     return 1.0 - (2.0 * (y[0] == truth[0]) - abs(sum(y) - sum(truth)))
 
@@ -65,6 +78,8 @@ LOSSES = {
     f_measure: FLoss(),
     f_half: FLoss(beta=0.5),
     jaccard: JaccardLoss(),
+    ranking: RankingLoss(),
+    pairs_lost: RankingLoss(normalized=False),
     own: MinimumBayesRisk(own_utility),
 }
 
@@ -81,6 +96,28 @@ def test_decisions_minimise_the_expected_loss(form, seed, n, L, definition):
         risk = loss.risk(joint, np.tile(y, (n, 1)))
         np.testing.assert_allclose(risk, expected, atol=1e-9)
         assert (loss.risk(joint, decided) <= risk + 1e-9).all()
+
+
+@given(forms, seeds, row_counts, label_counts, st.sampled_from([ranking, pairs_lost]))
+def test_no_ranking_loses_fewer_pairs(form, seed, n, L, definition):
+    joint, rows = make_with_oracle(form, seed, n, L)
+    loss = LOSSES[definition]
+    least = loss.ranking_risk(joint, loss.scores(joint))
+    # Every order, and orders with ties.
+    for scores in {*itertools.permutations(range(L)), *itertools.product((0, 1, 2), repeat=L)}:
+        expected = [sum(p * definition(scores, t) for t, p in table.items()) for table in rows]
+        risk = loss.ranking_risk(joint, np.tile(scores, (n, 1)))
+        np.testing.assert_allclose(risk, expected, atol=1e-9)
+        assert (least <= risk + 1e-9).all()
+
+
+def test_a_ranking_has_a_number_for_every_label():
+    joint, _ = make("chain", seed=1, n=2, L=3)
+    for scores in (np.zeros((2, 2)), np.full((2, 3), np.nan)):
+        with pytest.raises(ValueError, match="scores must be numbers of shape"):
+            RankingLoss().ranking_risk(joint, scores)
+    with pytest.raises(ValueError, match="normalized must be"):
+        RankingLoss(normalized="yes")
 
 
 def test_subset_and_hamming_can_disagree():
@@ -100,6 +137,7 @@ def test_names():
     assert resolve_decision("hamming", Greedy()) == HammingLoss()
     assert resolve_decision("f1") == FLoss()
     assert resolve_decision("jaccard") == JaccardLoss()
+    assert resolve_decision("ranking") == RankingLoss()
     own = HammingLoss()
     assert resolve_decision(own) is own
 

@@ -1,5 +1,7 @@
 """The compiled chain kernels against plain Python, and against bad arguments."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,6 +42,37 @@ def test_log_prob(seed, n, L, n_threads):
     native.chain_log_prob(scores, coupling, order, labels, out, n_threads)
     expected = [reference.log_prob(scores[i], coupling, order, labels[i]) for i in range(n)]
     np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+@given(seeds, st.integers(0, 19), label_counts, st.integers(1, 3))
+def test_cardinality(seed, n, L, n_threads):
+    rng = np.random.default_rng(seed)
+    scores, coupling, order = chain_parameters(rng, n, L)
+    scores[rng.random((n, L)) < 0.2] *= 300.0  # certain, or nearly so
+    expected, expected_by_label = np.zeros((n, L + 1)), np.zeros((n, L, L + 1))
+    for y in itertools.product((0, 1), repeat=L):
+        for i in range(n):
+            probability = np.exp(reference.log_prob(scores[i], coupling, order, np.array(y)))
+            expected[i, sum(y)] += probability
+            expected_by_label[i, np.array(y) == 1, sum(y)] += probability
+    out, by_label = np.empty((n, L + 1)), np.empty((n, L, L + 1))
+    native.chain_cardinality(scores, coupling, order, out, n_threads)
+    native.chain_cardinality_by_label(scores, coupling, order, by_label, n_threads)
+    np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-300)
+    np.testing.assert_allclose(by_label, expected_by_label, rtol=1e-11, atol=1e-300)
+
+
+def test_cardinality_checks_its_arguments():
+    scores, coupling, order = np.zeros((2, 3)), np.zeros((3, 3)), np.arange(3)
+    with pytest.raises(ValueError, match="order must name all labels"):
+        native.chain_cardinality(scores, coupling, order[:2], np.empty((2, 4)))
+    with pytest.raises(ValueError, match="out must be rows x"):
+        native.chain_cardinality(scores, coupling, order, np.empty((2, 3)))
+    with pytest.raises(ValueError, match="out must be rows x labels x"):
+        native.chain_cardinality_by_label(scores, coupling, order, np.empty((2, 3, 3)))
+    many = (np.zeros((2, 25)), np.zeros((25, 25)), np.arange(25))
+    with pytest.raises(ValueError, match="1 to 24 labels"):
+        native.chain_cardinality(*many, np.empty((2, 26)))
 
 
 @given(seeds, row_counts, label_counts, st.integers(1, 3))

@@ -1,6 +1,7 @@
 """Probabilities of events against enumeration, and the texts by which they are asked for."""
 
 import operator
+import re
 from contextlib import suppress
 
 import numpy as np
@@ -132,6 +133,40 @@ def test_an_event_and_its_opposite_share_all_vectors(event):
     vectors = (np.arange(32)[:, None] >> np.arange(5)) & 1
     np.testing.assert_array_equal(parsed.holds(vectors), [happens(event, y) for y in vectors])
     np.testing.assert_array_equal(parsed.opposite().holds(vectors), ~parsed.holds(vectors))
+
+
+SPELLINGS = {
+    "and": (" AND ", " And ", "&", " && ", " & "),
+    "or": (" OR ", "||", " Or "),
+    "not": ("NOT ", "!", "~", " ! "),
+}
+
+
+@given(events, st.data())
+def test_other_spellings_mean_the_same(event, data):
+    plain = written(event, 2)
+
+    def respelled(match):
+        return data.draw(st.sampled_from(SPELLINGS[match.group().strip()]))
+
+    other = re.sub(r" and | or |not ", respelled, plain).replace("count", "COUNT")
+    assert parse_query(other, 2, NAMES[:2]) == parse_query(plain, 2, NAMES[:2])
+
+
+def test_names_come_before_signs_and_capitals():
+    names = ["R&B", "AND", "~", "Count", "Not"]
+    for text, label in (("R&B", 0), ("AND", 1), ("~", 2), ("Count", 3), ("Not", 4)):
+        assert parse_query(text, 5, names).event == Literal(label, 1)
+        assert parse_query(f"not {text}=1", 5, names).event == Literal(label, 0)
+    both = conjunction([Literal(1, 0), Literal(0, 0)])
+    assert parse_query("!AND&!R&B", 5, names).event == both
+    assert parse_query("~" * 40 + "0", 1).event == Literal(0, 1)
+
+
+@pytest.mark.parametrize("text", ["P(0 | 1 | 2)", "(0 | 1)", "P(0 | (1 | 2))", "0 | 1 | 2"])
+def test_a_second_bar_is_explained(text):
+    with pytest.raises(ValueError, match="write 'or' for either of two events"):
+        parse_query(text, 3)
 
 
 # ---------------------------------------------------------------------- many labels
@@ -290,9 +325,9 @@ def test_numbers_are_positions_unless_labels_are_named_by_numbers():
         ("P(beach) or urban", "or the end", "         ^^"),
         ("new york", "did you mean 'new york'?", "^^^"),
         ("beach urban", "a name in several words needs quotes", "      ^^^^^"),
-        ("beach | urban | or", "or the end", "              ^"),
+        ("beach | urban | or", "'|' comes once", "              ^"),
         ("'beach", "this quote is not closed", "^"),
-        ("beach ! urban", "unexpected '!'", "      ^"),
+        ("beach ! urban", "expected 'and', 'or'", "      ^"),
         ("or", "the label of this name needs quotes: 'or'", "^^"),
         ("4", "labels are numbered from 0 to 3", "^"),
         ("9" * 5000, "labels are numbered from 0 to 3", "^" * 5000),

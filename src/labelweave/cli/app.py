@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import shlex
 import sys
 import warnings
@@ -47,12 +49,19 @@ class _Group(TyperGroup):
             return super().invoke(ctx)
         try:
             with _short_warnings():
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+            sys.stdout.flush()  # here, where a reader that has left does no harm
+            return result
         except CommandError as error:
             _print_error(str(error))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(130) from error
+        except BrokenPipeError as error:
+            if _reader_left():
+                raise typer.Exit(141) from error  # as if by SIGPIPE, like other commands
+            _print_error(f"{error} (use --debug for a traceback)")
+            raise typer.Exit(1) from error
         except MemoryError as error:
             _print_error("out of memory; use fewer --jobs or less data")
             raise typer.Exit(1) from error
@@ -64,9 +73,21 @@ class _Group(TyperGroup):
 
 
 def _is_typers(error: Exception) -> bool:
-    """Whether typer handles the error: its exits, usage errors, and broken pipes."""
+    """Whether typer handles the error: its exits and usage errors."""
     is_usage_error = hasattr(error, "format_message") and hasattr(error, "exit_code")
-    return isinstance(error, typer.Exit | typer.Abort | BrokenPipeError) or is_usage_error
+    return isinstance(error, typer.Exit | typer.Abort) or is_usage_error
+
+
+def _reader_left() -> bool:
+    """Whether nobody reads standard output any more, as after ``| head``; then be silent."""
+    if hasattr(select, "poll"):  # not on Windows, where pipes break in other ways
+        output = select.poll()
+        output.register(sys.stdout, 0)
+        if not any(event & select.POLLERR for _, event in output.poll(0)):
+            return False
+    # Python flushes once more when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
 
 
 def _print_error(message: str) -> None:
@@ -126,7 +147,7 @@ def root(
     labelweave ask emotions.skops songs.csv "P(happy-pleased | not sad-lonely)"
     labelweave stream news.svm.gz --out news.skops
 
-    Exit codes: 0 success, 1 failure, 2 invalid input or usage, 130 interrupted.
+    Exit codes: 0 success, 1 failure, 2 invalid input or usage, 130 interrupted, 141 output closed.
     """  # noqa: D301
     if version:
         _show_version(verbose)

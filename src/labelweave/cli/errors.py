@@ -1,6 +1,6 @@
 """Errors that end a command with a short message and an exit code.
 
-0: success. 1: failure. 2: invalid input or usage. 130: interrupted.
+0: success. 1: failure. 2: invalid input or usage. 130: interrupted. 141: nobody reads the output.
 """
 
 from __future__ import annotations

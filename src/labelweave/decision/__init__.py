@@ -16,6 +16,7 @@ from labelweave.decision.majority_vote import MajorityVote
 from labelweave.decision.micro_f1_threshold import MicroF1Threshold, tune_common_threshold
 from labelweave.decision.minimum_bayes_risk import JaccardLoss, MinimumBayesRisk
 from labelweave.decision.proof import UnprovenModeWarning
+from labelweave.decision.ranking import RankingLoss
 from labelweave.decision.registry import DECISION_NAMES, resolve_decision, resolve_score_rule
 from labelweave.decision.sampled_f import F1Statistics, SampledF
 from labelweave.decision.sets import VectorSets, vector_sets
@@ -51,6 +52,7 @@ __all__ = [
     "NDCGAtK",
     "PartialAbstention",
     "PrecisionAtK",
+    "RankingLoss",
     "RecallAtK",
     "SampledF",
     "SubsetLoss",

@@ -12,6 +12,7 @@ from labelweave.decision.f_measure import FLoss
 from labelweave.decision.losses import Decision, HammingLoss, SubsetLoss
 from labelweave.decision.micro_f1_threshold import MicroF1Threshold
 from labelweave.decision.minimum_bayes_risk import JaccardLoss
+from labelweave.decision.ranking import RankingLoss
 from labelweave.decision.sampled_f import SampledF
 from labelweave.decision.threshold_rule import FixedThreshold, ThresholdRule
 from labelweave.decision.tuned_thresholds import TunedThresholds
@@ -23,6 +24,7 @@ _LOSSES: dict[str, Callable[[Inference | None], Decision]] = {
     "hamming": lambda _: HammingLoss(),
     "f1": lambda _: FLoss(),
     "jaccard": lambda _: JaccardLoss(),
+    "ranking": lambda _: RankingLoss(),
 }
 # Chosen on genbase, cal500, imdb, tmc2007-500 and synthetic data; 10 to 30 are alike.
 _SMOOTHING = 30.0
@@ -61,12 +63,12 @@ def resolve_decision(decision: str | Decision, inference: Inference | None = Non
     Parameters
     ----------
     decision : str or Decision
-        "subset" (`SubsetLoss`), "hamming" (`HammingLoss`), "f1" (`FLoss`) and "jaccard"
-        (`JaccardLoss`) decide row by row. The rules for whole test sets are "cmn"
-        (`ClassMassNormalization`), "lcard" (`CardinalityThreshold`), "sample" (`SampledF`),
-        "expected_f" (`ExpectedF`), "expected_auc" (`ExpectedAUC`), "fixed" (`FixedThreshold` at one
-        half), and two that estimators tune on rows which `fit` holds out: "micro_f1"
-        (`MicroF1Threshold`) and "macro_f1" (`TunedThresholds`, also called "scut").
+        "subset" (`SubsetLoss`), "hamming" (`HammingLoss`), "f1" (`FLoss`), "jaccard"
+        (`JaccardLoss`) and "ranking" (`RankingLoss`) decide row by row. The rules for whole test
+        sets are "cmn" (`ClassMassNormalization`), "lcard" (`CardinalityThreshold`), "sample"
+        (`SampledF`), "expected_f" (`ExpectedF`), "expected_auc" (`ExpectedAUC`), "fixed"
+        (`FixedThreshold` at one half), and two that estimators tune on rows which `fit` holds out:
+        "micro_f1" (`MicroF1Threshold`) and "macro_f1" (`TunedThresholds`, also called "scut").
     inference : Inference, optional
         How "subset" looks for the mode. No other decision uses it: an object has settings of its
         own.

@@ -18,6 +18,16 @@ from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 
 
+def weighted_by_cardinality(joint: JointDistribution, weights: Floats) -> Floats:
+    """Return Σ_s weights_s P(y_j = 1, |y| = s) over s = 1 … L, (n, L)."""
+    if (weights == weights[0]).all():  # the number of labels does not matter
+        return np.asarray(weights[0] * joint.marginals())
+    scores = np.empty((joint.n_rows, joint.n_labels))
+    for rows in row_blocks(joint.n_rows, joint.n_labels**2):
+        scores[rows] = joint[rows].cardinality_by_label()[:, :, 1:] @ weights
+    return scores
+
+
 @dataclass(frozen=True)
 class TopK(ABC):
     """Base of the losses that predict exactly ``k`` labels (all labels, if there are fewer)."""
@@ -37,13 +47,7 @@ class TopK(ABC):
 
     def scores(self, joint: JointDistribution, /) -> Floats:
         """Return what each label adds on average, (n, L): the scores to rank labels by."""
-        weights = self._weights(joint.n_labels)
-        if (weights == weights[0]).all():  # the number of labels does not matter
-            return np.asarray(weights[0] * joint.marginals())
-        scores = np.empty((joint.n_rows, joint.n_labels))
-        for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-            scores[rows] = joint[rows].cardinality_by_label()[:, :, 1:] @ weights
-        return scores
+        return weighted_by_cardinality(joint, self._weights(joint.n_labels))
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the k labels that add most, the first ones among equals."""

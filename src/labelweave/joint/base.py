@@ -235,8 +235,8 @@ class JointDistribution(Queries):
         Parameters
         ----------
         loss : str or Loss
-            "subset", "hamming", "f1", "jaccard", or a loss of `labelweave.decision` such as
-            ``FLoss(beta=2)``, ``PrecisionAtK(3)`` or ``MinimumBayesRisk(utility)``.
+            "subset", "hamming", "f1", "jaccard", "ranking", or a loss of `labelweave.decision` such
+            as ``FLoss(beta=2)``, ``PrecisionAtK(3)`` or ``MinimumBayesRisk(utility)``.
 
         Returns
         -------

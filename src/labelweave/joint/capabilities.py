@@ -26,6 +26,7 @@ capability               forms                          what asks for it
 `ClosedUnderPowers`      independent, table, listed,    `JointDistribution.tempered`
                          tree, field, tempered
 `ApproximatesPowers`     chains, mixtures               `TemperedJoint`: draws, normaliser
+`HasIndependentLabels`   independent                    `FLoss`
 =======================  =============================  ==========================================
 
 Examples
@@ -175,6 +176,15 @@ class DecomposesIntoTrees(Protocol):
 
     def tree_mixture(self) -> TreeMixture | None:
         """Return the same distribution as a mixture of trees, or None if it is not one."""
+        ...
+
+
+@runtime_checkable
+class HasIndependentLabels(Protocol):
+    """Labels that do not depend on each other once the row is known."""
+
+    def independent_log_odds(self) -> Floats:
+        """Return the log-odds of each label, (n, L); ±inf where a label is certain."""
         ...
 
 

@@ -135,6 +135,10 @@ class IndependentJoint(JointDistribution):
         joint.scores = exponent * self.scores
         return joint
 
+    def independent_log_odds(self) -> Floats:
+        """Return the scores: no label depends on another."""
+        return self.scores
+
     def tree_mixture(self) -> TreeMixture:
         """Return the mixture of one tree without edges."""
         return self._as_tree().tree_mixture()

@@ -99,8 +99,8 @@ class MultiLabelClassifier(LabelClassifier):
         ----------
         X : (n, D) array, sparse matrix or data frame
         loss : str or Loss
-            "subset", "hamming", "f1", "jaccard", or a loss of `labelweave.decision` such as
-            ``FLoss(beta=2)`` or ``PartialAbstention(price=0.2)``.
+            "subset", "hamming", "f1", "jaccard", "ranking", or a loss of `labelweave.decision` such
+            as ``FLoss(beta=2)`` or ``PartialAbstention(price=0.2)``.
 
         Returns
         -------

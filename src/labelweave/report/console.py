@@ -14,6 +14,14 @@ __all__ = ["Symbols", "make_console"]
 _UNLIMITED = 10_000
 
 
+class _Console(Console):
+    """A console that leaves a reader who has left to its caller, instead of ending the program."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error that is being handled."""
+        raise
+
+
 def make_console(file: TextIO) -> Console:
     r"""Return a console for a stream: styled on a terminal, plain and unwrapped otherwise.
 
@@ -27,7 +35,7 @@ def make_console(file: TextIO) -> Console:
     """
     is_terminal = file.isatty()
     wrapped = is_terminal or os.environ.get("COLUMNS", "").isdigit()
-    return Console(
+    return _Console(
         file=file,
         force_terminal=None if is_terminal else False,
         width=None if wrapped else _UNLIMITED,

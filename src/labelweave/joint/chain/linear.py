@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -14,6 +14,8 @@ from labelweave.joint import checks
 from labelweave.joint.chain.population import Populations
 from labelweave.joint.chain.search import SearchedChain
 from labelweave.joint.coupling import coupling_sums
+from labelweave.joint.enumeration import MAX_ENUMERATED
+from labelweave.joint.estimate import Quantity
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits
 from labelweave.joint.search import require_few_labels
 
@@ -177,6 +179,21 @@ class ChainJoint(SearchedChain):
         slot[free] = np.arange(len(free))
         out = np.empty((self.n_rows, 2 ** len(free)))
         native.chain_table(self.scores, self.coupling, order, known, slot, out, self.n_threads)
+        return out
+
+    def _exact(self, quantity: Quantity) -> Floats:
+        kernels: dict[Quantity, Callable[..., None]] = {
+            "cardinality": native.chain_cardinality,
+            "cardinality_by_label": native.chain_cardinality_by_label,
+        }
+        # What evidence does to earlier labels is left to the table.
+        few = 0 < self.n_labels <= MAX_ENUMERATED
+        if quantity not in kernels or not few or (self._known >= 0).any():
+            return super()._exact(quantity)
+        width = self.n_labels + 1
+        shape = (width,) if quantity == "cardinality" else (self.n_labels, width)
+        out = np.empty((self.n_rows, *shape))
+        kernels[quantity](self.scores, self.coupling, self.order, out, self.n_threads)
         return out
 
     def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:

@@ -12,7 +12,9 @@
                | label [ ("=" | "!=") ("0" | "1") ]
 
 A label is a name, in quotes if it has spaces or one of ``()|,=!<>"'`` in it or is a word of the
-grammar, or a position from 0. A text is read and never executed.
+grammar, or a position from 0. Words of the grammar may be in capitals, and ``&`` or ``&&``,
+``||``, ``!`` or ``~`` stand for "and", "or" and "not", wherever no label is so named. A text is
+read and never executed.
 """
 
 from __future__ import annotations
@@ -35,11 +37,15 @@ from labelweave.joint.query.events import (
 
 _TOKEN = re.compile(
     r"""(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-      | (?P<symbol><=|>=|!=|==|[()|,=<>])
+      | (?P<symbol><=|>=|!=|==|\|\||[()|,=<>!])
       | (?P<word>[^\s()|,=!<>"']+)""",
     re.VERBOSE | re.DOTALL,
 )
 _KEYWORDS = ("and", "or", "not", "count")
+#: How other languages write them.
+_SIGNS = {"&": "and", "&&": "and", "||": "or", "!": "not", "~": "not"}
+_SIGNS_IN_WORDS = re.compile(r"&&?|~|[^&~]+")
+_ONE_CONDITION = "'|' comes once, before the condition; write 'or' for either of two events"
 #: Deeper brackets are refused: a text must not be able to exhaust the stack.
 _MAX_DEPTH = 50
 
@@ -108,9 +114,33 @@ class _Parser:
                 quote = self.text[start] in "\"'"
                 what = "this quote is not closed" if quote else f"unexpected {self.text[start]!r}"
                 self._fail(what, start, start + 1)
-            tokens.append(_Token(str(found.lastgroup), found.group(), start, found.end()))
+            tokens += self._read(str(found.lastgroup), found.group(), start)
             start = found.end()
         return [*tokens, _Token("end", "", len(self.text), len(self.text))]
+
+    def _read(self, kind: str, text: str, start: int) -> list[_Token]:
+        """Return the tokens of a piece of text, with words and signs in one spelling."""
+        tokens = []
+        for piece in self._pieces(text) if kind == "word" else [text]:
+            end = start + len(piece)
+            if kind != "quoted" and piece in _SIGNS and piece not in self.names:
+                tokens.append(_Token("word", _SIGNS[piece], start, end))
+            else:
+                tokens.append(_Token(kind, self._spelled(kind, piece), start, end))
+            start = end
+        return tokens
+
+    def _pieces(self, word: str) -> list[str]:
+        """Cut signs off a word, unless they belong to the name of a label."""
+        if word in self.names:
+            return [word]
+        name = word.lstrip("&~")
+        signs = _SIGNS_IN_WORDS.findall(word[: len(word) - len(name)])
+        return signs + ([name] if name in self.names else _SIGNS_IN_WORDS.findall(name))
+
+    def _spelled(self, kind: str, piece: str) -> str:
+        is_keyword = kind == "word" and piece not in self.names and piece.lower() in _KEYWORDS
+        return piece.lower() if is_keyword else piece
 
     @property
     def _next(self) -> _Token:
@@ -132,7 +162,7 @@ class _Parser:
 
     def _expect(self, text: str, what: str) -> None:
         if not self._skip(text):
-            self._fail_at(self._next, what)
+            self._fail_at(self._next, _ONE_CONDITION if self._is("|") else what)
 
     # ------------------------------------------------------------------ the grammar
 
@@ -142,6 +172,8 @@ class _Parser:
         query = self._condition()
         if wrapped:
             self._expect(")", "expected ')', which closes 'P('")
+        if self._is("|"):
+            self._fail_at(self._next, _ONE_CONDITION)
         if self._next.kind != "end":
             hint = "" if self._next.kind == "symbol" else "; a name in several words needs quotes"
             self._fail_at(self._next, f"expected 'and', 'or', ',', '|' or the end{hint}")
