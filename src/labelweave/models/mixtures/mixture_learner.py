@@ -21,12 +21,12 @@ from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.progress import steps
 from labelweave.logistic import PenaltyChoice
-from labelweave.models.mixtures.em import CLOSE, EM, EXACT, ROUGH, Mixture, Tolerances
-from labelweave.models.mixtures.gate import GateProblem
+from labelweave.models.mixtures.em import CLOSE, EM, EXACT, ROUGH, Tolerances
 from labelweave.models.mixtures.label_clustering import (
     cluster_label_vectors,
     initial_responsibilities,
 )
+from labelweave.models.mixtures.mixture import Mixture
 
 # Iterations of EM: with lengthened steps, of mixtures that are kept or only compared, and with
 # plain ones (weighting="equal"). Seven lengthened steps lead at least as far as fifteen plain ones.
@@ -148,13 +148,12 @@ class MixtureLearner(Generic[Kind]):
     def em(self, tolerances: Tolerances = EXACT) -> EM:
         """Return EM on these rows."""
         rows, settings = self.learner, self.settings
-        gate_C = self.penalties.C if settings.linear_gate else None
         return EM(
             X=rows.X,
             labels=rows.labels,
             weight=self.weight,
             penalties=self.penalties,
-            gate=GateProblem.of(rows.X, gate_C, rows.n_threads),
+            linear_gate=settings.linear_gate,
             n_threads=rows.n_threads,
             equal=settings.equal,
             prior_weight=settings.prior_weight,
