@@ -32,25 +32,36 @@ from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.progress import steps
-from labelweave.logistic import PenaltyChoice
+from labelweave.logistic import EDGE_TOLERANCE, PenaltyChoice
 from labelweave.models.mixtures.gate import Gate
 from labelweave.models.mixtures.m_step import MStep
 from labelweave.models.mixtures.mixture import Mixture
 
 
 class Tolerances(NamedTuple):
-    """When EM stops: the solver of an M-step, and its own iterations, per unit of weight."""
+    """How accurate a mixture is.
+
+    Attributes
+    ----------
+    m_step : float
+        When the solver of an M-step stops.
+    objective : float
+        When EM stops: the least change of its objective, per unit of weight.
+    edges : float
+        Accuracy of the weights by which structures are chosen before EM; see `edge_weights`.
+    """
 
     m_step: float
     objective: float
+    edges: float = EDGE_TOLERANCE
 
 
 #: As accurate as the fit of a single model.
 EXACT = Tolerances(m_step=1e-14, objective=1e-5)
 #: Accurate enough to keep a mixture.
-CLOSE = Tolerances(m_step=1e-10, objective=1e-5)
+CLOSE = Tolerances(m_step=1e-10, objective=1e-3, edges=1e-2)
 #: Accurate enough to compare mixtures.
-ROUGH = Tolerances(m_step=1e-4, objective=1e-3)
+ROUGH = Tolerances(m_step=1e-3, objective=1e-3, edges=1e-2)
 # Longest step of EM, as a multiple of the M-step's.
 _LONGEST_STEP = 64.0
 # A component, or a class of a label within a component, of less than this weight keeps its
