@@ -22,13 +22,14 @@ void check_rows(const In<std::int32_t, 1>& rows, std::size_t n_problems, std::si
 void bind_logistic(nb::module_& m) {
     m.def(
         "solve_logistic",
-        [](const Matrix& x, std::optional<const Matrix*> extras, In<std::int8_t, 2> labels, In<std::int32_t, 1> target,
-           std::optional<In<double, 2>> weights, std::optional<In<std::int32_t, 1>> weight,
-           std::optional<In<double, 1>> total, In<double, 2> C, In<double, 2> extra_penalty,
-           std::optional<In<std::uint8_t, 2>> extra_mask, std::optional<In<double, 2>> start,
-           In<double, 1> start_intercept, double tolerance, int max_newton, int patience, int n_threads,
-           std::size_t largest_transpose, std::optional<Out<double, 2>> coef, Out<double, 2> objective,
-           Out<double, 2> held_out, Out<std::int32_t, 1> passes, Out<std::uint8_t, 1> converged) {
+        [](const Matrix& x, std::optional<const Matrix*> extras, In<std::int8_t, 2> labels,
+           std::optional<In<double, 2>> shares, In<std::int32_t, 1> target, std::optional<In<double, 2>> weights,
+           std::optional<In<std::int32_t, 1>> weight, std::optional<In<double, 1>> total, In<double, 2> C,
+           In<double, 2> extra_penalty, std::optional<In<std::uint8_t, 2>> extra_mask,
+           std::optional<In<double, 2>> start, In<double, 1> start_intercept, double tolerance, int max_newton,
+           int patience, int n_threads, std::size_t largest_transpose, std::optional<Out<double, 2>> coef,
+           Out<double, 2> objective, Out<double, 2> held_out, Out<std::int32_t, 1> passes,
+           Out<std::uint8_t, 1> converged) {
             logistic::Problems p;
             const std::size_t n = labels.shape(1), k = target.shape(0), stages = C.shape(1);
             p.design = design_of(x, n);
@@ -39,9 +40,15 @@ void bind_logistic(nb::module_& m) {
                 p.design.extras = {e.indptr->data(), e.indices->data(), e.values->data()};
             }
             p.targets.labels = labels.data();
+            p.targets.n_labels = labels.shape(0);
+            if (shares) {
+                require(shares->shape(1) == n, "shares and labels differ in their number of rows");
+                p.targets.shares = shares->data();
+            }
             p.n_problems = k;
             p.n_stages = stages;
-            check_rows(target, k, labels.shape(0), "target must name a row of labels for every problem");
+            check_rows(target, k, labels.shape(0) + (shares ? shares->shape(0) : 0),
+                       "target must name a row of labels or shares for every problem");
             p.target = target.data();
             if (weights) {
                 require(weights->shape(1) == n, "weights and labels differ in their number of rows");
@@ -85,12 +92,12 @@ void bind_logistic(nb::module_& m) {
                 logistic::solve(p, {tolerance, max_newton, patience, n_threads, largest_transpose}, out, interrupt);
             });
         },
-        nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("target"), nb::arg("weights").none(),
-        nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"), nb::arg("extra_penalty"),
-        nb::arg("extra_mask").none(), nb::arg("start").none(), nb::arg("start_intercept"), nb::arg("tolerance"),
-        nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"), nb::arg("largest_transpose"),
-        nb::arg("coef").none().noconvert(), nb::arg("objective").noconvert(), nb::arg("held_out").noconvert(),
-        nb::arg("passes").noconvert(), nb::arg("converged").noconvert(),
+        nb::arg("x"), nb::arg("extras").none(), nb::arg("labels"), nb::arg("shares").none(), nb::arg("target"),
+        nb::arg("weights").none(), nb::arg("weight").none(), nb::arg("total").none(), nb::arg("C"),
+        nb::arg("extra_penalty"), nb::arg("extra_mask").none(), nb::arg("start").none(), nb::arg("start_intercept"),
+        nb::arg("tolerance"), nb::arg("max_newton"), nb::arg("patience"), nb::arg("n_threads"),
+        nb::arg("largest_transpose"), nb::arg("coef").none().noconvert(), nb::arg("objective").noconvert(),
+        nb::arg("held_out").noconvert(), nb::arg("passes").noconvert(), nb::arg("converged").noconvert(),
         "Solve many logistic problems over one design along paths of penalties; see native/logistic/solver.hpp.");
 }
 

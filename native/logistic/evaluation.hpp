@@ -24,12 +24,15 @@ struct Evaluation {
     LABELWEAVE_INLINE void gather(const Pass& pass, int lane, std::size_t first, std::size_t n, const double* u) {
         const Targets& targets = pass.targets;
         const std::size_t n_rows = pass.design.n_rows;
-        const std::int8_t* labels = targets.labels + pass.target[lane] * n_rows + first;
+        const std::size_t number = pass.target[lane];
+        const bool is_label = number < targets.n_labels;
+        const std::int8_t* labels = is_label ? targets.labels + number * n_rows + first : nullptr;
+        const double* shares = is_label ? nullptr : targets.shares + (number - targets.n_labels) * n_rows + first;
         const double* old_score = pass.score + lane * n_rows + first;
         const double* weights = targets.weights ? targets.weights + pass.weight[lane] * n_rows + first : nullptr;
         for (std::size_t i = 0; i < n; ++i) {
             score[i] = old_score[i] + u[i * RowStride];
-            target[i] = labels[i];
+            target[i] = is_label ? labels[i] : shares[i];
             weight[i] = weights ? weights[i] : 1.0;
             held_out[i] = (targets.total ? targets.total[first + i] : 1.0) - weight[i];
         }

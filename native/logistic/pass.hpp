@@ -13,9 +13,11 @@ namespace labelweave::logistic {
 
 // What a row is asked for, one row of the target and weight matrices per lane.
 struct Targets {
-    const std::int8_t* labels = nullptr;  // n_targets x n_rows
-    const double* weights = nullptr;      // n_weights x n_rows, or null: all ones
-    const double* total = nullptr;        // n_rows: what a row's weight and its held-out weight add up to
+    const std::int8_t* labels = nullptr;  // n_labels x n_rows
+    std::size_t n_labels = 0;
+    const double* shares = nullptr;   // targets between zero and one, numbered after the labels
+    const double* weights = nullptr;  // n_weights x n_rows, or null: all ones
+    const double* total = nullptr;    // n_rows: what a row's weight and its held-out weight add up to
 };
 
 // Sums over rows, per lane.

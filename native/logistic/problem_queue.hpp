@@ -32,6 +32,7 @@ class ProblemQueue {
     // How many rows the rarer class of a target has: the fewer, the sooner a problem is solved.
     static std::size_t rarer_class(const Problems& problems, std::int32_t target) {
         const std::size_t n_rows = problems.design.n_rows;
+        if (static_cast<std::size_t>(target) >= problems.targets.n_labels) return n_rows;  // neither class is rare
         const std::int8_t* labels = problems.targets.labels + target * n_rows;
         const auto n_positive = static_cast<std::size_t>(std::count(labels, labels + n_rows, std::int8_t{1}));
         return std::min(n_positive, n_rows - n_positive);

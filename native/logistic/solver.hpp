@@ -21,7 +21,7 @@ struct Problems {
     design::Design design;
     Targets targets;
     std::size_t n_problems = 0, n_stages = 1;
-    const std::int32_t* target = nullptr;      // n_problems: row of targets.labels
+    const std::int32_t* target = nullptr;      // n_problems: row of targets.labels, or of targets.shares
     const std::int32_t* weight = nullptr;      // n_problems: row of targets.weights, or null
     const double* C = nullptr;                 // n_problems x n_stages
     const double* extra_penalty = nullptr;     // n_problems x n_stages: kappa

@@ -29,7 +29,8 @@ def call(**changes):
         "x": native.Matrix(rng.normal(size=(N, D))),
         "extras": sparse_matrix(n_columns=E),
         "labels": np.tile(np.arange(N, dtype=np.int8) % 2, (2, 1)),
-        "target": np.array([0, 1, 0, 1], np.int32),
+        "shares": np.full((1, N), 0.3),
+        "target": np.array([0, 1, 0, 2], np.int32),
         "weights": np.ones((1, N)),
         "weight": np.zeros(P, np.int32),
         "total": np.ones(N),
@@ -73,6 +74,7 @@ def test_well_formed_calls_fill_every_output(make):
 
 SHAPES = {
     "labels": [(2, N - 1), (2, N + 1), (2, 0), (0, N), (1, N), (2, N, 1), (N,)],
+    "shares": [(1, N - 1), (1, N + 1), (0, N), (N,)],
     "target": [(P - 1,), (P + 1,), (0,), (P, 1)],
     "weights": [(1, N - 1), (0, N), (N,), (1, N + 1)],
     "weight": [(P - 1,), (P + 1,), (P, 1)],
@@ -103,7 +105,7 @@ def test_wrong_shapes(name, shape):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"target": np.array([0, 1, 2, 1], np.int32)},
+        {"target": np.array([0, 1, 3, 1], np.int32)},
         {"target": np.array([0, -1, 0, 1], np.int32)},
         {"target": np.array([0, 2**31 - 1, 0, 1], np.int32)},
         {"weight": np.array([0, 0, 1, 0], np.int32)},
@@ -198,6 +200,7 @@ def test_no_problems_and_no_rows():
             x=x,
             extras=sparse_matrix(n_rows=0, n_columns=E),
             labels=np.zeros((2, 0), np.int8),
+            shares=np.zeros((1, 0)),
             weights=np.zeros((1, 0)),
             total=np.zeros(0),
         )

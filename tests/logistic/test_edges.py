@@ -82,6 +82,17 @@ def test_as_fitted_one_by_one(form, seed, n, d, C, label_penalty):
 
 
 @FORMS
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-2, 0.1])
+def test_weights_are_as_accurate_as_asked_for(form, tolerance):
+    X, Y, held_out = make_edges(150, 8, 5, strength=4.0)
+    options = {"C": 1.0, "label_penalty": 0.05, "held_out": held_out}
+    weights = edge_weights(form(X), Y, **options, tolerance=tolerance)
+    pair, alone = one_by_one(X, Y, 1.0, 0.05, held_out)
+    np.testing.assert_allclose(weights.pair, pair, rtol=tolerance)
+    np.testing.assert_allclose(weights.alone, alone, rtol=tolerance)
+
+
+@FORMS
 def test_weights_and_penalties_of_every_label(form):
     X, Y, held_out = make_edges(150, 6, 4)
     weight = np.random.default_rng(0).integers(0, 4, size=150).astype(float)

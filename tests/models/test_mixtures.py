@@ -13,7 +13,7 @@ from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.logistic import PenaltyChoice
 from labelweave.models import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
 from labelweave.models.mixtures.em import EM, Tolerances
-from labelweave.models.mixtures.gate import Gate, GateProblem
+from labelweave.models.mixtures.gate import Gate, stick_breaks
 from labelweave.models.mixtures.label_clustering import (
     cluster_label_vectors,
     initial_responsibilities,
@@ -35,9 +35,9 @@ def parent_mask(parents):
 
 
 def em_of(gate_C=0.5, weight=None, n_threads=1, equal=False):
-    gate = GateProblem.of(X, gate_C, n_threads)
     weights = np.ones(len(X)) if weight is None else weight
-    return EM(X, LABELS, weights, PENALTIES, gate, n_threads, equal, PRIOR_WEIGHT)
+    linear = gate_C is not None
+    return EM(X, LABELS, weights, PENALTIES, linear, n_threads, equal, PRIOR_WEIGHT)
 
 
 def started(em, n_components=3, seed=0):
@@ -166,7 +166,6 @@ def test_weight_is_repetition(equal):
         X=X[rows],
         labels=LABELS[rows],
         weight=np.ones(len(rows)),
-        gate=GateProblem.of(X[rows], 0.5, 1),
     )
     one, _ = weighted.run(weighted.start(mask, shares), 5)
     two, _ = repeated.run(repeated.start(mask, shares[rows]), 5)
@@ -207,23 +206,34 @@ def test_gate_weights_sum_to_one():
 
 def test_a_constant_gate_has_the_mean_shares():
     shares = np.random.default_rng(0).dirichlet([3.0, 1.0, 0.5], size=len(X))
-    gate = GateProblem.of(X, None, 1).fit(shares)
+    gate = Gate.constant(shares, X.shape[1], None)
     np.testing.assert_allclose(np.exp(gate.log_weights(X[:2])), [shares.mean(axis=0)] * 2)
 
 
 def test_a_linear_gate_is_a_stationary_point():
     shares = np.random.default_rng(0).dirichlet(np.ones(3), size=len(X))
-    gate = GateProblem.of(X, 0.7, 1).fit(shares, tol=1e-14)
+    em = em_of(gate_C=0.5)
+    gate = em.refit(started(em), shares).gate
 
     def objective(weights, intercept):
-        log_weights = Gate(weights, intercept, 0.7).log_weights(X)
-        return (shares * log_weights).sum() - (weights**2).sum() / 1.4
+        log_weights = Gate(weights, intercept, 0.5).log_weights(X)
+        return (shares * log_weights).sum() - (weights**2).sum() / 1.0
 
     best = objective(gate.weights, gate.intercept)
     random = np.random.default_rng(1)
     for _ in range(20):
         step = 1e-3 * random.normal(size=(2, 6))
         assert objective(gate.weights + step[:, :5], gate.intercept + step[:, 5]) < best
+
+
+def test_breaks_rebuild_the_shares():
+    shares = np.random.default_rng(0).dirichlet([0.1, 1.0, 0.3, 0.1], size=40)
+    shares[:5] = 0.0
+    taken, left = stick_breaks(shares)
+    assert ((taken >= 0) & (taken <= 1)).all()
+    np.testing.assert_allclose(taken * left, shares[:, :-1])
+    np.testing.assert_allclose(left[:, 0], shares.sum(axis=1))
+    np.testing.assert_allclose(left[:, -1] * (1 - taken[:, -1]), shares[:, -1], atol=1e-15)
 
 
 # ---------------------------------------------------------------------- the start

@@ -63,6 +63,22 @@ def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Posit
     return np.searchsorted(distinct, shuffled) % n_folds, n_folds
 
 
+def row_uniforms(X: Any, seed: int) -> Floats:
+    """Return a number between 0 and 1 per row of X, uniform, by the row's content and the seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> uniform = row_uniforms(np.arange(1000.0)[:, None], 0)
+    >>> round(float(uniform.mean()), 1)
+    0.5
+    """
+    with np.errstate(over="ignore"):
+        shuffled = _scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * _GOLDEN)
+    uniform: Floats = ((shuffled >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return uniform
+
+
 def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
     """Assign numbers to the distinct rows at random, by their content; equal rows share one.
 
@@ -77,11 +93,8 @@ def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
     >>> sorted(set(number.tolist())), bool(number[0] == number[2])
     ([0, 1, 2], True)
     """
-    with np.errstate(over="ignore"):
-        shuffled = _scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * _GOLDEN)
-    distinct, member = np.unique(shuffled, return_inverse=True)
-    uniform = ((distinct >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    waiting = -np.log(uniform) / np.bincount(member, weights=weight)
+    distinct, member = np.unique(row_uniforms(X, seed), return_inverse=True)
+    waiting = -np.log(distinct) / np.bincount(member, weights=weight)
     number = np.empty(len(distinct), dtype=np.intp)
     number[np.argsort(waiting, kind="stable")] = np.arange(len(distinct))
     return number[member]

@@ -15,7 +15,7 @@ from labelweave.logistic.conditionals import (
     structure_losses,
     structure_penalties,
 )
-from labelweave.logistic.edges import EdgeWeights, edge_weights
+from labelweave.logistic.edges import EDGE_TOLERANCE, EdgeWeights, edge_weights
 from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve, solve_problems
@@ -23,6 +23,7 @@ from labelweave.logistic.spreading import spread_over
 from labelweave.logistic.stacking import fit_cross_fitted, fit_on_estimates
 
 __all__ = [
+    "EDGE_TOLERANCE",
     "EdgeWeights",
     "LinearConditionals",
     "LogisticProblems",

@@ -16,23 +16,24 @@ from labelweave.logistic.spreading import Workers, block_name, current_workers, 
 
 
 class Data(NamedTuple):
-    """What problems have in common: the data, with labels (T, n) and weights (G, n) by row."""
+    """What problems have in common; labels (T, n), shares (S, n) and weights (G, n) lie by row."""
 
     features: Any
     extras: Any
     labels: Labels
+    shares: Floats | None
     weights: Floats | None
     total: Floats | None
 
     @classmethod
     def of(cls, problems: LogisticProblems, features: Any) -> Data:
         """Return the data of the problems, over features that may have lost empty columns."""
-        weights = problems.weights
         return cls(
             features=features,
             extras=problems.extras,
             labels=np.ascontiguousarray(problems.targets.T),
-            weights=None if weights is None else np.ascontiguousarray(weights.T),
+            shares=_by_row(problems.shares),
+            weights=_by_row(problems.weights),
             total=problems.total_weight,
         )
 
@@ -41,6 +42,10 @@ class Data(NamedTuple):
         """How many entries a pass reads: those of features and extras, and the scores."""
         n_rows: int = self.labels.shape[1]
         return n_entries(self.features) + n_entries(self.extras) + n_rows
+
+
+def _by_row(columns: Floats | None) -> Floats | None:
+    return None if columns is None else np.ascontiguousarray(columns.T)
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,7 @@ def solve_on_worker(
     features: Any,
     extras: Any,
     labels: Labels,
+    shares: Floats | None,
     weights: Floats | None,
     total: Floats | None,
     own_weights: Floats | None,
@@ -135,7 +141,8 @@ def solve_on_worker(
     settings: dict[str, Any],
 ) -> Found:
     """Solve a block in one thread: as many blocks as the worker has threads come at a time."""
-    data = Data(features, extras, labels, weights if own_weights is None else own_weights, total)
+    weights = weights if own_weights is None else own_weights
+    data = Data(features, extras, labels, shares, weights, total)
     return _solve(data, block, keep_coef, settings, n_threads=1)
 
 
@@ -168,6 +175,7 @@ def _solve(
         x=native_matrix(data.features),
         extras=None if data.extras is None else native_matrix(data.extras),
         labels=data.labels,
+        shares=data.shares,
         weights=data.weights,
         total=data.total,
         n_threads=n_threads,

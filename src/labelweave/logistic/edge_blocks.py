@@ -13,9 +13,9 @@ from labelweave._common.features import native_matrix
 from labelweave._core import native
 from labelweave.logistic.spreading import block_name, current_workers, n_entries
 
-# Bound on the error of a weight. Terms beyond second order are neglected, hence a little less than
-# the promised thousandth.
-_TOLERANCE = 9e-4
+# Terms beyond second order are neglected in the bound on the error of a weight: it has to be a
+# little below what is promised.
+_CAUTION = 0.9
 # Iterations of one fit before its Hessian is factorised again, which costs about as much as fifty.
 _MAX_ITERATIONS = 100
 
@@ -54,7 +54,7 @@ class EdgesFound(NamedTuple):
     n_failed: NDArray[np.int32]
 
 
-def weigh_blocks(data: EdgeData, block: EdgeBlock, n_threads: int) -> EdgesFound:
+def weigh_blocks(data: EdgeData, block: EdgeBlock, tolerance: float, n_threads: int) -> EdgesFound:
     """Weigh edges here, or in blocks on the workers that `spread_over` names."""
     workers = current_workers()
     if workers is not None:
@@ -65,12 +65,13 @@ def weigh_blocks(data: EdgeData, block: EdgeBlock, n_threads: int) -> EdgesFound
         parts = workers.deal(np.argsort(-n_positive, kind="stable"), work)
         if len(parts) > 1:
             calls = [
-                (block_name(own.targets), (own, 1)) for own in (block.take(part) for part in parts)
+                (block_name(own.targets), (own, tolerance, 1))
+                for own in (block.take(part) for part in parts)
             ]
             found = workers.run(weigh_block, data, calls)
             places = np.argsort(np.concatenate(parts))
             return EdgesFound(*(np.concatenate(of)[places] for of in zip(*found, strict=True)))
-    return weigh_block(*data, block, n_threads)
+    return weigh_block(*data, block, tolerance, n_threads)
 
 
 def weigh_block(
@@ -83,9 +84,10 @@ def weigh_block(
     C: Floats,
     label_penalty: Floats,
     block: EdgeBlock,
+    tolerance: float,
     n_threads: int,
 ) -> EdgesFound:
-    """Weigh the edges into the labels of a block."""
+    """Weigh the edges into the labels of a block, to this share of each weight."""
     n_labels, targets = len(C), block.targets
     start = np.zeros((n_labels, block.start.shape[1]))
     chosen, candidates = np.zeros(n_labels, np.uint8), np.zeros((n_labels, n_labels), np.uint8)
@@ -104,7 +106,7 @@ def weigh_block(
         start=start,
         targets=chosen,
         candidates=candidates,
-        tolerance=_TOLERANCE,
+        tolerance=_CAUTION * tolerance,
         max_iterations=_MAX_ITERATIONS,
         n_threads=n_threads,
         alone=alone,

@@ -78,7 +78,7 @@ class Split:
         tests: Floats = slope**2 / np.maximum(rest, _LEAST_CURVATURE)
         return tests
 
-    def weigh(self, allowed: Mask, n_threads: int) -> tuple[Floats, Floats, int]:
+    def weigh(self, allowed: Mask, tolerance: float, n_threads: int) -> tuple[Floats, Floats, int]:
         """Return edge weights (L, L), weights without a parent (L,) and how many are inaccurate."""
         constant = self.inside.constant()
         alone = self._constant_weights()
@@ -86,7 +86,7 @@ class Split:
         fit = allowed.T & ~constant[:, None] & ~constant
         targets, n_failed = np.flatnonzero(~constant), 0
         if len(self.outside.weight) and len(targets):
-            found = self._weigh(targets, fit, n_threads)
+            found = self._weigh(targets, fit, tolerance, n_threads)
             alone[targets], pair[targets] = found.alone, found.pair
             n_failed = int(found.n_failed.sum())
         else:
@@ -95,7 +95,7 @@ class Split:
         weights = np.where(fit, pair, alone[:, None]).T
         return np.ascontiguousarray(weights), alone, n_failed
 
-    def _weigh(self, targets: Positions, fit: Mask, n_threads: int) -> EdgesFound:
+    def _weigh(self, targets: Positions, fit: Mask, tolerance: float, n_threads: int) -> EdgesFound:
         data = EdgeData(
             train_x=self.inside.X,
             train_labels=self.inside.labels,
@@ -107,7 +107,7 @@ class Split:
             label_penalty=self.label_penalty,
         )
         start = np.column_stack([self.alone.coef[targets], self.alone.intercept[targets]])
-        return weigh_blocks(data, EdgeBlock(targets, start, fit[targets]), n_threads)
+        return weigh_blocks(data, EdgeBlock(targets, start, fit[targets]), tolerance, n_threads)
 
     def _constant_weights(self) -> Floats:
         """Return the held-out weights of conditionals with an intercept only."""

@@ -17,6 +17,8 @@ from labelweave.logistic.edge_splits import as_splits
 
 # With `screen="auto"`, all parents are fitted up to this many labels; beyond, this many per label.
 _MANY_LABELS, _AUTO_SCREEN = 64, 20
+#: Accuracy of edge weights that a single tree is learned from, as a share of each weight.
+EDGE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def edge_weights(
     sample_weight: ArrayLike | None = None,
     candidates: ArrayLike | None = None,
     screen: int | str | None = None,
+    tolerance: float = EDGE_TOLERANCE,
     n_threads: int = 1,
 ) -> EdgeWeights:
     """Fit P(y_i | x, y_j) for all pairs of labels and weigh them on held-out rows.
@@ -86,13 +89,15 @@ def edge_weights(
         Fit only this many parents of each label, those with the largest score test: the squared
         slope of the loss in the parent's coefficient over its curvature, at the fit without a
         parent. "auto" fits all parents up to 64 labels and 20 per label beyond.
+    tolerance : float
+        Bound on the error of each weight, as a share of it (or of 1e-4 per held-out row, if that
+        is more).
     n_threads : int
         Number of threads; 0 uses all cores. The result does not depend on it.
 
     Returns
     -------
     EdgeWeights
-        Accurate to a thousandth of each weight (or to 1e-7 of each held-out row, if that is more).
         A label that is constant in the training rows has the same smoothed constant conditional
         for every parent.
 
@@ -118,7 +123,9 @@ def edge_weights(
     kept = _screen(screen, n_labels)
     if kept < n_labels - 1:
         allowed = _best(np.sum([split.score_tests() for split in splits], axis=0), allowed, kept)
-    weighed = [split.weigh(allowed, n_threads) for split in steps("weighing edges", splits)]
+    weighed = [
+        split.weigh(allowed, tolerance, n_threads) for split in steps("weighing edges", splits)
+    ]
     n_failed = sum(failed for *_, failed in weighed)
     if n_failed:
         warnings.warn(

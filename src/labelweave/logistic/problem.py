@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +27,8 @@ class LogisticProblems:
         Features, shared by all problems.
     targets : (n, T) int8 array of 0/1
         Target columns; `target_of` says which of them each problem predicts.
+    shares : (n, S) array or None
+        Target columns between 0 and 1, such as responsibilities, numbered after `targets`.
     target_of : (P,) int array
     C : (P, S) array
         Inverse penalty of the features at each stage of the path.
@@ -48,6 +51,7 @@ class LogisticProblems:
     targets: Labels
     target_of: NDArray[np.int32]
     C: Floats
+    shares: Floats | None = None
     extras: Any = None
     extra_mask: Mask | None = None
     extra_penalty: Floats = field(default_factory=lambda: np.ones((1, 1)))
@@ -86,26 +90,44 @@ class LogisticProblems:
 
     def class_weights(self) -> tuple[Floats, Floats]:
         """Return the weight of the negative and of the positive rows of every problem."""
-        n, n_targets = self.targets.shape
         if self.weights is None:
-            positive = self.targets.sum(axis=0, dtype=np.float64)[self.target_of]
-            return n - positive, positive
+            positive = self._weight_of_positives(None)[self.target_of]
+            return len(self.targets) - positive, positive
         # One product per target column keeps the temporary array small. Both classes are summed: a
         # difference of sums would give an empty class a rounding error of weight.
-        sums = np.empty((n_targets, 2, self.weights.shape[1]))
-        for target in range(n_targets):
-            for value in (0, 1):
-                rows = (self.targets[:, target] == value).astype(np.float64)
-                sums[target, value] = rows @ self.weights
-        group = self.weight_columns()
-        return sums[self.target_of, 0, group], sums[self.target_of, 1, group]
+        sums = [
+            (negative @ self.weights, positive @ self.weights)
+            for negative, positive in self._classes()
+        ]
+        negative, positive = np.array(sums)[self.target_of, :, self.weight_columns()].T
+        return negative, positive
 
     def held_out_classes(self) -> tuple[Floats, Floats]:
         """Return the held-out weight of the negative and of the positive rows of every problem."""
         total = np.ones(len(self.targets)) if self.total_weight is None else self.total_weight
-        positive = (total @ self.targets)[self.target_of]
+        positive = self._weight_of_positives(total)[self.target_of]
         inside_negative, inside_positive = self.class_weights()
         return total.sum() - positive - inside_negative, positive - inside_positive
+
+    def _classes(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield how far rows belong to the negative and to the positive class of each target."""
+        for labels in self.targets.T:
+            yield (labels == 0).astype(np.float64), (labels == 1).astype(np.float64)
+        if self.shares is not None:
+            yield from ((1.0 - share, share) for share in self.shares.T)
+
+    def _weight_of_positives(self, weight: Floats | None) -> Floats:
+        """Return the weight of the positive rows of every target."""
+        columns: list[Any] = [self.targets]
+        if self.shares is not None:
+            columns.append(self.shares)
+        sums: Floats = np.concatenate(
+            [
+                each.sum(axis=0, dtype=np.float64) if weight is None else weight @ each
+                for each in columns
+            ]
+        )
+        return sums
 
     def weight_columns(self) -> NDArray[np.int32]:
         """Return the column of `weights` that each problem takes, (P,)."""

@@ -71,7 +71,7 @@ class ChainLearner:
     n_threads: int
 
     def component(
-        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int
+        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
     ) -> ChainOrder:
         """Return the order of chain `index` for rows weighted by `row_weight`."""
         if not isinstance(self.order, str):

@@ -1,8 +1,8 @@
 """Expectation maximisation for mixtures of structured components.
 
 A component is a set of linear conditionals, one per label, each given the features and the label's
-parents in the component's structure: a tree, a chain or the empty graph. The M-step refits the
-conditionals of all components in one call of the logistic engine, starting from their last values.
+parents in the component's structure: a tree, a chain or the empty graph. The M-step (`m_step`)
+starts from their last values.
 
 The weight of a row in the M-step of component k:
 
@@ -28,91 +28,45 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.progress import steps
-from labelweave.logistic import LinearConditionals, LogisticProblems, PenaltyChoice, solve_problems
-from labelweave.models.mixtures.gate import Gate, GateProblem
+from labelweave.logistic import EDGE_TOLERANCE, PenaltyChoice
+from labelweave.models.mixtures.gate import Gate
+from labelweave.models.mixtures.m_step import MStep
+from labelweave.models.mixtures.mixture import Mixture
 
 
 class Tolerances(NamedTuple):
-    """When EM stops: the solver of an M-step, and its own iterations, per unit of weight."""
+    """How accurate a mixture is.
+
+    Attributes
+    ----------
+    m_step : float
+        When the solver of an M-step stops.
+    objective : float
+        When EM stops: the least change of its objective, per unit of weight.
+    edges : float
+        Accuracy of the weights by which structures are chosen before EM; see `edge_weights`.
+    """
 
     m_step: float
     objective: float
+    edges: float = EDGE_TOLERANCE
 
 
 #: As accurate as the fit of a single model.
 EXACT = Tolerances(m_step=1e-14, objective=1e-5)
 #: Accurate enough to keep a mixture.
-CLOSE = Tolerances(m_step=1e-10, objective=1e-5)
+CLOSE = Tolerances(m_step=1e-10, objective=1e-5, edges=1e-2)
 #: Accurate enough to compare mixtures.
-ROUGH = Tolerances(m_step=1e-4, objective=1e-3)
+ROUGH = Tolerances(m_step=1e-3, objective=1e-3, edges=1e-2)
 # Longest step of EM, as a multiple of the M-step's.
 _LONGEST_STEP = 64.0
 # A component, or a class of a label within a component, of less than this weight keeps its
 # parameters: nothing more can be learned about it.
 _LEAST_WEIGHT = 1e-8
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """Parameters of K components and their mixing weights.
-
-    Attributes
-    ----------
-    parents : (K, L, L) bool array
-        ``parents[k, j, i]``: label i is a parent of label j in component k.
-    weights : (K, L, D) array
-    intercept : (K, L) array
-    coupling : (K, L, L) array
-    gate : Gate
-    """
-
-    parents: Mask
-    weights: Floats
-    intercept: Floats
-    coupling: Floats
-    gate: Gate
-
-    @property
-    def n_components(self) -> int:
-        """Number of components K."""
-        return len(self.parents)
-
-    def conditionals(self, penalties: PenaltyChoice) -> list[LinearConditionals]:
-        """Return the conditionals of every component."""
-        return [
-            LinearConditionals(
-                self.weights[k],
-                self.intercept[k],
-                self.coupling[k],
-                penalties.C,
-                penalties.label_penalty,
-            )
-            for k in range(self.n_components)
-        ]
-
-    def towards(self, other: Mixture, length: float) -> Mixture:
-        """Return the parameters at 1 - length times these plus length times those of `other`."""
-
-        def between(here: Floats, there: Floats) -> Floats:
-            return here + length * (there - here)
-
-        gate = replace(
-            self.gate,
-            weights=between(self.gate.weights, other.gate.weights),
-            intercept=between(self.gate.intercept, other.gate.intercept),
-        )
-        return replace(
-            self,
-            weights=between(self.weights, other.weights),
-            intercept=between(self.intercept, other.intercept),
-            coupling=between(self.coupling, other.coupling),
-            gate=gate,
-        )
 
 
 class _Expectation(NamedTuple):
@@ -134,7 +88,8 @@ class EM:
     weight : (n,) array
     penalties : PenaltyChoice
         Of every component.
-    gate : GateProblem
+    linear_gate : bool
+        Whether the mixing weights depend on x; the penalty of their weights is the features'.
     n_threads : int
     equal : bool
         Whether every component has the total weight of the data, or its share.
@@ -147,7 +102,7 @@ class EM:
     labels: Labels
     weight: Floats
     penalties: PenaltyChoice
-    gate: GateProblem
+    linear_gate: bool
     n_threads: int
     equal: bool
     prior_weight: float
@@ -231,46 +186,25 @@ class EM:
             weights=np.zeros((n_components, n_labels, self.X.shape[1])),
             intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
             coupling=np.zeros((n_components, n_labels, n_labels)),
-            gate=self.gate.fit(responsibilities * self.weight[:, None], tol=self.tolerances.m_step),
+            gate=self._constant_gate(responsibilities * self.weight[:, None]),
         )
-        return self.refit(zero, responsibilities, gate=False)
+        return self.refit(zero, responsibilities)
 
-    def refit(self, mixture: Mixture, responsibilities: Floats, *, gate: bool = True) -> Mixture:
+    def refit(self, mixture: Mixture, responsibilities: Floats) -> Mixture:
         """Do the M-step: refit all conditionals, and the gate, to the responsibilities."""
         shares = responsibilities * self.weight[:, None]
-        if gate:
-            mixture = replace(
-                mixture, gate=self.gate.fit(shares, mixture.gate, self.tolerances.m_step)
-            )
-        shares += self._prior(mixture.n_components) * self.weight[:, None]
-        component, label = np.nonzero(self._learnable(shares))
-        if len(component) == 0:
-            return mixture
+        row_weights = shares + self._prior(mixture.n_components) * self.weight[:, None]
+        learnable = self._learnable(row_weights)
         if self.equal:
-            shares *= self.weight.sum() / np.maximum(shares.sum(axis=0), _LEAST_WEIGHT)
-        chosen = (component, label)
-        shape = (len(component), 1)
-        has_extras = bool(mixture.parents[chosen].any())
-        parts = [mixture.weights[chosen], mixture.intercept[chosen][:, None]]
-        problems = LogisticProblems(
-            X=self.X,
-            targets=self.labels,
-            target_of=label.astype(np.int32),
-            C=np.full(shape, self.penalties.C),
-            extra_penalty=np.full(shape, self.penalties.label_penalty),
-            extras=sp.csr_array(self.labels, dtype=np.float64) if has_extras else None,
-            extra_mask=mixture.parents[chosen] if has_extras else None,
-            weights=shares,
-            weight_of=component.astype(np.int32),
-            start=np.hstack([*parts, mixture.coupling[chosen]] if has_extras else parts),
-        )
-        solutions = solve_problems(problems, tol=self.tolerances.m_step, n_threads=self.n_threads)
-        weights, intercept = mixture.weights.copy(), mixture.intercept.copy()
-        coupling = mixture.coupling.copy()
-        weights[chosen], intercept[chosen] = solutions.coef, solutions.intercept
-        if has_extras:
-            coupling[chosen] = solutions.extra_coef
-        return replace(mixture, weights=weights, intercept=intercept, coupling=coupling)
+            row_weights *= self.weight.sum() / np.maximum(row_weights.sum(axis=0), _LEAST_WEIGHT)
+        if not self.linear_gate:
+            mixture = replace(mixture, gate=self._constant_gate(shares))
+        m_step = MStep(self.X, self.labels, self.penalties, self.tolerances.m_step, self.n_threads)
+        return m_step.refit(mixture, learnable, row_weights, shares)
+
+    def _constant_gate(self, shares: Floats) -> Gate:
+        C = self.penalties.C if self.linear_gate else None
+        return Gate.constant(shares, self.X.shape[1], C)
 
     def _learnable(self, shares: Floats) -> Mask:
         """Return which labels of which components have weight in both classes, (K, L)."""

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from labelweave._common.arrays import Floats
-from labelweave._common.features import as_features
-from labelweave.logistic import LinearConditionals, LogisticProblems, solve_problems
+from labelweave.logistic import LinearConditionals
 
 # Log-odds of a break beyond which a component is practically always or never chosen.
 _SURE = 700.0
@@ -42,6 +40,16 @@ class Gate:
     weights: Floats
     intercept: Floats
     C: float | None
+
+    @classmethod
+    def constant(cls, shares: Floats, n_features: int, C: float | None) -> Gate:
+        """Return constant mixing weights, in proportion to the sums of (n, K) shares."""
+        taken = shares[:, :-1].sum(axis=0)
+        left = np.cumsum(shares[:, ::-1], axis=1)[:, ::-1][:, 1:].sum(axis=0)
+        with np.errstate(divide="ignore"):
+            odds = np.log(taken) - np.log(left)
+        odds = np.clip(np.nan_to_num(odds, nan=0.0), -_SURE, _SURE)
+        return cls(np.zeros((len(odds), n_features)), odds, C)
 
     @property
     def n_components(self) -> int:
@@ -70,53 +78,14 @@ class Gate:
         return taken
 
 
-@dataclass(frozen=True)
-class GateProblem:
-    """Rows that a gate is fitted to: each row twice, as chosen and as passed on.
+def stick_breaks(shares: Floats) -> tuple[Floats, Floats]:
+    """Return which part of the rest each break takes, and how much that rest is, (n, K - 1) each.
 
-    Attributes
-    ----------
-    X : (2n, D) array or CSR, or None
-        None for constant weights.
-    n_features : int
-    C : float or None
-    n_threads : int
+    Examples
+    --------
+    >>> stick_breaks(np.array([[0.5, 0.25, 0.25]]))
+    (array([[0.5, 0.5]]), array([[1. , 0.5]]))
     """
-
-    X: Any
-    n_features: int
-    C: float | None
-    n_threads: int
-
-    @classmethod
-    def of(cls, X: Any, C: float | None, n_threads: int) -> GateProblem:
-        """Prepare the rows of X; C is None for constant weights."""
-        if C is None:
-            return cls(None, X.shape[1], None, n_threads)
-        twice = np.vstack([X, X]) if isinstance(X, np.ndarray) else sp.vstack([X, X], format="csr")
-        return cls(as_features(twice), X.shape[1], C, n_threads)
-
-    def fit(self, responsibilities: Floats, start: Gate | None = None, tol: float = 1e-7) -> Gate:
-        """Fit the gate to (n, K) responsibilities."""
-        n_breaks = responsibilities.shape[1] - 1
-        taken = responsibilities[:, :-1]
-        left = np.cumsum(responsibilities[:, ::-1], axis=1)[:, ::-1][:, 1:]
-        if n_breaks == 0:
-            return Gate(np.zeros((0, self.n_features)), np.zeros(0), self.C)
-        if self.C is None:
-            with np.errstate(divide="ignore"):
-                odds = np.log(taken.sum(axis=0)) - np.log(left.sum(axis=0))
-            odds = np.clip(np.nan_to_num(odds, nan=0.0), -_SURE, _SURE)
-            return Gate(np.zeros((n_breaks, self.n_features)), odds, None)
-        n_rows = len(responsibilities)
-        problems = LogisticProblems(
-            X=self.X,
-            targets=np.repeat(np.array([[1], [0]], dtype=np.int8), n_rows, axis=0),
-            target_of=np.zeros(n_breaks, dtype=np.int32),
-            C=np.full((n_breaks, 1), self.C),
-            weights=np.vstack([taken, left]),
-            weight_of=np.arange(n_breaks, dtype=np.int32),
-            start=None if start is None else np.column_stack([start.weights, start.intercept]),
-        )
-        solutions = solve_problems(problems, tol=tol, n_threads=self.n_threads)
-        return Gate(solutions.coef, solutions.intercept, self.C)
+    left = np.cumsum(shares[:, ::-1], axis=1)[:, :0:-1]
+    taken = np.divide(shares[:, :-1], left, out=np.zeros_like(left), where=left > 0)
+    return taken, left

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -20,17 +21,23 @@ from scipy.special import logsumexp
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.progress import steps
+from labelweave._common.row_keys import row_uniforms
 from labelweave.logistic import PenaltyChoice
-from labelweave.models.mixtures.em import CLOSE, EM, EXACT, ROUGH, Mixture, Tolerances
-from labelweave.models.mixtures.gate import GateProblem
+from labelweave.models.mixtures.em import CLOSE, EM, EXACT, ROUGH, Tolerances
 from labelweave.models.mixtures.label_clustering import (
     cluster_label_vectors,
     initial_responsibilities,
 )
+from labelweave.models.mixtures.mixture import Mixture
 
 # Iterations of EM: with lengthened steps, of mixtures that are kept or only compared, and with
 # plain ones (weighting="equal"). Seven lengthened steps lead at least as far as fifteen plain ones.
 _N_LENGTHENED, _N_COMPARED, _N_PLAIN = 7, 2, 15
+# Structures are learned from all rows of at least this share of the largest weight and a sample of
+# the others, if there are more rows than this.
+_FULL_WEIGHT, _FEW_ROWS = 0.25, 1000
+# Keeps that sample independent of all folds.
+_SAMPLE_SEED = 2_000_003
 #: Candidate sizes: in large mixtures one component more or less makes no difference.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
@@ -65,8 +72,13 @@ class ComponentLearner(Protocol):
     def n_threads(self) -> int:
         """Number of threads."""
 
-    def component(self, penalties: PenaltyChoice, row_weight: Floats | None, index: int) -> Any:
-        """Return the best structure of component `index` for rows weighted by `row_weight`."""
+    def component(
+        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
+    ) -> Any:
+        """Return the best structure of component `index` for rows weighted by `row_weight`.
+
+        Candidates are weighed with errors up to `tolerance`, as a share of their weights.
+        """
 
     def restricted(self, rows: Positions) -> Self:
         """Return the learner for a subset of the rows."""
@@ -148,13 +160,12 @@ class MixtureLearner(Generic[Kind]):
     def em(self, tolerances: Tolerances = EXACT) -> EM:
         """Return EM on these rows."""
         rows, settings = self.learner, self.settings
-        gate_C = self.penalties.C if settings.linear_gate else None
         return EM(
             X=rows.X,
             labels=rows.labels,
             weight=self.weight,
             penalties=self.penalties,
-            gate=GateProblem.of(rows.X, gate_C, rows.n_threads),
+            linear_gate=settings.linear_gate,
             n_threads=rows.n_threads,
             equal=settings.equal,
             prior_weight=settings.prior_weight,
@@ -203,8 +214,8 @@ class MixtureLearner(Generic[Kind]):
         """Start every component from a cluster of similar label vectors."""
         cluster, n_clusters = cluster_label_vectors(em.labels, em.weight, n_components)
         shares = initial_responsibilities(cluster, n_clusters)
-        components: list[Kind] = [
-            self.learner.component(self.penalties, shares[:, k] if n_clusters > 1 else None, k)
+        components = [
+            self._component(em, shares[:, k] if n_clusters > 1 else None, k)
             for k in steps("learning components", list(range(n_clusters)))
         ]
         mixture = em.start(_parents(components), shares)
@@ -212,7 +223,7 @@ class MixtureLearner(Generic[Kind]):
 
     def _one_by_one(self, em: EM, max_components: int) -> Iterator[FittedMixture[Kind]]:
         """Add components one at a time, each for the rows that the others explain badly."""
-        components: list[Kind] = [self.learner.component(self.penalties, None, 0)]
+        components = [self._component(em, None, 0)]
         shares = np.ones((len(em.labels), 1))
         while True:
             mixture = em.start(_parents(components), shares)
@@ -226,12 +237,28 @@ class MixtureLearner(Generic[Kind]):
             mean = float(em.weight @ unexplained / em.weight.sum())
             if not mean > 0:  # every row has probability one already
                 return
-            components.append(
-                self.learner.component(self.penalties, unexplained / mean, len(components))
-            )
+            components.append(self._component(em, unexplained / mean, len(components)))
             # The new component starts with an equal share, most of it where the others fail.
             new = np.minimum(unexplained / mean / len(components), 0.9)[:, None]
             shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
+
+    def _component(self, em: EM, row_weight: Floats | None, index: int) -> Kind:
+        """Learn the structure of a component; if it need not be exact, from a sample of the rows.
+
+        A row of small weight stands for others like it, with their weight: it is kept with
+        probability w/t and then has weight t, so that sums over rows keep their expectations.
+        """
+        learner, weight = self.learner, row_weight
+        if row_weight is not None and len(row_weight) > _FEW_ROWS and em.tolerances != EXACT:
+            least = _FULL_WEIGHT * row_weight.max()
+            rows = np.flatnonzero(self._uniforms * least < row_weight)
+            learner, weight = learner.restricted(rows), np.maximum(row_weight[rows], least)
+        component: Kind = learner.component(self.penalties, weight, index, em.tolerances.edges)
+        return component
+
+    @cached_property
+    def _uniforms(self) -> Floats:
+        return row_uniforms(self.learner.X, self.learner.seed + _SAMPLE_SEED)
 
     def _n_iterations(self) -> int:
         """Return the number of iterations of EM for each number of components."""

@@ -104,9 +104,16 @@ class TreeMixture(StructuredMixture):
     "equal" wins wherever more than one tree pays; by share, one tree takes nearly all rows.
 
     While numbers of trees are compared, edges are weighed by one split and EM is rough; the chosen
-    mixture is then learned in full. A number that is worse than the best by more than a standard
+    mixture is then learned anew. A number that is worse than the best by more than a standard
     error ends the comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron,
     and on synthetic data, this chooses the numbers that longer comparisons choose.
+
+    The trees of more than 1000 rows are learned from all rows of their cluster and a weighted
+    sample of the others, with edge weights accurate to a hundredth; single trees and
+    ``weighting="equal"`` are learned exactly, from all rows. The sample and this accuracy were
+    compared on 1100 to 1800 rows and eight to ten labels each of tmc2007-500, slashdot, enron,
+    corel5k and rcv1subset2 and 4, on cal500, flags and synthetic data; there a tenth did as well,
+    but on emotions the mean CLL-loss rose a little, so it is a hundredth.
 
     Examples
     --------

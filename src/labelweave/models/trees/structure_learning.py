@@ -12,7 +12,13 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_label
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.row_keys import assign_folds
-from labelweave.logistic import EdgeWeights, PenaltyChoice, edge_weights, structure_penalties
+from labelweave.logistic import (
+    EDGE_TOLERANCE,
+    EdgeWeights,
+    PenaltyChoice,
+    edge_weights,
+    structure_penalties,
+)
 from labelweave.models.base_classifier import classifier_edge_weights
 from labelweave.models.trees.branching import maximum_branching
 from labelweave.models.trees.structure import Structure
@@ -107,7 +113,12 @@ class TreeLearner:
             n_threads=self.n_threads,
         )
 
-    def learn(self, penalties: PenaltyChoice, row_weight: Floats | None = None) -> Structure:
+    def learn(
+        self,
+        penalties: PenaltyChoice,
+        row_weight: Floats | None = None,
+        tolerance: float = EDGE_TOLERANCE,
+    ) -> Structure:
         """Learn the best forest at given penalties, from rows weighted by `row_weight`."""
         held_out = self.held_out()
         if not self._can_weigh(held_out):
@@ -123,15 +134,16 @@ class TreeLearner:
             held_out=held_out,
             sample_weight=weight,
             screen=self.screen,
+            tolerance=tolerance,
             n_threads=self.n_threads,
         )
         return best_forest(weights, self.label_names)
 
     def component(
-        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int
+        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
     ) -> Structure:
         """Return the best forest for rows weighted by `row_weight`."""
-        return self.learn(penalties, row_weight)
+        return self.learn(penalties, row_weight, tolerance)
 
     def restricted(self, rows: Positions) -> TreeLearner:
         """Return the learner for a subset of the rows."""

@@ -1,0 +1,67 @@
+"""The rows that the structures of a mixture's components are learned from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from labelweave._common.label_graph import LabelGraph
+from labelweave.logistic import PenaltyChoice
+from labelweave.models.mixtures.em import CLOSE, EXACT, ROUGH
+from labelweave.models.mixtures.mixture_learner import MixtureLearner, MixtureSettings
+from labelweave.models.trees.structure_learning import TreeLearner
+from tests.contract.samples import sample
+
+
+class Recorder:
+    """A learner of empty structures that keeps what it is asked to learn from."""
+
+    def __init__(self, learner, rows=None):
+        self.learner, self.rows = learner, rows
+        self.asked = []
+
+    def __getattr__(self, name):
+        return getattr(self.learner, name)
+
+    def restricted(self, rows):
+        part = Recorder(self.learner, rows)
+        part.asked = self.asked
+        return part
+
+    def component(self, penalties, row_weight, index, tolerance):
+        self.asked.append((self.rows, row_weight, tolerance))
+        return LabelGraph.empty(4)
+
+
+def test_structures_are_learned_from_samples_of_the_right_weight():
+    """Rows of large weight are all there; the others are as heavy as all of them, on average."""
+    features, labels = sample(n=4000, n_labels=4, seed=5)
+    learner = TreeLearner(
+        X=features,
+        labels=labels.astype(np.int8),
+        sample_weight=None,
+        screen=None,
+        label_names=None,
+        seed=0,
+        n_threads=1,
+    )
+    settings = MixtureSettings(True, False, 0.01, 3, 2)
+    weight = np.random.default_rng(0).beta(0.3, 2.0, size=4000)
+    weight[0] = 1.0
+    for em_tolerances, is_sampled in ((CLOSE, True), (ROUGH, True), (EXACT, False)):
+        recorder = Recorder(learner)
+        mixtures = MixtureLearner(recorder, PenaltyChoice(C=0.5, label_penalty=0.1), settings)
+        mixtures._component(mixtures.em(em_tolerances), weight, 0)
+        rows, given, tolerance = recorder.asked[0]
+        assert tolerance == em_tolerances.edges
+        assert (rows is not None) == is_sampled
+        if rows is None:
+            np.testing.assert_array_equal(given, weight)
+            continue
+        assert len(rows) < 0.6 * len(weight)
+        heavy = weight[rows] >= 0.25
+        assert heavy.sum() == (weight >= 0.25).sum()
+        np.testing.assert_array_equal(given[heavy], weight[rows][heavy])
+        np.testing.assert_array_equal(given[~heavy], 0.25)
+        for column in (np.ones(4000), labels[:, 0], labels[:, 1] * labels[:, 2]):
+            assert given @ column[rows] == pytest.approx(weight @ column, rel=0.1)
