@@ -92,7 +92,7 @@ def test_dependence_under_a_joint_draws_the_strongest_pairs(emotions, tree):
     assert set(texts(display.ax_.texts)) == {*frame.label, *frame.other_label}
     assert len(display.ax_.lines) == 2
     row = plots.DependenceDisplay.from_joint(tree_joint(), row=3)
-    assert row.ax_.get_title("left") == "strongest pairs given x: row 3"
+    assert row.ax_.get_title("left") == "given x: row 3"
     np.testing.assert_array_equal(
         row.structures[0].parents, LabelDependence.from_joint(tree_joint(), row=3).forest().parents
     )
@@ -380,3 +380,11 @@ def test_without_matplotlib_the_extra_is_named(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"Display needs matplotlib: .*labelweave\[plot\]"):
         draw()
+
+
+def test_labels_that_do_not_depend_have_a_blank_heat_map() -> None:
+    joint = IndependentJoint(np.random.default_rng(0).normal(size=(20, 4)))
+    for of in ("mutual_information", "log_odds_ratio"):
+        display = plots.DependenceMatrixDisplay.from_joint(joint, of=of)
+        image = display.ax_.get_images()[0]
+        assert image.norm.vmax == 1.0

@@ -46,7 +46,7 @@ class FLoss:
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number(self.beta, "beta", above=0)
+        check_number(self.beta, "beta", above=0, maximum=1e100)
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the label vectors of largest expected F-measure."""

@@ -92,6 +92,8 @@ class DependenceDisplay(Display):
         ax : matplotlib Axes, or a sequence with one for each tree, optional
         """
         if X is not None:
+            if components is not None:
+                raise ValueError("components is about the trees of a model: pass it without X")
             joint = joint_of(model, X)
             return cls.from_joint(
                 joint, row=row, max_edges=max_edges, label_names=label_names, ax=ax
@@ -128,6 +130,7 @@ class DependenceDisplay(Display):
     ) -> Self:
         """Draw the pairs of labels of most mutual information given the features.
 
+        Lines are thicker for more information, and dashed between labels that repel each other.
         A pair whose labels are already joined through stronger pairs is left out, as are labels in
         none of the pairs; `LabelDependence.to_frame` lists them all.
 
@@ -158,7 +161,7 @@ class DependenceDisplay(Display):
             As in `from_joint`.
         """
         forest = _without_isolated(dependence.forest(max_edges))
-        return cls(forest, [f"strongest pairs given x: {dependence.rows}"]).plot(ax)
+        return cls(forest, [f"given x: {dependence.rows}"]).plot(ax)
 
     @classmethod
     def from_labels(

@@ -27,6 +27,8 @@ _TITLES = {
 }
 # Odds that change 150-fold: stronger dependence has the same colour, lest it pale all other.
 _MOST_LOG_ODDS = 5.0
+# Less than this is the rounding of labels that do not depend on each other.
+_ROUNDING = 1e-9
 
 
 class DependenceMatrixDisplay(HeatMap):
@@ -151,7 +153,8 @@ class DependenceMatrixDisplay(HeatMap):
             As in `from_joint`.
         """
         n_labels = self.dependence.n_labels
-        apart = np.where(np.eye(n_labels), 0.0, self.dependence.mutual_information)
+        information = self.dependence.mutual_information
+        apart = np.where(np.eye(n_labels, dtype=bool) | (information < _ROUNDING), 0.0, information)
         self.shown_ = choose_labels(labels, self.label_names, apart.max(axis=1), max_labels)
         if labels is None:
             order = _side_by_side(apart[np.ix_(self.shown_, self.shown_)])
@@ -183,9 +186,11 @@ def _colours(part: Floats, of: Measure) -> dict[str, Any]:
     """Return colours for cells: paler for less, to both sides of zero where there is a sign."""
     strengths = np.abs(part[~np.eye(len(part), dtype=bool)])
     largest = float(strengths.max(initial=0.0))
+    if largest < _ROUNDING:
+        largest = 1.0
     if of == "mutual_information":
-        return {"cmap": "Blues", "norm": _square_root(largest or 1.0)}
-    end = min(largest, _MOST_LOG_ODDS) or 1.0
+        return {"cmap": "Blues", "norm": _square_root(largest)}
+    end = min(largest, _MOST_LOG_ODDS)
     extend = "both" if largest > _MOST_LOG_ODDS else "neither"
     return {"cmap": "RdBu_r", "vmin": -end, "vmax": end, "extend": extend}
 

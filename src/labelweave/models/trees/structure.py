@@ -111,7 +111,7 @@ class Structure:
     def __repr__(self) -> str:
         """Draw the forest as text, with coupling and gain beside the children."""
         known = np.isfinite(self.gains).all() and len(self.edges) > 0
-        total = f", gain {self.gains.sum():.1f}" if known else ""
+        total = f", gain {_shown(self.gains.sum())}" if known else ""
         lines = [f"Structure({self.n_labels} labels, {len(self.edges)} edges{total})"]
         stems: list[str] = []  # the text left of the children of each open ancestor
         for label, depth in self.walk():
@@ -130,7 +130,7 @@ class Structure:
         """Format the coupling of a label to its parent and the gain of that edge."""
         coupling, gain = self.couplings[label], self.gains[label]
         shown = [f"{coupling:+.2f}"] if np.isfinite(coupling) else []
-        return shown + ([f"(gain {gain:.1f})"] if np.isfinite(gain) else [])
+        return shown + ([f"(gain {_shown(gain)})"] if np.isfinite(gain) else [])
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the forest from left to right; lines are thicker for edges of larger gain.
@@ -217,3 +217,8 @@ def structures_of(model: Any) -> list[Structure]:
         if isinstance(structures, list) and all(isinstance(s, Structure) for s in structures):
             return structures
     return []
+
+
+def _shown(gain: float) -> str:
+    """Format a gain: summed over rows it is large, averaged over them it is below one."""
+    return f"{gain:.1f}" if abs(gain) >= 1 or gain == 0 else f"{gain:.2g}"
