@@ -14,7 +14,8 @@ from labelweave.evaluation import METRICS, per_label, ranking_metrics
 
 laws = settings(max_examples=30)
 SCORE_METRICS = [metric for metric in METRICS.values() if metric.needs_scores]
-RANKING_METRICS = [metric for metric in SCORE_METRICS if metric.name != "calibration_error"]
+OF_PROBABILITIES = ("calibration_error", "log_loss")
+RANKING_METRICS = [metric for metric in SCORE_METRICS if metric.name not in OF_PROBABILITIES]
 THEIRS = {
     "auc_micro": lambda t, s: sklearn.metrics.roc_auc_score(t, s, average="micro"),
     "average_precision_macro": sklearn.metrics.average_precision_score,

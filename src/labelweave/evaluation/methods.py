@@ -190,7 +190,8 @@ def build(specification: Specification) -> Any:
     PrecisionAtK(k=3)
     """
     options = dict(specification.options)
-    if "calibrate" in options:
+    # The online learner has a parameter of this name, which is True or False.
+    if not isinstance(options.get("calibrate", False), bool):
         how = options.pop("calibrate")
         return calibrated(build(replace(specification, options=options)), how)
     if "features" in options:
