@@ -120,9 +120,10 @@ def main() -> None:
                 for key, sums in zip(left, pool(calls), strict=True):
                     append(key, sums)
                     kept[key] = sums
-            rows.append(row(data.name, system, [kept[key] for key in keys]))
+            name, own, *cells = row(data.name, system, [kept[key] for key in keys])
+            rows.append([name, own, str(len(keys)), *cells])
             print(*rows[-1], flush=True)
-    table = markdown([["", "", *COLUMNS], *rows])
+    table = markdown([["", "", "folds", *COLUMNS], *rows])
     print(table)
     if arguments.folds == 10 and tuple(arguments.data) == DATA:
         replace_between(README, BEGIN, END, [table])
