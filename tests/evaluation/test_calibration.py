@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import persistence
 from labelweave.baselines import LabelPowerset
@@ -89,8 +90,19 @@ def test_where_no_temperature_matters_it_is_one():
 def test_impossible_vectors_do_not_count():
     listed = ListedJoint([[1], [0]], np.log([[0.9, 0.1]] * 4 + [[1.0, 1e-300]]))
     listed.log_weights[4] = 0.0, -np.inf
-    with_impossible = fit_temperature(listed, [[1], [1], [1], [0], [0]])
+    with pytest.warns(UserWarning, match="1 held-out row"):
+        with_impossible = fit_temperature(listed, [[1], [1], [1], [0], [0]])
     assert with_impossible == pytest.approx(fit_temperature(listed[:4], [[1], [1], [1], [0]]))
+
+
+def test_rows_of_probability_zero_never_make_the_others_surer():
+    cautious = ListedJoint([[1], [0]], np.log([[0.6, 0.4]] * 50 + [[1.0, 1e-300]]))
+    cautious.log_weights[50] = 0.0, -np.inf
+    truth = np.ones((51, 1), dtype=np.int8)
+    assert fit_temperature(cautious, truth) < 0.5
+    truth[50] = 0
+    with pytest.warns(UserWarning, match="at least 1"):
+        assert fit_temperature(cautious, truth) == 1.0
 
 
 def test_bad_labels_are_named():
@@ -321,5 +333,10 @@ def test_the_joint_calibration_error_of_one_bin_is_the_difference_of_means(form,
 def test_listed_vectors_that_were_not_seen_cost_infinitely_much_before_and_after():
     model = CalibratedJointCV(estimator=LabelPowerset(C=1.0)).fit(X, Y)
     assert np.isfinite(model.temperature_)
+    trees = CalibratedJointCV(estimator=BinaryRelevance(estimator=DecisionTreeClassifier()))
+    with pytest.warns(UserWarning, match="held-out row.*JointClassifierCV.*marginals='sigmoid'"):
+        trees.fit(X, Y)
+    assert trees.temperature_ >= 1
+    assert trees.log_loss_["joint"] == (np.inf, np.inf)
     ensemble = CalibratedJointCV(estimator=ChainEnsemble(n_estimators=2, C=1.0, label_penalty=0.1))
     assert np.isfinite(ensemble.fit(X, Y).log_loss_["joint"]).all()

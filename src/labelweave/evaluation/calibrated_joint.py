@@ -89,13 +89,15 @@ class CalibratedJointCV(MultiLabelClassifier):
     estimator_ : estimator
         Fitted to all rows.
     temperature_ : float
-        T, between 0.01 and 100; 1 if `joint` is None.
+        T, between 0.01 and 100; 1 if `joint` is None. At least 1 if labels of held-out rows have
+        probability 0, of which a warning tells.
     marginal_calibration_ : MarginalCalibration or None
         What is made of the marginals of `estimator_`.
     log_loss_ : dict
         The held-out log-loss before and after: "joint" of label vectors, per row; "marginals" per
-        row and label, if these are calibrated, each fold by functions fitted to the others. Empty
-        if all rows are equal, so that none can be held out.
+        row and label, if these are calibrated, each fold by functions fitted to the others. It is
+        infinite if labels of a held-out row have probability 0. Empty if all rows are equal, so
+        that none can be held out.
 
     Notes
     -----
@@ -173,7 +175,9 @@ class CalibratedJointCV(MultiLabelClassifier):
         if held_out is None:
             return
         if self.joint is not None:
-            self.temperature_ = best_temperature(held_out.log_likelihood)
+            self.temperature_ = best_temperature(
+                held_out.log_likelihood, n_impossible=held_out.n_impossible()
+            )
         self.log_loss_["joint"] = held_out.log_loss(1.0), held_out.log_loss(self.temperature_)
         if self.marginals is not None:
             self._calibrate_marginals(held_out)

@@ -73,6 +73,10 @@ class HeldOutJoints:
         log_prob = self._log_prob(temperature, SAMPLES)
         return float(self.weight @ np.where(np.isfinite(log_prob), log_prob, 0.0))
 
+    def n_impossible(self) -> int:
+        """Return the number of rows whose labels have probability zero."""
+        return int(np.isneginf(self._log_prob(1.0)).sum())
+
     def log_loss(self, temperature: float) -> float:
         """Return the mean of −log P(y|x)."""
         return float(-np.average(self._log_prob(temperature), weights=self.weight))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -33,7 +34,9 @@ def fit_temperature(
     """Return the temperature at which true label vectors are most probable.
 
     It is larger than 1 if the joint distribution is too sure of itself. Label vectors of
-    probability zero do not count: no temperature makes them possible.
+    probability zero do not count, as no temperature makes them possible; since the others alone
+    make the distribution look too cautious, the temperature is then not below 1, and a warning says
+    how many there are.
 
     Parameters
     ----------
@@ -62,6 +65,7 @@ def fit_temperature(
     weight = checked_weight(labels, sample_weight)
     possible = np.isfinite(joint.log_prob(labels))
     mass = np.ones(joint.n_rows) if weight is None else weight
+    n_impossible = int((~possible & (mass > 0)).sum())
     part = joint[possible]
 
     def log_likelihood(temperature: float) -> float:
@@ -69,13 +73,21 @@ def fit_temperature(
             mass[possible] @ part.tempered(temperature, samples=SAMPLES).log_prob(labels[possible])
         )
 
-    return best_temperature(log_likelihood)
+    return best_temperature(log_likelihood, n_impossible=n_impossible)
 
 
-def best_temperature(log_likelihood: Callable[[float], float]) -> float:
+def best_temperature(log_likelihood: Callable[[float], float], *, n_impossible: int = 0) -> float:
     """Return the temperature of the highest log-likelihood, by Brent's method.
 
     The log-likelihood is concave in 1/T (docs/design/math.md, section 14), hence it has one hill.
+
+    Parameters
+    ----------
+    log_likelihood : callable
+        Of the temperature.
+    n_impossible : int, default=0
+        Number of rows that it leaves out because their labels have probability zero. If there are
+        any, T is at least 1.
 
     Examples
     --------
@@ -92,7 +104,18 @@ def best_temperature(log_likelihood: Callable[[float], float]) -> float:
     )
     # Where the temperature makes no difference, it stays as it is.
     gain = loss(0.0) - float(found.fun)
-    return math.exp(float(found.x)) if gain > 1e-9 * (1.0 + abs(loss(0.0))) else 1.0
+    best = math.exp(float(found.x)) if gain > 1e-9 * (1.0 + abs(loss(0.0))) else 1.0
+    if n_impossible == 0:
+        return best
+    warnings.warn(
+        f"{n_impossible} held-out row(s) have labels of probability 0, which no temperature "
+        "changes: it is fitted to the others, and at least 1. Choose a smoother estimator, such as "
+        "JointClassifierCV, or calibrate marginals: joint=None, marginals='sigmoid'",
+        UserWarning,
+        stacklevel=2,
+    )
+    # Surprises are what makes a distribution too sure, and the greatest of them are left out.
+    return max(best, 1.0)
 
 
 def _bracket(loss: Callable[[float], float]) -> tuple[float, float]:
