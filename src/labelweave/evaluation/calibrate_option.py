@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from labelweave._common.checks import check_choice
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import innermost
 from labelweave.evaluation.calibrated_joint import OF_JOINTS, OF_MARGINALS, CalibratedJointCV
 
 __all__ = ["calibrated"]
@@ -42,5 +42,5 @@ def calibrated(estimator: Any, calibrate: str | Sequence[str]) -> CalibratedJoin
         estimator=estimator,
         joint="temperature" if "temperature" in names else None,
         marginals=of_marginals[0] if of_marginals else None,
-        decision=getattr(last_step(estimator), "decision", "subset"),
+        decision=getattr(innermost(estimator), "decision", "subset"),
     )

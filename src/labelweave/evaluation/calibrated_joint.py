@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice, check_whole_number
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import innermost
 from labelweave.decision import (
     Decided,
     Decision,
@@ -61,7 +61,7 @@ class CalibratedJointCV(MultiLabelClassifier):
     Parameters
     ----------
     estimator : estimator of P(y|x), optional
-        Or a pipeline that ends in one; by default ``ClassifierChain()``. A fitted model in
+        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model in
         scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets then serve the
         calibration, and must not be those that the model has learned from.
     joint : "temperature" or None, default="temperature"
@@ -243,7 +243,7 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
-        strategy: Inference = last_step(model)._inference()
+        strategy: Inference = innermost(model)._inference()
         return strategy
 
     def _joint(self, X: Any) -> JointDistribution:

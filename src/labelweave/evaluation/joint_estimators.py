@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import innermost
 from labelweave._common.row_keys import row_keys
 from labelweave.evaluation.predictions import predict_joint
 from labelweave.joint import JointDistribution
@@ -25,11 +25,15 @@ def checked_joint_estimator(estimator: Any) -> Any:
     ClassifierChain()
     """
     estimator = ClassifierChain() if estimator is None else estimator
-    if isinstance(estimator, type) or not hasattr(last_step(estimator), "predict_joint"):
+    if isinstance(estimator, type) or not hasattr(innermost(estimator), "predict_joint"):
         raise ValueError(
             "estimator must be an estimator of P(y|x), such as ClassifierChain(), or a "
             f"pipeline that ends in one; got {estimator!r}. JointClassifierCV makes one of any "
             "classifier"
+        )
+    if getattr(estimator, "refit", True) is False:
+        raise ValueError(
+            f"estimator is a search that keeps no model: set refit=True in {estimator!r}"
         )
     return estimator
 
