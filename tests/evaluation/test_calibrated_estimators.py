@@ -1,6 +1,7 @@
 """What may be calibrated: pipelines, searches and frozen models, but nothing twice."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
@@ -38,3 +39,36 @@ def test_a_search_is_fitted_and_then_calibrated(wrapper):
     model, plain = wrapper(estimator=search).fit(X, Y), wrapper(estimator=BR).fit(X, Y)
     assert not hasattr(search, "best_estimator_")
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X))
+
+
+# ---------------------------------------------------------------------- frozen models and frames
+
+FRAME, LABELS = pd.DataFrame(X, columns=list("abcd")), pd.DataFrame(Y, columns=list("uvw"))
+
+
+@WRAPPERS
+def test_frozen_models_get_the_frames_that_they_know(wrapper):
+    named = FrozenEstimator(BinaryRelevance(C=1.0).fit(FRAME[OLD], LABELS[OLD]))
+    model = wrapper(estimator=named).fit(FRAME[NEW], LABELS[NEW])  # warnings are errors
+    plain = FrozenEstimator(BinaryRelevance(C=1.0).fit(X[OLD], Y[OLD]))
+    expected = wrapper(estimator=plain).fit(X[NEW], Y[NEW]).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(FRAME), expected)
+    with pytest.warns(UserWarning, match="X has no feature names"):
+        wrapper(estimator=named).fit(X[NEW], LABELS[NEW])
+
+
+@WRAPPERS
+def test_frozen_models_refuse_columns_that_they_do_not_know(wrapper):
+    named = FrozenEstimator(BinaryRelevance(C=1.0).fit(FRAME[OLD], LABELS[OLD]))
+    model = wrapper(estimator=named)
+    for labels in (LABELS[["v", "u", "w"]], LABELS.rename(columns={"u": "t"})):
+        with pytest.raises(ValueError, match=r"y has the labels .*fitted to .*'u', 'v', 'w'"):
+            model.fit(FRAME, labels)
+    with pytest.raises(ValueError, match="y has 2 labels, but estimator was fitted to 3"):
+        model.fit(FRAME, LABELS[["u", "v"]])
+    for features in (FRAME[list("dcba")], FRAME[list("abc")]):
+        with pytest.raises(ValueError, match="X must have the 4 features"):
+            model.fit(features, LABELS)
+    single = FrozenEstimator(BinaryRelevance(C=1.0).fit(X, np.where(Y[:, 0], "yes", "no")))
+    with pytest.raises(ValueError, match="y has the classes"):
+        wrapper(estimator=single).fit(X, np.full(len(X), "yes"))

@@ -28,7 +28,7 @@ from labelweave.decision import (
     resolve_decision,
 )
 from labelweave.evaluation.held_out_joints import HeldOutJoints, held_out_joints
-from labelweave.evaluation.joint_estimators import checked_joint_estimator, joint_of
+from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
 from labelweave.evaluation.likelihood_metrics import log_loss
 from labelweave.evaluation.marginal_calibration import (
     MarginalCalibration,
@@ -61,9 +61,9 @@ class CalibratedJointCV(MultiLabelClassifier):
     Parameters
     ----------
     estimator : estimator of P(y|x), optional
-        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model in
-        scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets then serve the
-        calibration, and must not be those that the model has learned from.
+        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model
+        in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets then serve
+        the calibration, and must not be those that the model has learned from.
     joint : "temperature" or None, default="temperature"
         How the joint distribution is calibrated.
     marginals : "sigmoid", "isotonic" or None, default=None
@@ -199,6 +199,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         folds = deal_folds(self.cv, X, labels, sample_weight, seed)
         folds = [(inside & counts, rows[counts[rows]]) for inside, rows in folds]
         if isinstance(estimator, FrozenEstimator):
+            check_frozen(estimator, self)
             self.estimator_ = estimator
             # It has seen none of the rows, even if they are all equal.
             folds = folds or [(~counts, np.flatnonzero(counts))]

@@ -19,7 +19,7 @@ from labelweave._common.pipelines import innermost
 from labelweave._common.row_keys import assign_folds, number_rows
 from labelweave.decision import Decision, VectorSets, vector_sets
 from labelweave.evaluation.cross_conformal import cross_conformal_sets
-from labelweave.evaluation.joint_estimators import checked_joint_estimator, joint_of
+from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
 from labelweave.evaluation.nonconformity import NONCONFORMITY, HeldOutScores, nonconformity
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
@@ -41,9 +41,9 @@ class ConformalClassifier(MultiLabelClassifier):
     Parameters
     ----------
     estimator : estimator of P(y|x), optional
-        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model in
-        scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets are then held
-        out, and must not be those that the model has learned from.
+        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model
+        in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets are then
+        held out, and must not be those that the model has learned from.
     confidence : float, default=0.9
         The probability with which a set contains the true label vector, over the draw of training
         rows and of new ones.
@@ -212,6 +212,8 @@ class ConformalClassifier(MultiLabelClassifier):
         seed = self._seed()
         estimator = self.base_estimator()
         frozen = isinstance(estimator, FrozenEstimator)
+        if frozen:
+            check_frozen(estimator, self)
         held_out = self._held_out(X, seed, frozen)
         estimator = estimator if frozen else seeded_clone(estimator, seed)
         y = self._encoding.named(labels)
