@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.evaluation import CalibratedJointCV, ConformalClassifier
+from labelweave.evaluation import CalibratedJointCV, ConformalClassifier, calibrated, make_method
 from labelweave.models import BinaryRelevance
 from tests.contract.samples import sample
 
@@ -72,3 +72,18 @@ def test_frozen_models_refuse_columns_that_they_do_not_know(wrapper):
     single = FrozenEstimator(BinaryRelevance(C=1.0).fit(X, np.where(Y[:, 0], "yes", "no")))
     with pytest.raises(ValueError, match="y has the classes"):
         wrapper(estimator=single).fit(X, np.full(len(X), "yes"))
+
+
+# ---------------------------------------------------------------------- once only
+
+
+@pytest.mark.parametrize("inner", [CalibratedJointCV(estimator=BR), ConformalClassifier()])
+def test_nothing_is_calibrated_twice(inner):
+    name = type(inner).__name__
+    for estimator in (inner, make_pipeline(StandardScaler(), inner)):
+        with pytest.raises(ValueError, match=f"estimator is calibrated already, as {name}"):
+            CalibratedJointCV(estimator=estimator).fit(X, Y)
+        with pytest.raises(ValueError, match="estimator is calibrated already"):
+            calibrated(estimator, "sigmoid")
+    with pytest.raises(ValueError, match="JointClassifierCV makes one of any"):
+        make_method("svm(calibrate='temperature')")

@@ -38,9 +38,11 @@ def calibrated(estimator: Any, calibrate: str | Sequence[str]) -> CalibratedJoin
             "calibrate must be 'temperature', 'sigmoid' or 'isotonic', or the first and one of the "
             f"others; got {calibrate!r}"
         )
-    return CalibratedJointCV(
+    model = CalibratedJointCV(
         estimator=estimator,
         joint="temperature" if "temperature" in names else None,
         marginals=of_marginals[0] if of_marginals else None,
         decision=getattr(innermost(estimator), "decision", "subset"),
     )
+    model.base_estimator()  # refused before any data are read
+    return model

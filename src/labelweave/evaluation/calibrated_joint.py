@@ -27,6 +27,7 @@ from labelweave.decision import (
     decide,
     resolve_decision,
 )
+from labelweave.evaluation.conformal import ConformalClassifier
 from labelweave.evaluation.held_out_joints import HeldOutJoints, held_out_joints
 from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
 from labelweave.evaluation.likelihood_metrics import log_loss
@@ -151,7 +152,9 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def base_estimator(self) -> Any:
         """Return `estimator`, checked, or the default."""
-        return checked_joint_estimator(self.estimator)
+        return checked_joint_estimator(
+            self.estimator, refused=(CalibratedJointCV, ConformalClassifier)
+        )
 
     # ------------------------------------------------------------------ fit
 

@@ -19,8 +19,14 @@ from labelweave.models import ClassifierChain, MultiLabelClassifier
 __all__ = ["check_frozen", "checked_joint_estimator", "fold_estimator", "joint_of"]
 
 
-def checked_joint_estimator(estimator: Any) -> Any:
+def checked_joint_estimator(estimator: Any, *, refused: tuple[type, ...] = ()) -> Any:
     """Return the estimator, a chain if it is None; ValueError if it does not learn P(y|x).
+
+    Parameters
+    ----------
+    estimator : estimator or None
+    refused : tuple of classes, optional
+        Estimators that must not be inside, because they hold out rows for the same purpose.
 
     Examples
     --------
@@ -32,7 +38,13 @@ def checked_joint_estimator(estimator: Any) -> Any:
         raise ValueError(
             "estimator must be an estimator of P(y|x), such as ClassifierChain(), or a "
             f"pipeline that ends in one; got {estimator!r}. JointClassifierCV makes one of any "
-            "classifier"
+            "classifier (on the command line: weave)"
+        )
+    if isinstance(innermost(estimator), refused):
+        raise ValueError(
+            f"estimator is calibrated already, as {type(innermost(estimator)).__name__}: calibrate "
+            "the estimator inside it instead. To have sets of label vectors from calibrated "
+            "probabilities, write ConformalClassifier(estimator=CalibratedJointCV())"
         )
     if getattr(estimator, "refit", True) is False:
         raise ValueError(
