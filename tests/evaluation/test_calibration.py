@@ -29,6 +29,7 @@ from labelweave.evaluation import (
     make_method,
     with_preprocessing,
 )
+from labelweave.evaluation.held_out_joints import HeldOutJoints
 from labelweave.evaluation.marginal_calibration import fit_marginal_calibration
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, TableJoint
 from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
@@ -57,7 +58,8 @@ def test_the_temperature_is_the_maximum_of_the_enumerated_likelihood(seed):
     def loss(log_beta):
         power = np.exp(log_beta) * table
         power = power - np.log(np.exp(power).sum(axis=1, keepdims=True))
-        return -weight @ power[np.arange(30), code]
+        prior = 2 * (np.exp(log_beta) - 1 - log_beta)
+        return prior - weight @ power[np.arange(30), code]
 
     best = minimize_scalar(loss, bounds=(-4, 4), method="bounded", options={"xatol": 1e-8})
     temperature = fit_temperature(joint, labels, sample_weight=weight)
@@ -78,6 +80,15 @@ def test_long_chains_find_their_temperature_from_draws():
     labels = true.sample(1, 1)[:, 0]
     sharp = true.tempered(0.5, samples=64)
     assert fit_temperature(sharp, labels) == pytest.approx(2.0, rel=0.1)
+
+
+def test_few_rows_hardly_move_the_temperature():
+    few = CalibratedJointCV(estimator=BR).fit(X[:2], Y[:2])
+    assert 1 / 3 < few.temperature_ < 3
+    constant = CalibratedJointCV(estimator=BR).fit(X, np.ones_like(Y))
+    assert 1 / 3 < constant.temperature_ <= 1
+    certain = HeldOutJoints([IndependentJoint([[np.inf]])], np.ones((1, 1), np.int8), np.ones(1))
+    assert str(certain.log_loss(1.0)) == "0.0"
 
 
 def test_where_no_temperature_matters_it_is_one():

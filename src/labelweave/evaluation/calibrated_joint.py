@@ -90,8 +90,8 @@ class CalibratedJointCV(MultiLabelClassifier):
     estimator_ : estimator
         Fitted to all rows.
     temperature_ : float
-        T, between 0.01 and 100; 1 if `joint` is None. At least 1 if labels of held-out rows have
-        probability 0, of which a warning tells.
+        T, between 0.01 and 100, and near 1 if there are few rows; 1 if `joint` is None. At least 1
+        if labels of held-out rows have probability 0, of which a warning tells.
     marginal_calibration_ : MarginalCalibration or None
         What is made of the marginals of `estimator_`.
     log_loss_ : dict
@@ -120,7 +120,7 @@ class CalibratedJointCV(MultiLabelClassifier):
     >>> naive = BinaryRelevance(estimator=GaussianNB())
     >>> model = CalibratedJointCV(estimator=naive).fit(data.X[:400], data.Y[:400])
     >>> round(model.temperature_, 1)
-    19.9
+    19.8
     >>> [round(loss, 1) for loss in model.log_loss_["joint"]]
     [19.6, 3.2]
     """

@@ -79,7 +79,8 @@ class HeldOutJoints:
 
     def log_loss(self, temperature: float) -> float:
         """Return the mean of −log P(y|x)."""
-        return float(-np.average(self._log_prob(temperature), weights=self.weight))
+        # 0.0 − x, so that the loss of a perfect joint is 0 and not −0.
+        return 0.0 - float(np.average(self._log_prob(temperature), weights=self.weight))
 
 
 def held_out_joints(
