@@ -9,7 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave.evaluation import CalibratedJointCV, ConformalClassifier, calibrated, make_method
-from labelweave.models import BinaryRelevance
+from labelweave.models import BinaryRelevance, explain_label, explain_set
+from labelweave.models.explanations.explain import can_explain
 from tests.contract.samples import sample
 
 BR = BinaryRelevance(C=1.0)
@@ -87,3 +88,12 @@ def test_nothing_is_calibrated_twice(inner):
             calibrated(estimator, "sigmoid")
     with pytest.raises(ValueError, match="JointClassifierCV makes one of any"):
         make_method("svm(calibrate='temperature')")
+
+
+def test_explanations_are_those_of_the_model_before_calibration():
+    model = CalibratedJointCV(estimator=BR).fit(X, Y)
+    for explain in (lambda m: explain_set(m, X[:1]), lambda m: explain_label(m, X[:1], 0)):
+        with pytest.raises(ValueError, match=r"explain model.estimator_"):
+            explain(model)
+        assert explain(model.estimator_).values.shape[0] == 1
+    assert not can_explain(model)

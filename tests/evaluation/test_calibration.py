@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss as sklearn_log_loss
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import persistence
 from labelweave.baselines import LabelPowerset
-from labelweave.decision import PrecisionAtK
+from labelweave.decision import PrecisionAtK, RankingLoss
 from labelweave.evaluation import (
     METRICS,
     CalibratedJointCV,
@@ -232,6 +232,16 @@ def test_marginals_of_naive_bayes_are_calibrated(way):
     np.testing.assert_allclose(model.predict_joint(rows).marginals(), plain)
 
 
+def test_no_row_judges_a_function_that_was_fitted_to_it():
+    rows = np.array([0, 1, 2, 1, 3, 0])  # of three folds that share some
+    joints = [IndependentJoint(np.zeros((2, 1)))] * 3
+    held_out = HeldOutJoints(joints, np.zeros((6, 1), np.int8), np.ones(6), rows)
+    others = [set(rows[others]) for _, others in held_out.folds()]
+    assert others == [{2, 3}, {0, 3}, {1, 2}]
+    repeated = CalibratedJointCV(estimator=BR, marginals="isotonic", cv=ShuffleSplit(3))
+    assert np.isfinite(repeated.fit(X, Y).log_loss_["marginals"]).all()
+
+
 def test_decisions_by_marginals_use_the_calibrated_ones():
     model = CalibratedJointCV(estimator=NAIVE, marginals="sigmoid", decision="hamming").fit(X, Y)
     marginals = model.predict_proba(NEW)
@@ -240,6 +250,11 @@ def test_decisions_by_marginals_use_the_calibrated_ones():
     np.testing.assert_allclose(decided.risk, np.minimum(marginals, 1 - marginals).mean(axis=1))
     best = model.decide(NEW, PrecisionAtK(1)).labels.argmax(axis=1)
     np.testing.assert_array_equal(best, marginals.argmax(axis=1))
+    ranking = RankingLoss(normalized=False)
+    above = marginals > marginals.mean(axis=1, keepdims=True)
+    ranked = model.decide(NEW, ranking)
+    np.testing.assert_array_equal(ranked.labels, above)
+    np.testing.assert_allclose(ranked.risk, ranking.risk(model.predict_joint(NEW), above))
     # The probability of a whole vector is that of the tempered joint.
     mode = model.decide(NEW, "subset")
     np.testing.assert_allclose(mode.score, np.exp(model.predict_joint(NEW).mode().log_prob))
@@ -288,9 +303,11 @@ def test_model_files_keep_the_calibration(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"joint": "hot"}, "joint must be"),
-        ({"marginals": "platt"}, "marginals must be"),
-        ({"cv": 1}, "cv must be a splitter or a whole number of at least 2"),
+        ({"joint": "hot"}, "joint must be None or 'temperature'; got 'hot'"),
+        ({"marginals": "platt"}, "marginals must be None, 'sigmoid' or 'isotonic'"),
+        ({"cv": 1}, "cv must be a splitter, .* or a whole number of at least 2"),
+        ({"cv": []}, "cv must be a splitter"),
+        ({"cv": "5"}, "cv must be a splitter"),
         ({"estimator": LogisticRegression()}, "estimator must be an estimator of P"),
     ],
 )
@@ -326,6 +343,13 @@ def test_log_loss_is_that_of_scikit_learn():
     ]
     assert log_loss(labels, p, sample_weight=weight) == pytest.approx(np.mean(expected))
     assert np.isnan(METRICS["log_loss"](labels, p + 1))
+    for wrong in (weight[:3], weight[:, None], -weight, 0 * weight):
+        with pytest.raises(ValueError, match="sample_weight must"):
+            log_loss(labels, p, sample_weight=wrong)
+    joint = IndependentJoint(logit(p))
+    for truth in (labels[:5], labels[:, :2]):
+        with pytest.raises(ValueError, match="Y_true must have the shape"):
+            joint_calibration_error(truth, joint)
 
 
 @given(forms, seeds)

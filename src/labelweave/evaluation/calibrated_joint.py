@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from labelweave.decision import (
     LabelledScores,
     PartialAbstention,
     PrecisionAtK,
+    RankingLoss,
     SubsetLoss,
     ThresholdRule,
     decide,
@@ -47,7 +49,7 @@ __all__ = ["OF_JOINTS", "OF_MARGINALS", "CalibratedJointCV"]
 
 #: Ways to calibrate joint distributions and marginals.
 OF_JOINTS, OF_MARGINALS = ("temperature",), ("sigmoid", "isotonic")
-# What only marginals matter to.
+# What only marginals matter to, beside a ranking loss that is not normalised.
 _BY_MARGINALS = (HammingLoss, PartialAbstention, PrecisionAtK)
 
 
@@ -161,11 +163,14 @@ class CalibratedJointCV(MultiLabelClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.joint is not None:
-            check_choice(self.joint, "joint", OF_JOINTS)
+            check_choice(self.joint, "joint", OF_JOINTS, otherwise="None")
         if self.marginals is not None:
-            check_choice(self.marginals, "marginals", OF_MARGINALS)
-        if not (isinstance(self.cv, list) or hasattr(self.cv, "split")):
-            check_whole_number(self.cv, "cv", 2, otherwise="a splitter")
+            check_choice(self.marginals, "marginals", OF_MARGINALS, otherwise="None")
+        no_splitter = isinstance(self.cv, str) or not hasattr(self.cv, "split")
+        if no_splitter and not (isinstance(self.cv, list) and self.cv):
+            check_whole_number(
+                self.cv, "cv", 2, otherwise="a splitter, a list of at least one (train, test)"
+            )
 
     @staticmethod
     def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
@@ -253,6 +258,13 @@ class CalibratedJointCV(MultiLabelClassifier):
     def _joint(self, X: Any) -> JointDistribution:
         return joint_of(self.estimator_, X).tempered(self.temperature_)
 
+    def _unexplained_because(self) -> str:
+        return (
+            "model is calibrated, and no contributions add up to what it predicts: explain "
+            "model.estimator_, the model before calibration (on the command line: a model that was "
+            "fitted without --calibrate)"
+        )
+
     def _base_joint(self, X: Any) -> JointDistribution:
         return joint_of(self.estimator_, self._features(X, reset=False))
 
@@ -270,7 +282,10 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
         """Return what a decision looks at, given what the estimator predicts."""
-        if self.marginal_calibration_ is None or not isinstance(decision, _BY_MARGINALS):
+        by_marginals = isinstance(decision, _BY_MARGINALS) or decision == RankingLoss(
+            normalized=False
+        )
+        if self.marginal_calibration_ is None or not by_marginals:
             return joint.tempered(self.temperature_)
         return IndependentJoint(logit(self._marginals(joint)), label_names=joint.label_names)
 
@@ -312,8 +327,12 @@ class CalibratedJointCV(MultiLabelClassifier):
         Decided
         """
         check_is_fitted(self)
-        seen = self._seen_by(resolve_decision(loss), self._base_joint(X))
-        return decide(seen, loss, self._inference())
+        joint = self._base_joint(X)
+        decided = decide(self._seen_by(resolve_decision(loss), joint), loss, self._inference())
+        if isinstance(loss, RankingLoss):  # the best ranking is one by marginals, but not its risk
+            risk = loss.risk(joint.tempered(self.temperature_), decided.labels)
+            decided = replace(decided, risk=risk)
+        return decided
 
     def evidence(self, X: Any) -> Evidence:
         """Return what `threshold_rule` decides by, usually the calibrated marginals."""
