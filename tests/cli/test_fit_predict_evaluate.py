@@ -315,6 +315,23 @@ def test_calibrated_models_are_saved_and_shown(run, table, tmp_path):
     assert "calibrate must be" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("method", "problem"),
+    [
+        ("pcc(calibrate='sigmoid')", "has the option calibrate already"),
+        ("calibrated", "estimator is calibrated already"),
+        ("conformal", "estimator is calibrated already"),
+        ("svm", "weave"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused_before_data_are_read(run, tmp_path, method, problem):
+    path = tmp_path / "model.skops"
+    result = run("fit", "missing.csv", "-m", method, "--calibrate", "temperature", "--model", path)
+    assert result.exit_code == 2
+    assert "--calibrate:" in result.stderr
+    assert problem in " ".join(result.stderr.split())
+
+
 def test_sets_of_label_vectors_in_a_table(run, table, tmp_path):
     path = tmp_path / "sets.skops"
     method = "conformal(estimator=br(C=1))"

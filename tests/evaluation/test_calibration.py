@@ -10,14 +10,15 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss as sklearn_log_loss
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import persistence
 from labelweave.baselines import LabelPowerset
-from labelweave.decision import PrecisionAtK
+from labelweave.decision import PrecisionAtK, RankingLoss
 from labelweave.evaluation import (
     METRICS,
     CalibratedJointCV,
@@ -28,6 +29,7 @@ from labelweave.evaluation import (
     make_method,
     with_preprocessing,
 )
+from labelweave.evaluation.held_out_joints import HeldOutJoints
 from labelweave.evaluation.marginal_calibration import fit_marginal_calibration
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, TableJoint
 from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
@@ -56,7 +58,8 @@ def test_the_temperature_is_the_maximum_of_the_enumerated_likelihood(seed):
     def loss(log_beta):
         power = np.exp(log_beta) * table
         power = power - np.log(np.exp(power).sum(axis=1, keepdims=True))
-        return -weight @ power[np.arange(30), code]
+        prior = 2 * (np.exp(log_beta) - 1 - log_beta)
+        return prior - weight @ power[np.arange(30), code]
 
     best = minimize_scalar(loss, bounds=(-4, 4), method="bounded", options={"xatol": 1e-8})
     temperature = fit_temperature(joint, labels, sample_weight=weight)
@@ -79,6 +82,15 @@ def test_long_chains_find_their_temperature_from_draws():
     assert fit_temperature(sharp, labels) == pytest.approx(2.0, rel=0.1)
 
 
+def test_few_rows_hardly_move_the_temperature():
+    few = CalibratedJointCV(estimator=BR).fit(X[:2], Y[:2])
+    assert 1 / 3 < few.temperature_ < 3
+    constant = CalibratedJointCV(estimator=BR).fit(X, np.ones_like(Y))
+    assert 1 / 3 < constant.temperature_ <= 1
+    certain = HeldOutJoints([IndependentJoint([[np.inf]])], np.ones((1, 1), np.int8), np.ones(1))
+    assert str(certain.log_loss(1.0)) == "0.0"
+
+
 def test_where_no_temperature_matters_it_is_one():
     certain = IndependentJoint(np.array([[np.inf], [-np.inf]]))
     assert fit_temperature(certain, [[1], [0]]) == 1.0
@@ -89,8 +101,19 @@ def test_where_no_temperature_matters_it_is_one():
 def test_impossible_vectors_do_not_count():
     listed = ListedJoint([[1], [0]], np.log([[0.9, 0.1]] * 4 + [[1.0, 1e-300]]))
     listed.log_weights[4] = 0.0, -np.inf
-    with_impossible = fit_temperature(listed, [[1], [1], [1], [0], [0]])
+    with pytest.warns(UserWarning, match="1 held-out row"):
+        with_impossible = fit_temperature(listed, [[1], [1], [1], [0], [0]])
     assert with_impossible == pytest.approx(fit_temperature(listed[:4], [[1], [1], [1], [0]]))
+
+
+def test_rows_of_probability_zero_never_make_the_others_surer():
+    cautious = ListedJoint([[1], [0]], np.log([[0.6, 0.4]] * 50 + [[1.0, 1e-300]]))
+    cautious.log_weights[50] = 0.0, -np.inf
+    truth = np.ones((51, 1), dtype=np.int8)
+    assert fit_temperature(cautious, truth) < 0.5
+    truth[50] = 0
+    with pytest.warns(UserWarning, match="at least 1"):
+        assert fit_temperature(cautious, truth) == 1.0
 
 
 def test_bad_labels_are_named():
@@ -209,6 +232,16 @@ def test_marginals_of_naive_bayes_are_calibrated(way):
     np.testing.assert_allclose(model.predict_joint(rows).marginals(), plain)
 
 
+def test_no_row_judges_a_function_that_was_fitted_to_it():
+    rows = np.array([0, 1, 2, 1, 3, 0])  # of three folds that share some
+    joints = [IndependentJoint(np.zeros((2, 1)))] * 3
+    held_out = HeldOutJoints(joints, np.zeros((6, 1), np.int8), np.ones(6), rows)
+    others = [set(rows[others]) for _, others in held_out.folds()]
+    assert others == [{2, 3}, {0, 3}, {1, 2}]
+    repeated = CalibratedJointCV(estimator=BR, marginals="isotonic", cv=ShuffleSplit(3))
+    assert np.isfinite(repeated.fit(X, Y).log_loss_["marginals"]).all()
+
+
 def test_decisions_by_marginals_use_the_calibrated_ones():
     model = CalibratedJointCV(estimator=NAIVE, marginals="sigmoid", decision="hamming").fit(X, Y)
     marginals = model.predict_proba(NEW)
@@ -217,6 +250,11 @@ def test_decisions_by_marginals_use_the_calibrated_ones():
     np.testing.assert_allclose(decided.risk, np.minimum(marginals, 1 - marginals).mean(axis=1))
     best = model.decide(NEW, PrecisionAtK(1)).labels.argmax(axis=1)
     np.testing.assert_array_equal(best, marginals.argmax(axis=1))
+    ranking = RankingLoss(normalized=False)
+    above = marginals > marginals.mean(axis=1, keepdims=True)
+    ranked = model.decide(NEW, ranking)
+    np.testing.assert_array_equal(ranked.labels, above)
+    np.testing.assert_allclose(ranked.risk, ranking.risk(model.predict_joint(NEW), above))
     # The probability of a whole vector is that of the tempered joint.
     mode = model.decide(NEW, "subset")
     np.testing.assert_allclose(mode.score, np.exp(model.predict_joint(NEW).mode().log_prob))
@@ -265,9 +303,11 @@ def test_model_files_keep_the_calibration(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"joint": "hot"}, "joint must be"),
-        ({"marginals": "platt"}, "marginals must be"),
-        ({"cv": 1}, "cv must be a splitter or a whole number of at least 2"),
+        ({"joint": "hot"}, "joint must be None or 'temperature'; got 'hot'"),
+        ({"marginals": "platt"}, "marginals must be None, 'sigmoid' or 'isotonic'"),
+        ({"cv": 1}, "cv must be a splitter, .* or a whole number of at least 2"),
+        ({"cv": []}, "cv must be a splitter"),
+        ({"cv": "5"}, "cv must be a splitter"),
         ({"estimator": LogisticRegression()}, "estimator must be an estimator of P"),
     ],
 )
@@ -303,6 +343,13 @@ def test_log_loss_is_that_of_scikit_learn():
     ]
     assert log_loss(labels, p, sample_weight=weight) == pytest.approx(np.mean(expected))
     assert np.isnan(METRICS["log_loss"](labels, p + 1))
+    for wrong in (weight[:3], weight[:, None], -weight, 0 * weight):
+        with pytest.raises(ValueError, match="sample_weight must"):
+            log_loss(labels, p, sample_weight=wrong)
+    joint = IndependentJoint(logit(p))
+    for truth in (labels[:5], labels[:, :2]):
+        with pytest.raises(ValueError, match="Y_true must have the shape"):
+            joint_calibration_error(truth, joint)
 
 
 @given(forms, seeds)
@@ -321,5 +368,10 @@ def test_the_joint_calibration_error_of_one_bin_is_the_difference_of_means(form,
 def test_listed_vectors_that_were_not_seen_cost_infinitely_much_before_and_after():
     model = CalibratedJointCV(estimator=LabelPowerset(C=1.0)).fit(X, Y)
     assert np.isfinite(model.temperature_)
+    trees = CalibratedJointCV(estimator=BinaryRelevance(estimator=DecisionTreeClassifier()))
+    with pytest.warns(UserWarning, match="held-out row.*JointClassifierCV.*marginals='sigmoid'"):
+        trees.fit(X, Y)
+    assert trees.temperature_ >= 1
+    assert trees.log_loss_["joint"] == (np.inf, np.inf)
     ensemble = CalibratedJointCV(estimator=ChainEnsemble(n_estimators=2, C=1.0, label_penalty=0.1))
     assert np.isfinite(ensemble.fit(X, Y).log_loss_["joint"]).all()

@@ -165,6 +165,8 @@ def test_the_greedy_path_is_tempered_label_by_label():
     np.testing.assert_allclose(
         base.tempered(2.0).greedy_path().scores, base.greedy_path().scores / 2
     )
+    mixture, _ = make("mixture", 0, 2, 3)
+    assert mixture.tempered(2.0, samples=7).greedy_path().samples == 7
 
 
 @pytest.mark.parametrize("temperature", [0, -1.0, np.nan, np.inf, "hot"])

@@ -78,8 +78,10 @@ def check_number(
     raise _refused(value, name, f"{kind} {stated}".rstrip(), otherwise)
 
 
-def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
+def check_choice(value: Any, name: str, choices: Sequence[str], *, otherwise: str = "") -> str:
     """Return one of the strings ``choices``.
+
+    ``otherwise`` says what else the argument may be; the caller has looked for that before.
 
     Examples
     --------
@@ -89,11 +91,15 @@ def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     Traceback (most recent call last):
     ...
     ValueError: keep must be 'best' or 'last'; got 'first'
+    >>> check_choice("hot", "joint", ("temperature",), otherwise="None")
+    Traceback (most recent call last):
+    ...
+    ValueError: joint must be None or 'temperature'; got 'hot'
     """
     if isinstance(value, str) and value in choices:
         return value
-    *others, last = map(repr, choices)
-    raise _refused(value, name, f"{', '.join(others)} or {last}")
+    *others, last = [*([otherwise] if otherwise else []), *map(repr, choices)]
+    raise _refused(value, name, f"{', '.join(others)} or {last}" if others else last)
 
 
 def check_flag(value: Any, name: str) -> bool:

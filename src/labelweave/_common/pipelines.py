@@ -1,9 +1,10 @@
-"""What lies inside pipelines and searches."""
+"""What lies inside pipelines, searches and frozen models."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 
@@ -20,3 +21,24 @@ def last_step(model: Any) -> Any:
     if isinstance(model, Pipeline):
         return last_step(model.steps[-1][1])
     return last_step(model.best_estimator_) if hasattr(model, "best_estimator_") else model
+
+
+def innermost(model: Any) -> Any:
+    """Return the classifier at the end of pipelines and searches, frozen or not yet fitted.
+
+    Unlike what `last_step` returns, it may be shared with others, or a search may replace it: it is
+    for looking, not for changing.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> innermost(GridSearchCV(FrozenEstimator(DummyClassifier()), {}))
+    DummyClassifier()
+    """
+    inner = last_step(model)
+    # Searches, those of other libraries too, can be told not to refit.
+    is_search = hasattr(inner, "estimator") and hasattr(inner, "refit")
+    if isinstance(inner, FrozenEstimator) or is_search:
+        return innermost(inner.estimator)
+    return inner

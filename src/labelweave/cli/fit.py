@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import WorkFailedError, argument
+from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import ReadOptions, check_writable, load_dataset
 from labelweave.cli.options import (
     ClusterOption,
@@ -75,6 +75,10 @@ def fit(
             estimator = evaluation.make_method(specification, seed=seed)
     if calibrate is not None:
         with argument("--calibrate"):
+            if "calibrate" in specification.options:
+                raise BadInputError(
+                    f"--calibrate: {method} has the option calibrate already; give one of the two"
+                )
             ways = {"calibrate": [way.strip() for way in calibrate.split(",")]}
             wanted = replace(specification, options=specification.options | ways)
             estimator = evaluation.make_method(wanted, seed=seed)

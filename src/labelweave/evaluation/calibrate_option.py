@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from labelweave._common.checks import check_choice
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import innermost
 from labelweave.evaluation.calibrated_joint import OF_JOINTS, OF_MARGINALS, CalibratedJointCV
 
 __all__ = ["calibrated"]
@@ -38,9 +38,11 @@ def calibrated(estimator: Any, calibrate: str | Sequence[str]) -> CalibratedJoin
             "calibrate must be 'temperature', 'sigmoid' or 'isotonic', or the first and one of the "
             f"others; got {calibrate!r}"
         )
-    return CalibratedJointCV(
+    model = CalibratedJointCV(
         estimator=estimator,
         joint="temperature" if "temperature" in names else None,
         marginals=of_marginals[0] if of_marginals else None,
-        decision=getattr(last_step(estimator), "decision", "subset"),
+        decision=getattr(innermost(estimator), "decision", "subset"),
     )
+    model.base_estimator()  # refused before any data are read
+    return model

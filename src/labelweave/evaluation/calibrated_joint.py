@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice, check_whole_number
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import innermost
 from labelweave.decision import (
     Decided,
     Decision,
@@ -22,13 +23,15 @@ from labelweave.decision import (
     LabelledScores,
     PartialAbstention,
     PrecisionAtK,
+    RankingLoss,
     SubsetLoss,
     ThresholdRule,
     decide,
     resolve_decision,
 )
+from labelweave.evaluation.conformal import ConformalClassifier
 from labelweave.evaluation.held_out_joints import HeldOutJoints, held_out_joints
-from labelweave.evaluation.joint_estimators import checked_joint_estimator, joint_of
+from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
 from labelweave.evaluation.likelihood_metrics import log_loss
 from labelweave.evaluation.marginal_calibration import (
     MarginalCalibration,
@@ -46,7 +49,7 @@ __all__ = ["OF_JOINTS", "OF_MARGINALS", "CalibratedJointCV"]
 
 #: Ways to calibrate joint distributions and marginals.
 OF_JOINTS, OF_MARGINALS = ("temperature",), ("sigmoid", "isotonic")
-# What only marginals matter to.
+# What only marginals matter to, beside a ranking loss that is not normalised.
 _BY_MARGINALS = (HammingLoss, PartialAbstention, PrecisionAtK)
 
 
@@ -61,9 +64,9 @@ class CalibratedJointCV(MultiLabelClassifier):
     Parameters
     ----------
     estimator : estimator of P(y|x), optional
-        Or a pipeline that ends in one; by default ``ClassifierChain()``. A fitted model in
-        scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets then serve the
-        calibration, and must not be those that the model has learned from.
+        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model
+        in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets then serve
+        the calibration, and must not be those that the model has learned from.
     joint : "temperature" or None, default="temperature"
         How the joint distribution is calibrated.
     marginals : "sigmoid", "isotonic" or None, default=None
@@ -89,13 +92,15 @@ class CalibratedJointCV(MultiLabelClassifier):
     estimator_ : estimator
         Fitted to all rows.
     temperature_ : float
-        T, between 0.01 and 100; 1 if `joint` is None.
+        T, between 0.01 and 100, and near 1 if there are few rows; 1 if `joint` is None. At least 1
+        if labels of held-out rows have probability 0, of which a warning tells.
     marginal_calibration_ : MarginalCalibration or None
         What is made of the marginals of `estimator_`.
     log_loss_ : dict
         The held-out log-loss before and after: "joint" of label vectors, per row; "marginals" per
-        row and label, if these are calibrated, each fold by functions fitted to the others. Empty
-        if all rows are equal, so that none can be held out.
+        row and label, if these are calibrated, each fold by functions fitted to the others. It is
+        infinite if labels of a held-out row have probability 0. Empty if all rows are equal, so
+        that none can be held out.
 
     Notes
     -----
@@ -117,7 +122,7 @@ class CalibratedJointCV(MultiLabelClassifier):
     >>> naive = BinaryRelevance(estimator=GaussianNB())
     >>> model = CalibratedJointCV(estimator=naive).fit(data.X[:400], data.Y[:400])
     >>> round(model.temperature_, 1)
-    19.9
+    19.8
     >>> [round(loss, 1) for loss in model.log_loss_["joint"]]
     [19.6, 3.2]
     """
@@ -149,18 +154,23 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def base_estimator(self) -> Any:
         """Return `estimator`, checked, or the default."""
-        return checked_joint_estimator(self.estimator)
+        return checked_joint_estimator(
+            self.estimator, refused=(CalibratedJointCV, ConformalClassifier)
+        )
 
     # ------------------------------------------------------------------ fit
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.joint is not None:
-            check_choice(self.joint, "joint", OF_JOINTS)
+            check_choice(self.joint, "joint", OF_JOINTS, otherwise="None")
         if self.marginals is not None:
-            check_choice(self.marginals, "marginals", OF_MARGINALS)
-        if not (isinstance(self.cv, list) or hasattr(self.cv, "split")):
-            check_whole_number(self.cv, "cv", 2, otherwise="a splitter")
+            check_choice(self.marginals, "marginals", OF_MARGINALS, otherwise="None")
+        no_splitter = isinstance(self.cv, str) or not hasattr(self.cv, "split")
+        if no_splitter and not (isinstance(self.cv, list) and self.cv):
+            check_whole_number(
+                self.cv, "cv", 2, otherwise="a splitter, a list of at least one (train, test)"
+            )
 
     @staticmethod
     def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
@@ -173,7 +183,9 @@ class CalibratedJointCV(MultiLabelClassifier):
         if held_out is None:
             return
         if self.joint is not None:
-            self.temperature_ = best_temperature(held_out.log_likelihood)
+            self.temperature_ = best_temperature(
+                held_out.log_likelihood, n_impossible=held_out.n_impossible()
+            )
         self.log_loss_["joint"] = held_out.log_loss(1.0), held_out.log_loss(self.temperature_)
         if self.marginals is not None:
             self._calibrate_marginals(held_out)
@@ -195,6 +207,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         folds = deal_folds(self.cv, X, labels, sample_weight, seed)
         folds = [(inside & counts, rows[counts[rows]]) for inside, rows in folds]
         if isinstance(estimator, FrozenEstimator):
+            check_frozen(estimator, self)
             self.estimator_ = estimator
             # It has seen none of the rows, even if they are all equal.
             folds = folds or [(~counts, np.flatnonzero(counts))]
@@ -239,11 +252,18 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
-        strategy: Inference = last_step(model)._inference()
+        strategy: Inference = innermost(model)._inference()
         return strategy
 
     def _joint(self, X: Any) -> JointDistribution:
         return joint_of(self.estimator_, X).tempered(self.temperature_)
+
+    def _unexplained_because(self) -> str:
+        return (
+            "model is calibrated, and no contributions add up to what it predicts: explain "
+            "model.estimator_, the model before calibration (on the command line: a model that was "
+            "fitted without --calibrate)"
+        )
 
     def _base_joint(self, X: Any) -> JointDistribution:
         return joint_of(self.estimator_, self._features(X, reset=False))
@@ -262,7 +282,10 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
         """Return what a decision looks at, given what the estimator predicts."""
-        if self.marginal_calibration_ is None or not isinstance(decision, _BY_MARGINALS):
+        by_marginals = isinstance(decision, _BY_MARGINALS) or decision == RankingLoss(
+            normalized=False
+        )
+        if self.marginal_calibration_ is None or not by_marginals:
             return joint.tempered(self.temperature_)
         return IndependentJoint(logit(self._marginals(joint)), label_names=joint.label_names)
 
@@ -304,8 +327,12 @@ class CalibratedJointCV(MultiLabelClassifier):
         Decided
         """
         check_is_fitted(self)
-        seen = self._seen_by(resolve_decision(loss), self._base_joint(X))
-        return decide(seen, loss, self._inference())
+        joint = self._base_joint(X)
+        decided = decide(self._seen_by(resolve_decision(loss), joint), loss, self._inference())
+        if isinstance(loss, RankingLoss):  # the best ranking is one by marginals, but not its risk
+            risk = loss.risk(joint.tempered(self.temperature_), decided.labels)
+            decided = replace(decided, risk=risk)
+        return decided
 
     def evidence(self, X: Any) -> Evidence:
         """Return what `threshold_rule` decides by, usually the calibrated marginals."""

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import innermost
 from labelweave._common.row_keys import assign_folds, number_rows
 from labelweave.decision import Decision, VectorSets, vector_sets
 from labelweave.evaluation.cross_conformal import cross_conformal_sets
-from labelweave.evaluation.joint_estimators import checked_joint_estimator, joint_of
+from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
 from labelweave.evaluation.nonconformity import NONCONFORMITY, HeldOutScores, nonconformity
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
@@ -41,9 +41,9 @@ class ConformalClassifier(MultiLabelClassifier):
     Parameters
     ----------
     estimator : estimator of P(y|x), optional
-        Or a pipeline that ends in one; by default ``ClassifierChain()``. A fitted model in
-        scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets are then held
-        out, and must not be those that the model has learned from.
+        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model
+        in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets are then
+        held out, and must not be those that the model has learned from.
     confidence : float, default=0.9
         The probability with which a set contains the true label vector, over the draw of training
         rows and of new ones.
@@ -212,6 +212,8 @@ class ConformalClassifier(MultiLabelClassifier):
         seed = self._seed()
         estimator = self.base_estimator()
         frozen = isinstance(estimator, FrozenEstimator)
+        if frozen:
+            check_frozen(estimator, self)
         held_out = self._held_out(X, seed, frozen)
         estimator = estimator if frozen else seeded_clone(estimator, seed)
         y = self._encoding.named(labels)
@@ -254,7 +256,7 @@ class ConformalClassifier(MultiLabelClassifier):
 
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
-        strategy: Inference = last_step(model)._inference()
+        strategy: Inference = innermost(model)._inference()
         return strategy
 
     def _joint(self, X: Any) -> JointDistribution:

@@ -31,6 +31,8 @@ class HeldOutJoints:
     labels : (n, L) array of 0/1
         Of the rows of all folds, one fold after the other.
     weight : (n,) array
+    rows : (n,) array of int, optional
+        Which training rows these are: a splitter may hold out a row in several folds.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class HeldOutJoints:
     joints: list[JointDistribution]
     labels: Labels
     weight: Floats
+    rows: Positions | None = None
 
     def _places(self) -> Iterator[slice]:
         ends = np.cumsum([joint.n_rows for joint in self.joints])
@@ -51,10 +54,10 @@ class HeldOutJoints:
             yield slice(end - joint.n_rows, end)
 
     def folds(self) -> Iterator[tuple[slice, Indices]]:
-        """Iterate over the rows of each fold and those of all others, if there are several."""
-        every = np.arange(len(self.labels))
+        """Iterate over the places of each fold, and those of other rows, if there are several."""
+        rows = np.arange(len(self.labels)) if self.rows is None else self.rows
         for place in self._places() if len(self.joints) > 1 else ():
-            yield place, np.delete(every, place)
+            yield place, np.flatnonzero(~np.isin(rows, rows[place]))
 
     def gathered(self, function: Callable[[JointDistribution], Floats]) -> Floats:
         """Return a function of the joint distributions for the rows of all folds."""
@@ -73,9 +76,14 @@ class HeldOutJoints:
         log_prob = self._log_prob(temperature, SAMPLES)
         return float(self.weight @ np.where(np.isfinite(log_prob), log_prob, 0.0))
 
+    def n_impossible(self) -> int:
+        """Return the number of rows whose labels have probability zero."""
+        return int(np.isneginf(self._log_prob(1.0)).sum())
+
     def log_loss(self, temperature: float) -> float:
         """Return the mean of −log P(y|x)."""
-        return float(-np.average(self._log_prob(temperature), weights=self.weight))
+        # 0.0 − x, so that the loss of a perfect joint is 0 and not −0.
+        return 0.0 - float(np.average(self._log_prob(temperature), weights=self.weight))
 
 
 def held_out_joints(
@@ -118,7 +126,7 @@ def held_out_joints(
     joints = [joint_of(fitted, X[rows]) for fitted, (_, rows) in zip(models, folds, strict=True)]
     rows = np.concatenate([rows for _, rows in folds])
     return HeldOutJoints(
-        joints, labels[rows], np.ones(len(rows)) if weight is None else weight[rows]
+        joints, labels[rows], np.ones(len(rows)) if weight is None else weight[rows], rows
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation.validation import check_labels, check_scored
+from labelweave.evaluation.validation import check_labels, check_scored, check_weight
 
 __all__ = ["SupportsLogProb", "cll_loss", "cll_loss_path", "cll_loss_row", "log_loss"]
 
@@ -92,7 +92,7 @@ def log_loss(
         return float("nan")
     smallest = np.finfo(np.float64).eps
     right = np.clip(np.where(truth == 1, values, 1.0 - values), smallest, 1.0 - smallest)
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = check_weight(sample_weight, len(truth))
     return float(np.average(-np.log(right).mean(axis=1), weights=weight))
 
 

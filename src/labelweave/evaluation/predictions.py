@@ -10,6 +10,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
@@ -164,6 +165,8 @@ def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
     if isinstance(model, Pipeline):
         prepared = model[:-1].transform(X) if len(model.steps) > 1 else X
         return _innermost(model.steps[-1][1], prepared)
+    if isinstance(model, FrozenEstimator):
+        return _innermost(model.estimator, X)
     if hasattr(model, "best_estimator_"):
         return _innermost(model.best_estimator_, X)
     return model, X

@@ -162,6 +162,11 @@ def joint_calibration_error(Y_true: ArrayLike, joint: Any) -> float:
     if not hasattr(joint, "mode"):
         return float("nan")
     mode = joint.mode(Auto())
+    if mode.labels.shape != truth.shape:
+        raise ValueError(
+            f"Y_true must have the shape of the joint's labels, {mode.labels.shape}; its shape is "
+            f"{truth.shape}. Was the joint predicted from the same rows?"
+        )
     confidence = np.minimum(np.exp(mode.log_prob), 1.0)
     return reliability_curve(confidence, (mode.labels == truth).all(axis=1)).error
 

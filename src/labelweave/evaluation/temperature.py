@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -23,6 +24,12 @@ MAX_TEMPERATURE = 100.0
 # Of log T: less than what thousands of held-out rows can tell.
 _TOLERANCE = 1e-3
 _FIRST_STEP = 0.25
+# The prior of 1/T is that of two pseudo-rows, for each of which the variance of log P(y) is one: a
+# gamma distribution with its mode at T = 1. Without it, the two wrong rows of a set of two would
+# heat the distribution until nothing is left of it, and labels that never vary would freeze it.
+# Some hundred rows outweigh it. Unlike a normal prior of log T, it is log-concave in 1/T like the
+# likelihood, so that there is still one hill.
+_PRIOR_ROWS = 2.0
 # Draws for each row of long chains: the error of a sum over rows is far below that of a row.
 SAMPLES = 128
 
@@ -32,8 +39,10 @@ def fit_temperature(
 ) -> float:
     """Return the temperature at which true label vectors are most probable.
 
-    It is larger than 1 if the joint distribution is too sure of itself. Label vectors of
-    probability zero do not count: no temperature makes them possible.
+    It is larger than 1 if the joint distribution is too sure of itself. A weak prior, worth about
+    two rows, keeps it near 1 if there are few. Label vectors of probability zero do not count, as
+    no temperature makes them possible; since the others alone make the distribution look too
+    cautious, the temperature is then not below 1, and a warning says how many there are.
 
     Parameters
     ----------
@@ -53,8 +62,8 @@ def fit_temperature(
     Rain falls on three of four days for which the forecast says nine of ten:
 
     >>> from labelweave.joint import IndependentJoint
-    >>> forecast = IndependentJoint(np.full((4, 1), np.log(9)))
-    >>> temperature = fit_temperature(forecast, [[1], [1], [1], [0]])
+    >>> forecast = IndependentJoint(np.full((4000, 1), np.log(9)))
+    >>> temperature = fit_temperature(forecast, [[1], [1], [1], [0]] * 1000)
     >>> round(temperature, 2), forecast.tempered(temperature).marginals()[0].round(3)
     (2.0, array([0.75]))
     """
@@ -62,6 +71,7 @@ def fit_temperature(
     weight = checked_weight(labels, sample_weight)
     possible = np.isfinite(joint.log_prob(labels))
     mass = np.ones(joint.n_rows) if weight is None else weight
+    n_impossible = int((~possible & (mass > 0)).sum())
     part = joint[possible]
 
     def log_likelihood(temperature: float) -> float:
@@ -69,30 +79,51 @@ def fit_temperature(
             mass[possible] @ part.tempered(temperature, samples=SAMPLES).log_prob(labels[possible])
         )
 
-    return best_temperature(log_likelihood)
+    return best_temperature(log_likelihood, n_impossible=n_impossible)
 
 
-def best_temperature(log_likelihood: Callable[[float], float]) -> float:
-    """Return the temperature of the highest log-likelihood, by Brent's method.
+def best_temperature(log_likelihood: Callable[[float], float], *, n_impossible: int = 0) -> float:
+    """Return the temperature of the highest posterior probability, by Brent's method.
 
-    The log-likelihood is concave in 1/T (docs/design/math.md, section 14), hence it has one hill.
+    The log-likelihood and the logarithm of the prior are concave in 1/T (docs/design/math.md,
+    section 14), hence there is one hill.
+
+    Parameters
+    ----------
+    log_likelihood : callable
+        Of the temperature.
+    n_impossible : int, default=0
+        Number of rows that it leaves out because their labels have probability zero. If there are
+        any, T is at least 1.
 
     Examples
     --------
-    >>> round(best_temperature(lambda t: -((1 / t - 0.5) ** 2)), 2)
+    >>> round(best_temperature(lambda t: -1e4 * (1 / t - 0.5) ** 2), 2)
     2.0
     """
 
     @cache
     def loss(log_t: float) -> float:
-        return -log_likelihood(math.exp(log_t))
+        prior = _PRIOR_ROWS * (math.exp(-log_t) - 1.0 + log_t)
+        return prior - log_likelihood(math.exp(log_t))
 
     found: Any = minimize_scalar(
         loss, bounds=_bracket(loss), method="bounded", options={"xatol": _TOLERANCE}
     )
     # Where the temperature makes no difference, it stays as it is.
     gain = loss(0.0) - float(found.fun)
-    return math.exp(float(found.x)) if gain > 1e-9 * (1.0 + abs(loss(0.0))) else 1.0
+    best = math.exp(float(found.x)) if gain > 1e-9 * (1.0 + abs(loss(0.0))) else 1.0
+    if n_impossible == 0:
+        return best
+    warnings.warn(
+        f"{n_impossible} held-out row(s) have labels of probability 0, which no temperature "
+        "changes: it is fitted to the others, and at least 1. Choose a smoother estimator, such as "
+        "JointClassifierCV, or calibrate marginals: joint=None, marginals='sigmoid'",
+        UserWarning,
+        stacklevel=2,
+    )
+    # Surprises are what makes a distribution too sure, and the greatest of them are left out.
+    return max(best, 1.0)
 
 
 def _bracket(loss: Callable[[float], float]) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indicators
 
-__all__ = ["check_label_pair", "check_labels", "check_scored"]
+__all__ = ["check_label_pair", "check_labels", "check_scored", "check_weight"]
 
 
 def check_labels(values: ArrayLike, argument: str) -> Indicators:
@@ -51,3 +51,26 @@ def check_scored(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floa
     if np.isnan(values).any():
         raise ValueError("scores must not contain NaN")
     return truth, values
+
+
+def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> Floats | None:
+    """Return the weights of rows, if there are any; ValueError unless they are one per row.
+
+    Examples
+    --------
+    >>> check_weight([1, 2], 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: sample_weight must have one number for each of the 3 rows; its shape is (2,)
+    """
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have one number for each of the {n_rows} rows; its shape is "
+            f"{weight.shape}"
+        )
+    if not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
+        raise ValueError("sample_weight must not be negative, nor zero for every row")
+    return weight

@@ -224,7 +224,7 @@ class TemperedJoint(JointDistribution):
 
     def greedy_path(self) -> JointDistribution:
         """Return what a plain classifier chain takes P(y) to be, at the same temperature."""
-        return self.base.greedy_path().tempered(self.temperature)
+        return self.base.greedy_path().tempered(self.temperature, samples=self.samples)
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of the base, which are those of a power."""

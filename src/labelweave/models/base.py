@@ -142,6 +142,10 @@ class MultiLabelClassifier(LabelClassifier):
         """Return the linear conditionals of validated rows; None if there are others among them."""
         return None
 
+    def _unexplained_because(self) -> str | None:
+        """Return why conditionals cannot be explained, if not for want of linear ones."""
+        return None
+
     def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
         """Return the model that predicts validated rows in place of this one, if there is one.
 

@@ -180,6 +180,9 @@ def _members(rows: SeenRows) -> LinearMembers:
 
 
 def _unexplained(model: Any) -> ValueError:
+    because = model._unexplained_because() if isinstance(model, MultiLabelClassifier) else None
+    if because is not None:
+        return ValueError(because)
     return ValueError(
         f"model must have conditionals with linear log-odds; those of {type(model).__name__} are "
         "not linear. JointClassifierCV puts a linear chain over any classifiers"
