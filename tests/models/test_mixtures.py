@@ -413,22 +413,25 @@ def test_bagged_trees_are_learned_from_their_bootstrap_counts():
 
 @pytest.mark.slow
 def test_the_likelihood_approaches_that_of_the_true_mixture():
-    """A mixture of two known trees: the regret shrinks as rows grow, below that of one tree."""
-    regrets = {}
-    for n in (300, 6000):
-        data = make_mixture(n, 4, 5, n_components=2, coupling=5.0, random_state=3)
-        rows = np.random.default_rng(1).normal(size=(3000, 4))
-        truth = data.joint_of(rows)
-        labels = truth.sample(1, 7)[:, 0]
-        best = truth.log_prob(labels).mean()
-        for name, model in (
-            ("one", TreeNetwork(C=1.0, label_penalty=0.1)),
-            ("two", TreeMixture(n_components=2, gate="constant", C=1.0, label_penalty=0.1)),
-            ("auto", TreeMixture(C=1.0, label_penalty=0.1)),
-        ):
-            fitted = model.fit(data.X, data.Y).predict_joint(rows)
-            regrets[name, n] = best - fitted.log_prob(labels).mean()
-    for name in ("two", "auto"):
-        assert regrets[name, 6000] < regrets[name, 300]
-        assert regrets[name, 6000] < regrets["one", 6000]
-        assert regrets[name, 6000] < 0.05
+    """A mixture of two known trees: the regret shrinks as rows grow, below that of one tree.
+
+    How many components are chosen depends on the draw, and so does the regret: hence three draws.
+    """
+    one = TreeNetwork(C=1.0, label_penalty=0.1)
+    two = TreeMixture(n_components=2, gate="constant", C=1.0, label_penalty=0.1)
+    auto = TreeMixture(C=1.0, label_penalty=0.1)
+    for model, seeds in ((two, (3,)), (auto, (3, 4, 5))):
+        few, many = (np.mean([_regret(model, n, seed) for seed in seeds]) for n in (300, 6000))
+        assert many < few
+        assert many < np.mean([_regret(one, 6000, seed) for seed in seeds])
+        assert many < 0.05
+
+
+def _regret(model, n, seed):
+    """Return what a model fitted to n rows loses to the true mixture, in nats per row."""
+    data = make_mixture(n, 4, 5, n_components=2, coupling=5.0, random_state=seed)
+    rows = np.random.default_rng(1).normal(size=(3000, 4))
+    truth = data.joint_of(rows)
+    labels = truth.sample(1, 7)[:, 0]
+    fitted = model.fit(data.X, data.Y).predict_joint(rows)
+    return (truth.log_prob(labels) - fitted.log_prob(labels)).mean()
