@@ -59,7 +59,7 @@ class Tolerances(NamedTuple):
 #: As accurate as the fit of a single model.
 EXACT = Tolerances(m_step=1e-14, objective=1e-5)
 #: Accurate enough to keep a mixture.
-CLOSE = Tolerances(m_step=1e-10, objective=1e-5, edges=1e-2)
+CLOSE = Tolerances(m_step=1e-10, objective=1e-3, edges=1e-2)
 #: Accurate enough to compare mixtures.
 ROUGH = Tolerances(m_step=1e-3, objective=1e-3, edges=1e-2)
 # Longest step of EM, as a multiple of the M-step's.
