@@ -54,7 +54,7 @@ class TreeMixture(StructuredMixture):
         the trees learned without the held-out fifth and refits only their parameters to all rows.
     patience : int, default=2
         "auto" stops after this many consecutive sizes that are worse than the best, or one that is
-        worse by more than a standard error.
+        worse by more than three standard errors.
     C : float or "cv", default="cv"
         Inverse strength of the features' L2 penalty, in the trees and in the gate; "cv" chooses it
         by cross-validated log-likelihood of a single tree.
