@@ -139,7 +139,8 @@ def test_sigmoids_minimise_their_penalised_loss(seed, n, L):
                 ((ab[0] - 1) ** 2 + ab[1] ** 2) / 2
             )
 
-        best = minimize(loss, [1.0, 0.0], tol=1e-10)
+        increasing = [(0.05, None), (None, None)]
+        best = minimize(loss, [1.0, 0.0], bounds=increasing, tol=1e-14)
         assert loss([found.slope[j], found.intercept[j]]) == pytest.approx(best.fun, abs=1e-8)
 
 
@@ -156,6 +157,16 @@ def test_isotonic_functions_increase_and_stay_within_zero_and_one(seed):
     values = found(grid)
     assert (np.diff(values, axis=0) >= -1e-12).all()
     assert ((values > 0) & (values < 1)).all()
+
+
+def test_few_rows_do_not_turn_the_order_of_marginals_round():
+    z = np.array([[-3.0], [-2.0], [-1.0], [0.0], [1.0]] * 6)
+    labels = (z == -3.0).astype(np.int8)
+    found = fit_marginal_calibration(expit(z), labels, np.ones(30))
+    assert found.slope[0] > 0
+    # With the slope as small as it may be, the intercept is still the best one.
+    gradient = (expit(found.slope * z + found.intercept) - labels).sum() + found.intercept
+    assert gradient == pytest.approx(0, abs=1e-8)
 
 
 def test_few_positives_hardly_move_a_label():

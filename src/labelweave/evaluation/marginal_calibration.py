@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
@@ -18,6 +19,8 @@ _LEAST = 1e-6
 MIN_FOR_ISOTONIC = 50.0
 # Newton's method takes about eight steps, hardly ever halved.
 _MAX_STEPS, _SMALLEST_STEP = 50, 1e-9
+# A label's marginals rank its rows: few rows must not turn their order round.
+_LEAST_SLOPE = 0.05
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,16 @@ def _fit_sigmoids(z: Floats, labels: Labels | Indicators, weight: Floats) -> tup
         present = np.where(worse, present, found)
         if np.abs(np.where(worse, 0.0, [step_a, step_b])).max() < _SMALLEST_STEP:
             break
+    for label in np.flatnonzero(a < _LEAST_SLOPE):
+        a[label] = _LEAST_SLOPE
+        b[label] = _fit_intercept(_LEAST_SLOPE * z[:, label], labels[:, label], weight)
     return a, b
+
+
+def _fit_intercept(z: Floats, label: Labels | Indicators, weight: Floats) -> float:
+    """Fit the intercept alone, with the same penalty: the zero of an increasing derivative."""
+    end = float(weight.sum()) + 1.0  # the penalty's part of the derivative outweighs all rows there
+    return float(brentq(lambda b: weight @ (expit(z + b) - label) + b, -end, end))
 
 
 def _newton_step(
