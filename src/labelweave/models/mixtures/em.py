@@ -59,7 +59,7 @@ class Tolerances(NamedTuple):
 #: As accurate as the fit of a single model.
 EXACT = Tolerances(m_step=1e-14, objective=1e-5)
 #: Accurate enough to keep a mixture.
-CLOSE = Tolerances(m_step=1e-10, objective=1e-3, edges=1e-2)
+CLOSE = Tolerances(m_step=1e-6, objective=1e-3, edges=1e-2)
 #: Accurate enough to compare mixtures.
 ROUGH = Tolerances(m_step=1e-3, objective=1e-3, edges=1e-2)
 # Longest step of EM, as a multiple of the M-step's.
@@ -179,16 +179,19 @@ class EM:
 
     def start(self, parents: Mask, responsibilities: Floats) -> Mixture:
         """Fit components to initial responsibilities, (n, K)."""
+        return self.refit(self.zero(parents, responsibilities), responsibilities)
+
+    def zero(self, parents: Mask, responsibilities: Floats) -> Mixture:
+        """Return the mixture whose weights and couplings are zero."""
         n_components, n_labels = parents.shape[:2]
         negative, positive = self._classes()
-        zero = Mixture(
+        return Mixture(
             parents=parents,
             weights=np.zeros((n_components, n_labels, self.X.shape[1])),
             intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
             coupling=np.zeros((n_components, n_labels, n_labels)),
             gate=self._constant_gate(responsibilities * self.weight[:, None]),
         )
-        return self.refit(zero, responsibilities)
 
     def refit(self, mixture: Mixture, responsibilities: Floats) -> Mixture:
         """Do the M-step: refit all conditionals, and the gate, to the responsibilities."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave.logistic import LinearConditionals, PenaltyChoice
@@ -46,6 +49,23 @@ class Mixture:
             )
             for k in range(self.n_components)
         ]
+
+    def replaced(self, other: Mixture, sources: Sequence[int]) -> Mixture:
+        """Return a mixture whose component k is ``sources[k]`` of `other`, or if -1 as it is."""
+        source = np.asarray(sources)
+        changed = np.flatnonzero(source >= 0)
+
+        def put(here: Floats, there: Floats) -> Floats:
+            merged = here.copy()
+            merged[changed] = there[source[changed]]
+            return merged
+
+        return replace(
+            self,
+            weights=put(self.weights, other.weights),
+            intercept=put(self.intercept, other.intercept),
+            coupling=put(self.coupling, other.coupling),
+        )
 
     def towards(self, other: Mixture, length: float) -> Mixture:
         """Return the parameters at 1 - length times these plus length times those of `other`."""

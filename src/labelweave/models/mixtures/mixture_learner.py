@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -132,6 +132,14 @@ class FittedMixture(Generic[Kind]):
     objectives: list[float]
 
 
+class _Start(NamedTuple, Generic[Kind]):
+    """Where EM starts: the rows of each cluster, as packed bits, and what was fitted to them."""
+
+    rows: list[bytes]
+    components: list[Kind]
+    mixture: Mixture
+
+
 @dataclass(frozen=True)
 class MixtureLearner(Generic[Kind]):
     """Fits mixtures to the rows of a component learner.
@@ -177,7 +185,7 @@ class MixtureLearner(Generic[Kind]):
         # A single component is a model like any other.
         em = self.em(EXACT if n_components == 1 or self.settings.equal else CLOSE)
         if self.settings.linear_gate:
-            return self._from_clusters(em, n_components)
+            return self._from_clusters(em, n_components)[1]
         *_, fitted = self._one_by_one(em, n_components)
         return fitted
 
@@ -199,9 +207,9 @@ class MixtureLearner(Generic[Kind]):
             for fitted in learner._one_by_one(em, max_components):
                 yield em, fitted
             return
-        last = 0
+        last, start = 0, None
         for size in (size for size in SIZES if size <= max_components):
-            fitted = learner._from_clusters(em, size)
+            start, fitted = learner._from_clusters(em, size, None if kept else start)
             if fitted.mixture.n_components == last:  # there are no more clusters
                 return
             last = fitted.mixture.n_components
@@ -210,16 +218,30 @@ class MixtureLearner(Generic[Kind]):
     def _for_comparison(self) -> Self:
         return replace(self, learner=self.learner.for_comparison(), compared=True)
 
-    def _from_clusters(self, em: EM, n_components: int) -> FittedMixture[Kind]:
-        """Start every component from a cluster of similar label vectors."""
+    def _from_clusters(
+        self, em: EM, n_components: int, smaller: _Start[Kind] | None = None
+    ) -> tuple[_Start[Kind], FittedMixture[Kind]]:
+        """Start every component from a cluster of similar label vectors.
+
+        Clusters that were there in a smaller mixture keep their structures, and are refitted from
+        the parameters they had.
+        """
         cluster, n_clusters = cluster_label_vectors(em.labels, em.weight, n_components)
         shares = initial_responsibilities(cluster, n_clusters)
-        components = [
-            self._component(em, shares[:, k] if n_clusters > 1 else None, k)
-            for k in steps("learning components", list(range(n_clusters)))
-        ]
-        mixture = em.start(_parents(components), shares)
-        return FittedMixture(components, *em.run(mixture, self._n_iterations()))
+        rows = [np.packbits(cluster == k).tobytes() for k in range(n_clusters)]
+        before = {} if smaller is None else {key: k for k, key in enumerate(smaller.rows)}
+        components: list[Kind] = []
+        for k in steps("learning components", list(range(n_clusters))):
+            if smaller is not None and rows[k] in before:
+                components.append(smaller.components[before[rows[k]]])
+            else:
+                components.append(self._component(em, shares[:, k] if n_clusters > 1 else None, k))
+        mixture = em.zero(_parents(components), shares)
+        if smaller is not None:
+            mixture = mixture.replaced(smaller.mixture, [before.get(key, -1) for key in rows])
+        mixture = em.refit(mixture, shares)
+        fitted = FittedMixture(components, *em.run(mixture, self._n_iterations()))
+        return _Start(rows, components, mixture), fitted
 
     def _one_by_one(self, em: EM, max_components: int) -> Iterator[FittedMixture[Kind]]:
         """Add components one at a time, each for the rows that the others explain badly."""

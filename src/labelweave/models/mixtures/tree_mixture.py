@@ -104,8 +104,8 @@ class TreeMixture(StructuredMixture):
     "equal" wins wherever more than one tree pays; by share, one tree takes nearly all rows.
 
     While numbers of trees are compared, edges are weighed by one split and EM is rough; the chosen
-    mixture is then learned anew. A number that is worse than the best by more than a standard
-    error ends the comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron,
+    mixture is then learned anew. A number that is worse than the best by more than three standard
+    errors ends the comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron,
     and on synthetic data, this chooses the numbers that longer comparisons choose.
 
     The trees of more than 1000 rows are learned from all rows of their cluster and a weighted
@@ -197,7 +197,8 @@ class TreeMixture(StructuredMixture):
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         if isinstance(C, float) and isinstance(label_penalty, float):
             return PenaltyChoice(C, label_penalty)
-        return learner.chosen_penalties(C, label_penalty)
+        # This tree only serves to choose penalties.
+        return learner.for_comparison().chosen_penalties(C, label_penalty)
 
     def _member(
         self,
