@@ -33,7 +33,7 @@ from skops.io._protocol import PROTOCOL
 
 from labelweave import persistence
 from labelweave.baselines import PassiveAggressive
-from labelweave.evaluation.significance import WinTieLoss
+from labelweave.evaluation.comparison.significance import WinTieLoss
 from labelweave.inference import Greedy
 from labelweave.models import BinaryRelevance, ClassifierChain, TreeNetwork
 from labelweave.online import BayesianOnlineClassifier

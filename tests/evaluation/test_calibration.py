@@ -29,8 +29,8 @@ from labelweave.evaluation import (
     make_method,
     with_preprocessing,
 )
-from labelweave.evaluation.held_out_joints import HeldOutJoints
-from labelweave.evaluation.marginal_calibration import fit_marginal_calibration
+from labelweave.evaluation.calibration.held_out_joints import HeldOutJoints
+from labelweave.evaluation.calibration.marginal_calibration import fit_marginal_calibration
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, TableJoint
 from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
 from tests.contract.samples import sample

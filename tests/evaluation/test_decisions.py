@@ -16,7 +16,7 @@ from labelweave.evaluation import (
     predict_decided,
     with_decisions,
 )
-from labelweave.evaluation.shared_fits import fit_key, predicting_as
+from labelweave.evaluation.comparison.shared_fits import fit_key, predicting_as
 from labelweave.inference import Greedy
 from labelweave.models import BinaryRelevance, ClassifierChain
 

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.baselines import MLkNN
 from labelweave.evaluation import METHODS, make_method, make_methods
-from labelweave.evaluation.specifications import (
+from labelweave.evaluation.methods.specifications import (
     Specification,
     parse_specification,
     split_specifications,

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from labelweave.evaluation import METRICS, per_label, ranking_metrics
+from labelweave.evaluation import METRICS, per_label
+from labelweave.evaluation.metrics import ranking
 
 laws = settings(max_examples=30)
 SCORE_METRICS = [metric for metric in METRICS.values() if metric.needs_scores]
@@ -57,7 +58,7 @@ def test_macro_auc_is_the_mean_of_the_labels_that_have_one(pair):
         if 0 < y.sum() < len(y)
     ]
     expected = np.mean(areas) if areas else np.nan
-    np.testing.assert_allclose(ranking_metrics.auc_macro(truth, scores), expected)
+    np.testing.assert_allclose(ranking.auc_macro(truth, scores), expected)
 
 
 @laws
@@ -70,11 +71,11 @@ def test_precision_at_k_is_the_mean_over_all_ways_to_break_ties(pair, k):
         orders = itertools.permutations(range(len(y)))
         sorted_orders = [o for o in orders if all(np.diff(s[list(o)]) <= 0)]
         rows.append(np.mean([y[list(order[:k])].mean() for order in sorted_orders]))
-    assert ranking_metrics.precision_at_k(truth, scores, k) == pytest.approx(np.mean(rows))
+    assert ranking.precision_at_k(truth, scores, k) == pytest.approx(np.mean(rows))
     labelled = truth.any(axis=1)
     if labelled.any():
-        first = ranking_metrics.precision_at_1(truth[labelled], scores[labelled])
-        assert ranking_metrics.one_error(truth, scores) == pytest.approx(1 - first)
+        first = ranking.precision_at_1(truth[labelled], scores[labelled])
+        assert ranking.one_error(truth, scores) == pytest.approx(1 - first)
 
 
 @pytest.mark.parametrize("metric", RANKING_METRICS, ids=lambda metric: metric.name)
@@ -91,10 +92,10 @@ def test_only_the_order_of_scores_counts(metric, pair, seed):
 
 def test_rows_without_labels():
     truth, scores = np.zeros((2, 3), dtype=np.int64), np.ones((2, 3))
-    assert ranking_metrics.one_error(truth, scores) == 0.0
-    assert ranking_metrics.coverage_error(truth, scores) == 0.0
-    assert ranking_metrics.ranking_loss(truth, scores) == 0.0
-    assert np.isnan(ranking_metrics.auc_macro(truth, scores))
+    assert ranking.one_error(truth, scores) == 0.0
+    assert ranking.coverage_error(truth, scores) == 0.0
+    assert ranking.ranking_loss(truth, scores) == 0.0
+    assert np.isnan(ranking.auc_macro(truth, scores))
 
 
 @pytest.mark.parametrize("metric", SCORE_METRICS, ids=lambda metric: metric.name)

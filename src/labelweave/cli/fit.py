@@ -67,7 +67,7 @@ def fit(
     check_writable(model, "--model")
 
     from labelweave import evaluation, persistence
-    from labelweave.evaluation.specifications import parse_specification
+    from labelweave.evaluation.methods.specifications import parse_specification
 
     with argument("--method"):
         specification = parse_specification(method)

@@ -1,9 +1,47 @@
 """Metrics, comparison of methods by cross-validation, significance tests, active learning."""
 
 from labelweave.evaluation.best_joint import PORTFOLIO, BestJoint, Trial
-from labelweave.evaluation.calibrate_option import calibrated
-from labelweave.evaluation.calibrated_joint import CalibratedJointCV
-from labelweave.evaluation.classification_metrics import (
+from labelweave.evaluation.calibration.calibrated_joint import CalibratedJointCV
+from labelweave.evaluation.calibration.marginal_calibration import MarginalCalibration
+from labelweave.evaluation.calibration.temperature import fit_temperature
+from labelweave.evaluation.comparison.cross_validation import compare
+from labelweave.evaluation.comparison.fold_runs import score_model
+from labelweave.evaluation.comparison.ranks import (
+    FriedmanTest,
+    average_ranks,
+    friedman_test,
+    nemenyi_critical_difference,
+)
+from labelweave.evaluation.comparison.results import Comparison, DataSummary, FoldResult
+from labelweave.evaluation.comparison.significance import (
+    TTest,
+    corrected_t_test,
+    judge,
+    paired_t_test,
+    verdicts,
+    win_tie_loss,
+)
+from labelweave.evaluation.comparison.splits import IterativeStratification, make_splitter
+from labelweave.evaluation.conformal.conformal_classifier import ConformalClassifier
+from labelweave.evaluation.conformal.nonconformity import (
+    HeldOutScores,
+    conformal_quantile,
+    nonconformity,
+)
+from labelweave.evaluation.dependence.label_dependence import LabelDependence
+from labelweave.evaluation.dependence.label_forest import chow_liu
+from labelweave.evaluation.dependence.pairwise import (
+    common_log_odds_ratios,
+    conditional_matrix,
+    conditional_mutual_information,
+    mean_conditional_matrix,
+    mutual_information,
+)
+from labelweave.evaluation.methods.calibrate_option import calibrated
+from labelweave.evaluation.methods.decisions import make_decision, make_decisions, with_decisions
+from labelweave.evaluation.methods.preprocessing import with_preprocessing
+from labelweave.evaluation.methods.registry import METHODS, Method, make_method, make_methods
+from labelweave.evaluation.metrics.classification import (
     exact_match,
     f1_example,
     f1_macro,
@@ -17,51 +55,14 @@ from labelweave.evaluation.classification_metrics import (
     recall_micro,
     subset_loss,
 )
-from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.conformal import ConformalClassifier
-from labelweave.evaluation.cross_validation import compare
-from labelweave.evaluation.decisions import make_decision, make_decisions, with_decisions
-from labelweave.evaluation.dependence import (
-    common_log_odds_ratios,
-    conditional_matrix,
-    conditional_mutual_information,
-    mean_conditional_matrix,
-    mutual_information,
-)
-from labelweave.evaluation.fold_runs import score_model
-from labelweave.evaluation.label_dependence import LabelDependence
-from labelweave.evaluation.label_forest import chow_liu
-from labelweave.evaluation.likelihood_metrics import (
+from labelweave.evaluation.metrics.likelihood import (
     cll_loss,
     cll_loss_path,
     cll_loss_row,
     log_loss,
 )
-from labelweave.evaluation.marginal_calibration import MarginalCalibration
-from labelweave.evaluation.methods import METHODS, Method, make_method, make_methods
-from labelweave.evaluation.metrics import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
-from labelweave.evaluation.nonconformity import (
-    HeldOutScores,
-    conformal_quantile,
-    nonconformity,
-)
-from labelweave.evaluation.per_label import f1_by_threshold, per_label
-from labelweave.evaluation.predictions import (
-    predict_decided,
-    predict_joint,
-    predict_labels,
-    predict_marginals,
-    predict_scores,
-)
-from labelweave.evaluation.preprocessing import with_preprocessing
-from labelweave.evaluation.queries import (
-    best_queries,
-    disagreement,
-    information_about_others,
-    label_uncertainty,
-    row_uncertainty,
-)
-from labelweave.evaluation.ranking_metrics import (
+from labelweave.evaluation.metrics.per_label import f1_by_threshold, per_label
+from labelweave.evaluation.metrics.ranking import (
     auc_macro,
     auc_micro,
     average_precision_macro,
@@ -72,28 +73,27 @@ from labelweave.evaluation.ranking_metrics import (
     precision_at_k,
     ranking_loss,
 )
-from labelweave.evaluation.ranks import (
-    FriedmanTest,
-    average_ranks,
-    friedman_test,
-    nemenyi_critical_difference,
-)
-from labelweave.evaluation.reliability import (
+from labelweave.evaluation.metrics.registry import DEFAULT_METRICS, METRICS, Metric, resolve_metrics
+from labelweave.evaluation.metrics.reliability import (
     ReliabilityCurve,
     joint_calibration_error,
     reliability_curve,
     wilson_interval,
 )
-from labelweave.evaluation.significance import (
-    TTest,
-    corrected_t_test,
-    judge,
-    paired_t_test,
-    verdicts,
-    win_tie_loss,
+from labelweave.evaluation.predictions import (
+    predict_decided,
+    predict_joint,
+    predict_labels,
+    predict_marginals,
+    predict_scores,
 )
-from labelweave.evaluation.splits import IterativeStratification, make_splitter
-from labelweave.evaluation.temperature import fit_temperature
+from labelweave.evaluation.queries import (
+    best_queries,
+    disagreement,
+    information_about_others,
+    label_uncertainty,
+    row_uncertainty,
+)
 
 __all__ = [
     "BestJoint",

@@ -18,11 +18,11 @@ from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
 from labelweave.decision import Decision, ThresholdRule
-from labelweave.evaluation.fold_runs import score_model
-from labelweave.evaluation.methods import make_method
-from labelweave.evaluation.metrics import Metric, resolve_metrics
+from labelweave.evaluation.comparison.fold_runs import score_model
+from labelweave.evaluation.methods.preprocessing import with_preprocessing
+from labelweave.evaluation.methods.registry import make_method
+from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
 from labelweave.evaluation.predictions import predict_joint
-from labelweave.evaluation.preprocessing import with_preprocessing
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models import MultiLabelClassifier

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import last_step
 from labelweave.decision import Decision, resolve_decision
-from labelweave.evaluation.likelihood_metrics import SupportsLogProb
+from labelweave.evaluation.metrics.likelihood import SupportsLogProb
 
 __all__ = [
     "predict_decided",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from labelweave.evaluation import chow_liu, per_label
-from labelweave.evaluation.reliability import reliability_curve
+from labelweave.evaluation.metrics.reliability import reliability_curve
 from labelweave.explore.session import Session
 from labelweave.models import Structure, structures_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from labelweave.evaluation import METRICS, Comparison
-from labelweave.evaluation.comparison_display import heading
+from labelweave.evaluation.comparison.display import heading
 from labelweave.report.charts import Strips
 from labelweave.report.console import Symbols
 from labelweave.report.document import Block, Cell, Document, Facts, Paragraph, Section, Table

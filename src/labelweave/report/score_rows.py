@@ -13,7 +13,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.evaluation import METRICS, Comparison, verdicts, win_tie_loss
-from labelweave.evaluation.significance import Standing
+from labelweave.evaluation.comparison.significance import Standing
 from labelweave.report.console import Symbols
 
 __all__ = ["Figure", "ScoreRow", "legend", "score_rows"]

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labelweave.evaluation import Comparison
-from labelweave.evaluation.comparison_display import heading
+from labelweave.evaluation.comparison.display import heading
 from labelweave.report.console import Symbols
 from labelweave.report.score_rows import Figure, ScoreRow, legend, score_rows
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.evaluation import METRICS, judge, paired_t_test
-from labelweave.evaluation.significance import Standing
+from labelweave.evaluation.comparison.significance import Standing
 from labelweave.reproduce.store import Record
 
 __all__ = ["COLUMNS", "Results"]

@@ -13,9 +13,9 @@ from labelweave.evaluation import (
     make_splitter,
     resolve_metrics,
     score_model,
-    shared_fits,
     with_preprocessing,
 )
+from labelweave.evaluation.comparison import shared_fits
 from labelweave.reproduce.task import Task, load_data
 
 __all__ = ["fit_key", "fold", "forget_fit", "split_data", "standardised"]

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave.evaluation.calibration.temperature import SAMPLES
 from labelweave.evaluation.joint_estimators import fold_estimator, joint_of
-from labelweave.evaluation.temperature import SAMPLES
 from labelweave.joint import JointDistribution
 from labelweave.models.base_classifier import with_weight
 

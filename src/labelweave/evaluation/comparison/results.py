@@ -13,7 +13,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice
-from labelweave.evaluation.comparison_display import as_html, as_markdown, as_text
+from labelweave.evaluation.comparison.display import as_html, as_markdown, as_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,11 @@ from typing import Any
 
 from labelweave._common.checks import check_choice
 from labelweave._common.pipelines import innermost
-from labelweave.evaluation.calibrated_joint import OF_JOINTS, OF_MARGINALS, CalibratedJointCV
+from labelweave.evaluation.calibration.calibrated_joint import (
+    OF_JOINTS,
+    OF_MARGINALS,
+    CalibratedJointCV,
+)
 
 __all__ = ["calibrated"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation.validation import check_labels
+from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.joint import JointDistribution
 from labelweave.joint.dependence import log_ratio, pair_cells
 from labelweave.joint.dependence import mutual_information as pairs_information

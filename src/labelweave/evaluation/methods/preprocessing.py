@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave.datasets.preprocessing import make_preprocessor, needs_preprocessing
-from labelweave.evaluation.calibrated_joint import CalibratedJointCV
-from labelweave.evaluation.conformal import ConformalClassifier
+from labelweave.evaluation.calibration.calibrated_joint import CalibratedJointCV
+from labelweave.evaluation.conformal.conformal_classifier import ConformalClassifier
 from labelweave.features import KernelFeatures
 
 __all__ = ["Scale", "with_preprocessing"]

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from labelweave import decision as decisions_package
 from labelweave._common.pipelines import last_step
 from labelweave.decision import DECISION_NAMES, Decision, resolve_decision
-from labelweave.evaluation.methods import build
-from labelweave.evaluation.specifications import parse_specification, split_specifications
+from labelweave.evaluation.methods.registry import build
+from labelweave.evaluation.methods.specifications import parse_specification, split_specifications
 
 __all__ = ["make_decision", "make_decisions", "with_decisions"]
 

@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
 from labelweave._common.presets import HasPresets, Presets
-from labelweave.evaluation.calibrate_option import calibrated
-from labelweave.evaluation.classifier_checks import check_classifier, similar_classifiers
-from labelweave.evaluation.specifications import (
+from labelweave.evaluation.methods.calibrate_option import calibrated
+from labelweave.evaluation.methods.classifier_checks import check_classifier, similar_classifiers
+from labelweave.evaluation.methods.specifications import (
     Specification,
     parse_specification,
     split_specifications,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelweave._common.notebook import html_table
-from labelweave.evaluation.metrics import METRICS
+from labelweave.evaluation.metrics.registry import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from labelweave.evaluation.comparison import Comparison
+    from labelweave.evaluation.comparison.results import Comparison
 
 __all__ = ["as_html", "as_markdown", "as_text", "heading", "summary"]
 

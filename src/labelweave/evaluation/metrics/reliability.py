@@ -11,7 +11,7 @@ from scipy import stats
 
 from labelweave._common.arrays import Counts, Floats, Indicators, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
-from labelweave.evaluation.validation import check_labels, check_scored
+from labelweave.evaluation.metrics.validation import check_labels, check_scored
 from labelweave.inference import Auto
 
 __all__ = [

@@ -11,8 +11,8 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from labelweave._common.arrays import Floats
 from labelweave.decision import F1Statistics
-from labelweave.evaluation.ranking_metrics import auc_per_column, average_precision_per_column
-from labelweave.evaluation.validation import check_labels
+from labelweave.evaluation.metrics.ranking import auc_per_column, average_precision_per_column
+from labelweave.evaluation.metrics.validation import check_labels
 
 if TYPE_CHECKING:
     import pandas as pd

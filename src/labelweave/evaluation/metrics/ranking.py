@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import average_precision_score
 
 from labelweave._common.arrays import Floats, Indicators
-from labelweave.evaluation.validation import check_scored
+from labelweave.evaluation.metrics.validation import check_scored
 
 __all__ = [
     "auc_macro",

@@ -15,11 +15,11 @@ from sklearn.utils import _safe_indexing
 
 from labelweave._common.arrays import Indices
 from labelweave._common.engine import MACHINE_ERRORS, Call, Engine, Lost, process_to_itself
-from labelweave.evaluation.comparison import FoldResult
-from labelweave.evaluation.metrics import Metric
+from labelweave.evaluation.comparison.results import FoldResult
+from labelweave.evaluation.comparison.shared_fits import fit_key, predicting_as
+from labelweave.evaluation.metrics.registry import Metric
+from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.evaluation.predictions import predict_joint, predict_labels, predict_scores
-from labelweave.evaluation.shared_fits import fit_key, predicting_as
-from labelweave.evaluation.validation import check_labels
 
 __all__ = ["FoldTask", "run_folds", "score_model"]
 

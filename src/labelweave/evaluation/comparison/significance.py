@@ -18,8 +18,8 @@ from scipy import stats
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice, check_number
-from labelweave.evaluation.comparison import Comparison
-from labelweave.evaluation.metrics import METRICS
+from labelweave.evaluation.comparison.results import Comparison
+from labelweave.evaluation.metrics.registry import METRICS
 
 __all__ = [
     "TESTS",

@@ -18,7 +18,7 @@ from sklearn.metrics import (
 )
 from sklearn.metrics import hamming_loss as sklearn_hamming_loss
 
-from labelweave.evaluation.validation import check_label_pair
+from labelweave.evaluation.metrics.validation import check_label_pair
 
 __all__ = [
     "exact_match",

@@ -15,7 +15,7 @@ import joblib
 from labelweave._common.arrays import Indices
 from labelweave._common.digests import data_digest
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave.evaluation.comparison import FoldResult
+from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.versions import code_version
 
 __all__ = ["FoldKeys", "keeping"]

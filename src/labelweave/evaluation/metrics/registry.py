@@ -9,8 +9,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from labelweave.evaluation import ranking_metrics
-from labelweave.evaluation.classification_metrics import (
+from labelweave.evaluation.metrics import ranking
+from labelweave.evaluation.metrics.classification import (
     exact_match,
     f1_example,
     f1_macro,
@@ -24,13 +24,13 @@ from labelweave.evaluation.classification_metrics import (
     recall_micro,
     subset_loss,
 )
-from labelweave.evaluation.likelihood_metrics import (
+from labelweave.evaluation.metrics.likelihood import (
     cll_loss,
     cll_loss_path,
     cll_loss_row,
     log_loss,
 )
-from labelweave.evaluation.reliability import calibration_error, joint_calibration_error
+from labelweave.evaluation.metrics.reliability import calibration_error, joint_calibration_error
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "Metric", "resolve_metrics"]
 
@@ -78,17 +78,17 @@ class Metric:
 _RANKING = tuple(
     Metric(function.__name__, title, function, higher, needs_scores=True)
     for title, function, higher in (
-        ("macro AUC", ranking_metrics.auc_macro, True),
-        ("micro AUC", ranking_metrics.auc_micro, True),
-        ("macro average precision", ranking_metrics.average_precision_macro, True),
-        ("micro average precision", ranking_metrics.average_precision_micro, True),
-        ("ranking average precision", ranking_metrics.average_precision_ranking, True),
-        ("ranking loss", ranking_metrics.ranking_loss, False),
-        ("coverage error", ranking_metrics.coverage_error, False),
-        ("one-error", ranking_metrics.one_error, False),
-        ("precision at 1", ranking_metrics.precision_at_1, True),
-        ("precision at 3", ranking_metrics.precision_at_3, True),
-        ("precision at 5", ranking_metrics.precision_at_5, True),
+        ("macro AUC", ranking.auc_macro, True),
+        ("micro AUC", ranking.auc_micro, True),
+        ("macro average precision", ranking.average_precision_macro, True),
+        ("micro average precision", ranking.average_precision_micro, True),
+        ("ranking average precision", ranking.average_precision_ranking, True),
+        ("ranking loss", ranking.ranking_loss, False),
+        ("coverage error", ranking.coverage_error, False),
+        ("one-error", ranking.one_error, False),
+        ("precision at 1", ranking.precision_at_1, True),
+        ("precision at 3", ranking.precision_at_3, True),
+        ("precision at 5", ranking.precision_at_5, True),
     )
 )
 

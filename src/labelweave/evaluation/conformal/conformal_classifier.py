@@ -18,9 +18,13 @@ from labelweave._common.checks import check_choice, check_number, check_whole_nu
 from labelweave._common.pipelines import innermost
 from labelweave._common.row_keys import assign_folds, number_rows
 from labelweave.decision import Decision, VectorSets, vector_sets
-from labelweave.evaluation.cross_conformal import cross_conformal_sets
+from labelweave.evaluation.conformal.cross_conformal import cross_conformal_sets
+from labelweave.evaluation.conformal.nonconformity import (
+    NONCONFORMITY,
+    HeldOutScores,
+    nonconformity,
+)
 from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
-from labelweave.evaluation.nonconformity import NONCONFORMITY, HeldOutScores, nonconformity
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models import MultiLabelClassifier

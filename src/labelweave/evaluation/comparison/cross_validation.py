@@ -16,14 +16,14 @@ from sklearn.utils import check_consistent_length
 
 from labelweave._common.arrays import Indices
 from labelweave._common.engine import Engine, JoblibEngine
-from labelweave.evaluation.classifier_checks import check_classifier
-from labelweave.evaluation.comparison import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.fold_runs import FoldTask, run_folds
-from labelweave.evaluation.kept_folds import FoldKeys, keeping
-from labelweave.evaluation.metrics import DEFAULT_METRICS, Metric, resolve_metrics
-from labelweave.evaluation.preprocessing import Scale, with_preprocessing
-from labelweave.evaluation.splits import make_splitter
-from labelweave.evaluation.validation import check_labels
+from labelweave.evaluation.comparison.fold_runs import FoldTask, run_folds
+from labelweave.evaluation.comparison.kept_folds import FoldKeys, keeping
+from labelweave.evaluation.comparison.results import Comparison, DataSummary, FoldResult
+from labelweave.evaluation.comparison.splits import make_splitter
+from labelweave.evaluation.methods.classifier_checks import check_classifier
+from labelweave.evaluation.methods.preprocessing import Scale, with_preprocessing
+from labelweave.evaluation.metrics.registry import DEFAULT_METRICS, Metric, resolve_metrics
+from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.versions import environment, library_versions
 
 __all__ = ["compare"]

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from labelweave._common.arrays import Floats, Indices
-from labelweave.evaluation.dependence import mutual_information
-from labelweave.evaluation.validation import check_labels
+from labelweave.evaluation.dependence.pairwise import mutual_information
+from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.joint.dependence import log_odds_ratios
 from labelweave.models import Structure
 

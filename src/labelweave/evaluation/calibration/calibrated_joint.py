@@ -29,15 +29,15 @@ from labelweave.decision import (
     decide,
     resolve_decision,
 )
-from labelweave.evaluation.conformal import ConformalClassifier
-from labelweave.evaluation.held_out_joints import HeldOutJoints, held_out_joints
-from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
-from labelweave.evaluation.likelihood_metrics import log_loss
-from labelweave.evaluation.marginal_calibration import (
+from labelweave.evaluation.calibration.held_out_joints import HeldOutJoints, held_out_joints
+from labelweave.evaluation.calibration.marginal_calibration import (
     MarginalCalibration,
     fit_marginal_calibration,
 )
-from labelweave.evaluation.temperature import best_temperature
+from labelweave.evaluation.calibration.temperature import best_temperature
+from labelweave.evaluation.conformal.conformal_classifier import ConformalClassifier
+from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
+from labelweave.evaluation.metrics.likelihood import log_loss
 from labelweave.inference import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models import MultiLabelClassifier

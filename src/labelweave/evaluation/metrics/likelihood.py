@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation.validation import check_labels, check_scored, check_weight
+from labelweave.evaluation.metrics.validation import check_labels, check_scored, check_weight
 
 __all__ = ["SupportsLogProb", "cll_loss", "cll_loss_path", "cll_loss_row", "log_loss"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_whole_number
-from labelweave.evaluation.dependence import mean_dependence
-from labelweave.evaluation.label_forest import strongest_forest
+from labelweave.evaluation.dependence.label_forest import strongest_forest
+from labelweave.evaluation.dependence.pairwise import mean_dependence
 from labelweave.joint import JointDistribution
 from labelweave.models import Structure
 
