@@ -49,6 +49,7 @@ def test_pictures(run, table, model, tmp_path, picture):
     [
         (["--plot", "pairs.gif"], "must have one of the extensions .png, .svg, .pdf"),
         (["--plot", "no/such/folder/pairs.png"], "does not exist"),
+        (["--picture", "log-odds"], "--picture: name the file to draw into"),
         (["--row", "60"], "--row: 60 is not among the 60 rows"),
         (["--top", "0"], "--top"),
     ],

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import ReadOptions, is_table, label_names_of, load_dataset
+from labelweave.cli.inputs import is_table, label_names_of, load_dataset
+from labelweave.cli.reading import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd

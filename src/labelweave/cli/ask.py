@@ -10,23 +10,17 @@ import typer
 from labelweave.cli.alignment import read_features
 from labelweave.cli.errors import BadInputError
 from labelweave.cli.inputs import (
-    ReadOptions,
     check_writable,
     classifier_with_joint,
     label_names_of,
     load_model,
 )
 from labelweave.cli.options import (
-    HeaderOption,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
     ModelArgument,
     TrustOption,
-    ZeroBasedOption,
 )
 from labelweave.cli.outputs import write_table
+from labelweave.cli.reading import ReadOptions, reads_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +29,7 @@ if TYPE_CHECKING:
     from labelweave.joint.query import Query
 
 
+@reads_rows
 def ask(
     model: ModelArgument,
     file: Annotated[
@@ -65,12 +60,8 @@ def ask(
             "--output", "-o", help="CSV file to write to.", show_default="standard output"
         ),
     ] = None,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    header: HeaderOption = None,
-    zero_based: ZeroBasedOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    *,
+    read_options: ReadOptions,
     trust: TrustOption = None,
 ) -> None:
     """Ask a model for probabilities of events, and write one CSV line per row.
@@ -88,14 +79,6 @@ def ask(
     queries = {question: _parsed(question, fitted) for question in questions}
     if len(queries) < len(questions):
         raise BadInputError("QUESTION: the same question is asked twice; omit one of them")
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        header=header,
-        zero_based=zero_based,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     features = read_features(fitted, file, read_options)
 
     from labelweave.evaluation import predict_joint
@@ -103,6 +86,7 @@ def ask(
     joint: Any = predict_joint(fitted, features)
     estimates = {text: joint.prob(query, samples=samples) for text, query in queries.items()}
     write_table(_means(estimates) if mean else _rows(estimates, errors), output)
+    _tell_impossible(estimates)
 
 
 def _parsed(question: str, model: Any) -> Query:
@@ -113,6 +97,17 @@ def _parsed(question: str, model: Any) -> Query:
         return parse_query(question, n_labels, label_names_of(model, n_labels))
     except ValueError as error:  # as it is, because it marks the place
         raise BadInputError(f"QUESTION: {str(error).removeprefix('query: ')}") from error
+
+
+def _tell_impossible(estimates: dict[str, Estimate]) -> None:
+    """Say why cells are empty."""
+    import numpy as np
+
+    for question, estimate in estimates.items():
+        n_empty = int((~np.isfinite(estimate.value)).sum())
+        if n_empty:
+            where = f"in {n_empty} of {len(estimate.value)} rows"
+            typer.echo(f"warning: {question}: the condition is impossible {where}", err=True)
 
 
 def _rows(estimates: dict[str, Estimate], errors: bool) -> pd.DataFrame:

@@ -14,18 +14,12 @@ import typer
 
 from labelweave.cli.errors import WorkFailedError, argument
 from labelweave.cli.fit import announce_preprocessing
-from labelweave.cli.inputs import ReadOptions, check_writable, chosen_metrics, load_dataset
+from labelweave.cli.inputs import check_writable, chosen_metrics, load_dataset
 from labelweave.cli.options import (
     ClusterOption,
     DatasetArgument,
-    HeaderOption,
-    IgnoreOption,
     JobsOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
     MetricsOption,
-    NominalOption,
     ScaleOption,
     SeedOption,
     Splits,
@@ -41,12 +35,14 @@ from labelweave.cli.outputs import (
     write_comparison,
     write_report,
 )
+from labelweave.cli.reading import ReadOptions, reads_data
 from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison, FoldResult
 
 
+@reads_data
 def compare(
     ctx: typer.Context,
     dataset: DatasetArgument,
@@ -74,12 +70,8 @@ def compare(
     ] = Splits.kfold,
     seed: SeedOption = 0,
     metrics: MetricsOption = None,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    nominal: NominalOption = None,
-    header: HeaderOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    *,
+    read_options: ReadOptions,
     scale: ScaleOption = None,
     jobs: JobsOption = None,
     cluster: ClusterOption = None,
@@ -148,14 +140,6 @@ def compare(
         with argument("--decisions"):
             chosen = evaluation.make_decisions(decisions)
             estimators = evaluation.with_decisions(estimators, chosen)
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        nominal=nominal,
-        header=header,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     data = load_dataset(dataset, read_options)
     splitter = evaluation.make_splitter(splits.value, folds, seed)
     first = next(iter(estimators.values()))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import ReadOptions, load_dataset
-from labelweave.cli.options import IgnoreOption, LabelsOption, MaxMemoryOption
+from labelweave.cli.inputs import load_dataset
+from labelweave.cli.reading import IgnoreOption, LabelsOption, MaxMemoryOption, ReadOptions
 
 if TYPE_CHECKING:
     from labelweave.datasets import Dataset

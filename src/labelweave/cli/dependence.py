@@ -11,23 +11,17 @@ import typer
 from labelweave.cli.alignment import read_features
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import (
-    ReadOptions,
     check_writable,
     classifier_with_joint,
     label_names_of,
     load_model,
 )
 from labelweave.cli.options import (
-    HeaderOption,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
     ModelArgument,
     TrustOption,
-    ZeroBasedOption,
 )
 from labelweave.cli.outputs import write_table
+from labelweave.cli.reading import ReadOptions, reads_rows
 
 if TYPE_CHECKING:
     from labelweave.evaluation import LabelDependence
@@ -43,6 +37,7 @@ class Picture(StrEnum):
     log_odds = "log-odds"
 
 
+@reads_rows
 def dependence(
     model: ModelArgument,
     file: Annotated[
@@ -65,17 +60,15 @@ def dependence(
         Path | None, typer.Option("--plot", help="Draw into a .png, .svg or .pdf file.")
     ] = None,
     picture: Annotated[
-        Picture,
+        Picture | None,
         typer.Option(
-            "--picture", help="With --plot: a graph of the strongest pairs, or a heat map."
+            "--picture",
+            help="With --plot: a graph of the strongest pairs, or a heat map.",
+            show_default="graph",
         ),
-    ] = Picture.graph,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    header: HeaderOption = None,
-    zero_based: ZeroBasedOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    ] = None,
+    *,
+    read_options: ReadOptions,
     trust: TrustOption = None,
 ) -> None:
     """Write the pairs of labels that depend most on each other once the features are known.
@@ -89,20 +82,14 @@ def dependence(
     """  # noqa: D301
     check_writable(output, "--output")
     check_writable(plot, "--plot")
+    if picture is not None and plot is None:
+        raise BadInputError("--picture: name the file to draw into, --plot FILE")
     if plot is not None and plot.suffix.lower() not in _PLOT_FORMATS:
         raise BadInputError(
             f"--plot: {plot} must have one of the extensions {', '.join(_PLOT_FORMATS)}"
         )
     fitted = load_model(model, trust)
     names = label_names_of(fitted, classifier_with_joint(fitted).n_labels_)
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        header=header,
-        zero_based=zero_based,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     features = read_features(fitted, file, read_options)
     if row is not None and row >= features.shape[0]:
         raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
@@ -115,7 +102,7 @@ def dependence(
     write_table(found.to_frame(top), output)
     if plot is not None:
         with argument("--plot"):
-            _draw(found, plot, picture)
+            _draw(found, plot, picture or Picture.graph)
 
 
 def _draw(found: LabelDependence, path: Path, picture: Picture) -> None:

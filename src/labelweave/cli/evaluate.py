@@ -11,36 +11,27 @@ import typer
 from labelweave.cli.alignment import labelled_rows
 from labelweave.cli.errors import WorkFailedError
 from labelweave.cli.inputs import (
-    ReadOptions,
     chosen_metrics,
     label_names_of,
     load_model,
 )
 from labelweave.cli.options import (
     DatasetArgument,
-    HeaderOption,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
     MetricsOption,
     ModelArgument,
     TrustOption,
-    ZeroBasedOption,
 )
 from labelweave.cli.outputs import check_output, write_scores
+from labelweave.cli.reading import ReadOptions, reads_rows
 
 
+@reads_rows
 def evaluate(
     model: ModelArgument,
     dataset: DatasetArgument,
     metrics: MetricsOption = None,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    header: HeaderOption = None,
-    zero_based: ZeroBasedOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    *,
+    read_options: ReadOptions,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the scores: .json, .csv or .md.")
     ] = None,
@@ -60,14 +51,6 @@ def evaluate(
     check_output(output)
     measures = chosen_metrics(metrics)
     fitted = load_model(model, trust)
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        header=header,
-        zero_based=zero_based,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     data, features, truth = labelled_rows(fitted, dataset, read_options)
 
     from labelweave import evaluation, report

@@ -9,19 +9,15 @@ import typer
 
 from labelweave.cli.alignment import read_features
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import ReadOptions, load_model
+from labelweave.cli.inputs import load_model
 from labelweave.cli.options import (
-    HeaderOption,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
     ModelArgument,
     TrustOption,
-    ZeroBasedOption,
 )
+from labelweave.cli.reading import ReadOptions, reads_rows
 
 
+@reads_rows
 def explain(
     model: ModelArgument,
     file: Annotated[
@@ -43,12 +39,8 @@ def explain(
     terms: Annotated[
         int, typer.Option("--terms", min=1, help="Number of contributions to list.")
     ] = 20,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    header: HeaderOption = None,
-    zero_based: ZeroBasedOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    *,
+    read_options: ReadOptions,
     trust: TrustOption = None,
 ) -> None:
     """Show what features and other labels add to the log-odds of a label.
@@ -62,14 +54,6 @@ def explain(
     labelweave explain songs.skops songs.csv --row 12 --label sad --given quiet=1
     """  # noqa: D301
     fitted = load_model(model, trust)
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        header=header,
-        zero_based=zero_based,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     features = read_features(fitted, file, read_options)
     if row >= features.shape[0]:
         raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")

@@ -9,24 +9,20 @@ import typer
 
 from labelweave.cli.alignment import labelled_rows, read_features
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import ReadOptions, label_names_of, load_model
+from labelweave.cli.inputs import label_names_of, load_model
 from labelweave.cli.options import (
     DatasetArgument,
-    HeaderOption,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
     ModelArgument,
     TrustOption,
-    ZeroBasedOption,
 )
+from labelweave.cli.reading import ReadOptions, reads_rows
 from labelweave.cli.report import read_comparison
 
 if TYPE_CHECKING:
     from labelweave.explore import Session
 
 
+@reads_rows
 def explore(
     model: ModelArgument,
     dataset: DatasetArgument,
@@ -43,12 +39,8 @@ def explore(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    header: HeaderOption = None,
-    zero_based: ZeroBasedOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    *,
+    read_options: ReadOptions,
     trust: TrustOption = None,
 ) -> None:
     """Open a page that shows what a model says of every row, and answers questions about it.
@@ -60,14 +52,6 @@ def explore(
     labelweave explore songs.skops new-songs.csv --unlabelled
     """  # noqa: D301
     fitted = load_model(model, trust)
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        header=header,
-        zero_based=zero_based,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     session = _session(fitted, dataset, read_options, unlabelled)
     with argument("--compared"):
         comparison = None if compared is None else read_comparison(compared)

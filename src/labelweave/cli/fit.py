@@ -12,26 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import ReadOptions, check_writable, load_dataset
+from labelweave.cli.inputs import check_writable, load_dataset
 from labelweave.cli.options import (
     ClusterOption,
     DatasetArgument,
-    HeaderOption,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
-    NominalOption,
     ScaleOption,
     SeedOption,
     scale_of,
 )
+from labelweave.cli.reading import ReadOptions, reads_data
 from labelweave.cli.workers import workers
 
 if TYPE_CHECKING:
     from labelweave.datasets import Dataset
 
 
+@reads_data
 def fit(
     dataset: DatasetArgument,
     model: Annotated[
@@ -48,12 +44,8 @@ def fit(
         ),
     ] = None,
     seed: SeedOption = 0,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    nominal: NominalOption = None,
-    header: HeaderOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    *,
+    read_options: ReadOptions,
     scale: ScaleOption = None,
     cluster: ClusterOption = None,
 ) -> None:
@@ -82,14 +74,6 @@ def fit(
             ways = {"calibrate": [way.strip() for way in calibrate.split(",")]}
             wanted = replace(specification, options=specification.options | ways)
             estimator = evaluation.make_method(wanted, seed=seed)
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        nominal=nominal,
-        header=header,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     data = load_dataset(dataset, read_options)
     with _spread(cluster):
         started = time.perf_counter()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelweave.cli.errors import BadInputError, argument
+from labelweave.cli.reading import ReadOptions
 
 if TYPE_CHECKING:
-    from labelweave.datasets import Dataset, Limits
+    from labelweave.datasets import Dataset
     from labelweave.evaluation import Metric
 
 __all__ = [
-    "ReadOptions",
     "chosen_metrics",
     "classifier_with_joint",
     "is_table",
@@ -27,29 +26,6 @@ __all__ = [
 
 _TABLES = {".csv", ".tsv", ".parquet", ".pq"}
 _COMPRESSED = {".gz", ".xz", ".bz2"}
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """The options for reading a file; see `labelweave.load`."""
-
-    labels: str | Sequence[str] | None = None
-    ignore: str | None = None
-    nominal: str | Sequence[str] | None = None
-    header: bool | None = None
-    zero_based: bool | None = None
-    max_memory: str | None = None
-    max_features: int | None = None
-
-    def limits(self) -> Limits:
-        """Return the limits given by the options."""
-        from labelweave.datasets import Limits
-        from labelweave.datasets.limits import parse_size
-
-        with argument("--max-memory"):
-            memory = None if self.max_memory is None else parse_size(self.max_memory)
-        given = {"memory": memory, "features": self.max_features}
-        return Limits(**{name: value for name, value in given.items() if value is not None})
 
 
 def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET") -> Dataset:

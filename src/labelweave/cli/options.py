@@ -11,21 +11,14 @@ import typer
 __all__ = [
     "ClusterOption",
     "DatasetArgument",
-    "HeaderOption",
-    "IgnoreOption",
     "JobsOption",
-    "LabelsOption",
-    "MaxFeaturesOption",
-    "MaxMemoryOption",
     "MetricsOption",
     "ModelArgument",
-    "NominalOption",
     "ScaleOption",
     "SeedOption",
     "Splits",
     "Test",
     "TrustOption",
-    "ZeroBasedOption",
     "scale_of",
 ]
 
@@ -54,47 +47,6 @@ DatasetArgument = Annotated[
 ]
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file written by `labelweave fit`.")
-]
-LabelsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--labels",
-        help="Label columns of a file: 'last:6', 'first:6', or their names 'a,b,c'; enclose names "
-        "that contain commas in double quotes. 'top:10': the ten most common labels of a data set "
-        "whose labels are known.",
-    ),
-]
-IgnoreOption = Annotated[
-    str | None,
-    typer.Option("--ignore", help="Columns to drop, such as an identifier: 'id,name'."),
-]
-NominalOption = Annotated[
-    str | None,
-    typer.Option("--nominal", help="Columns of a CSV file whose numbers are codes: 'zone,colour'."),
-]
-HeaderOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line of a CSV file contains the column names; otherwise they are "
-        "1, 2, 3, …",
-        show_default="it does; an error if it looks like a row",
-    ),
-]
-MaxMemoryOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory", help="Largest size of one file or matrix, e.g. 16GB.", show_default="2GB"
-    ),
-]
-MaxFeaturesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-features",
-        min=1,
-        help="Largest number of features or labels that a short svmlight or XMC file may declare.",
-        show_default="2^24",
-    ),
 ]
 JobsOption = Annotated[
     int | None,
@@ -137,14 +89,6 @@ SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed of f
 TrustOption = Annotated[
     list[str] | None,
     typer.Option("--trust", help="An additional type in the model file to trust; can be repeated."),
-]
-ZeroBasedOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--one-based",
-        help="Whether the feature indices of an svmlight file start at 0 or 1.",
-        show_default="0 if there is a feature 0",
-    ),
 ]
 
 

@@ -9,23 +9,19 @@ import typer
 
 from labelweave.cli.alignment import read_features
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import ReadOptions, check_writable, label_names_of, load_model
+from labelweave.cli.inputs import check_writable, label_names_of, load_model
 from labelweave.cli.options import (
-    HeaderOption,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
     ModelArgument,
     TrustOption,
-    ZeroBasedOption,
 )
 from labelweave.cli.outputs import write_table
+from labelweave.cli.reading import ReadOptions, reads_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@reads_rows
 def predict(
     model: ModelArgument,
     file: Annotated[
@@ -64,12 +60,8 @@ def predict(
             "not; and the size of the set. For models fitted with --method conformal(...).",
         ),
     ] = None,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    header: HeaderOption = None,
-    zero_based: ZeroBasedOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    *,
+    read_options: ReadOptions,
     trust: TrustOption = None,
 ) -> None:
     """Predict the labels of the rows of a file, as one CSV line per row.
@@ -86,14 +78,6 @@ def predict(
     check_writable(output, "--output")
     _check_combination(proba, decision, expected, conformal)
     fitted = load_model(model, trust)
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        header=header,
-        zero_based=zero_based,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     features = read_features(fitted, file, read_options)
 
     if conformal is not None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import ReadOptions, check_writable
-from labelweave.cli.options import ClusterOption, MaxMemoryOption, SeedOption
+from labelweave.cli.inputs import check_writable
+from labelweave.cli.options import ClusterOption, SeedOption
+from labelweave.cli.reading import MaxMemoryOption, ReadOptions
 from labelweave.cli.stream_partitions import stream_partitions
 from labelweave.cli.stream_summary import exclusive, figures, show_summary
 

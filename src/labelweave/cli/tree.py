@@ -10,20 +10,16 @@ import typer
 
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.fit import fit_method
-from labelweave.cli.inputs import ReadOptions, check_writable, load_dataset
+from labelweave.cli.inputs import check_writable, load_dataset
 from labelweave.cli.options import (
     DatasetArgument,
-    HeaderOption,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxMemoryOption,
-    NominalOption,
     ScaleOption,
     SeedOption,
 )
+from labelweave.cli.reading import ReadOptions, reads_data
 
 
+@reads_data
 def tree(
     dataset: DatasetArgument,
     output: Annotated[
@@ -36,12 +32,8 @@ def tree(
         str, typer.Option("--method", "-m", help="A tree method, with options: sc, mc(C=1), ...")
     ] = "sc",
     seed: SeedOption = 0,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    nominal: NominalOption = None,
-    header: HeaderOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
+    *,
+    read_options: ReadOptions,
     scale: ScaleOption = None,
 ) -> None:
     """Learn which label depends on which, and show the tree as text or as a drawing.
@@ -63,14 +55,6 @@ def tree(
         )
     with argument("--method"):
         estimator = evaluation.make_method(method, seed=seed)
-    read_options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        nominal=nominal,
-        header=header,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
     data = load_dataset(dataset, read_options)
     fitted = fit_method(estimator, method, data, scale)
     structures = models.structures_of(fitted)
