@@ -9,10 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.decision import ClassMassNormalization
 from labelweave.inference import Beam, Greedy
-from labelweave.models import BinaryRelevance, ClassifierChain
+from labelweave.models import BinaryRelevance, ClassifierChain, JointClassifierCV
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 3))
@@ -59,3 +60,40 @@ def test_grid_search_over_a_width():
     greedy = ClassifierChain(C=1.0, label_penalty=1.0, inference=Greedy())
     expected = GridSearchCV(make_pipeline(StandardScaler(), greedy), {}, cv=2).fit(X, Y)
     assert search.cv_results_["mean_test_score"][0] == expected.cv_results_["mean_test_score"][0]
+
+
+def woven():
+    named = [("trees", DecisionTreeClassifier(max_depth=1)), ("line", LogisticRegression())]
+    return JointClassifierCV(estimator=named, joint=ClassifierChain(C=1.0, label_penalty=1.0), cv=2)
+
+
+def test_members_of_a_named_list():
+    model = woven()
+    assert model.get_params()["trees__max_depth"] == 1
+    assert "trees" not in model.get_params(deep=False)
+    assert model.set_params(trees__max_depth=2, joint__C=3.0) is model
+    assert (model.estimator[0][1].max_depth, model.joint.C) == (2, 3.0)
+    other = LogisticRegression(C=7.0)
+    model.set_params(line=other, line__tol=0.5)
+    assert [name for name, _ in model.estimator] == ["trees", "line"]
+    assert model.estimator[1][1] is other
+    assert other.tol == 0.5
+    assert clone(model).get_params()["line__C"] == 7.0
+    with pytest.raises(ValueError, match="Invalid parameter 'forest'"):
+        model.set_params(forest__max_depth=1)
+
+
+def test_a_search_over_a_member():
+    search = GridSearchCV(woven(), {"trees__max_depth": [1, 3]}, cv=2).fit(X, Y)
+    alone = woven().set_params(**search.best_params_).fit(X, Y)
+    np.testing.assert_array_equal(search.predict_proba(X), alone.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [(("a", "a"), "must differ"), (("a", "joint"), "'joint' cannot"), (("a__b", "c"), "'a__b'")],
+)
+def test_names_that_would_be_ambiguous(names, complaint):
+    named = [(name, LogisticRegression()) for name in names]
+    with pytest.raises(ValueError, match=complaint):
+        JointClassifierCV(estimator=named).fit(X, Y)

@@ -31,12 +31,13 @@ from labelweave.models.stacking.base_learner import (
     smoothed_log_odds,
 )
 from labelweave.models.stacking.cross_fitting import cross_fit
+from labelweave.models.stacking.named_estimators import NamedEstimators
 
 # Folds of classifiers without out-of-bag predictions.
 _N_FOLDS = 5
 
 
-class JointClassifierCV(MultiLabelClassifier):
+class JointClassifierCV(NamedEstimators):
     """A joint model P(y|x) over the predictions of any classifiers.
 
     Base classifiers predict each training row without having seen it, out of bag or by
@@ -48,7 +49,8 @@ class JointClassifierCV(MultiLabelClassifier):
     ----------
     estimator : classifier, list of classifiers or list of (name, classifier), optional
         Any scikit-learn classifiers with ``predict_proba``. Multi-label ones are fitted once,
-        binary ones once per label. By default 300 extremely randomized trees on bootstrap samples.
+        binary ones once per label. Those with names are parameters too, such as
+        ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap samples.
     joint : estimator of P(y|x), optional
         What learns the labels from the log-odds, for example ``TreeMixture()``. By default
         ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
@@ -151,6 +153,7 @@ class JointClassifierCV(MultiLabelClassifier):
 
     def _check_parameters(self) -> None:
         check_flag(self.passthrough, "passthrough")
+        self._check_names()
         super()._check_parameters()
 
     @staticmethod
@@ -261,8 +264,8 @@ class JointClassifierCV(MultiLabelClassifier):
 
     def _estimator_names(self) -> list[str]:
         """Return the given names of the base classifiers, else those of their classes."""
-        if isinstance(self.estimator, list) and isinstance(self.estimator[0], tuple):
-            return [str(name) for name, _ in self.estimator]
+        if members := self._members():
+            return list(members)
         names = [type(last_step(each)).__name__ for each in self._estimators()]
         return [
             name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
