@@ -103,10 +103,11 @@ class TreeMixture(StructuredMixture):
     chain, "equal" on data of three trees; the others show no difference. With constant weights,
     "equal" wins wherever more than one tree pays; by share, one tree takes nearly all rows.
 
-    While numbers of trees are compared, edges are weighed by one split and EM is rough; the chosen
-    mixture is then learned anew. A number that is worse than the best by more than three standard
-    errors ends the comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron,
-    and on synthetic data, this chooses the numbers that longer comparisons choose.
+    While numbers of trees are compared, edges are weighed by one split, EM is rough, and clusters
+    that are there with fewer trees keep the trees learned for them; the chosen mixture is then
+    learned anew. A number that is worse than the best by more than three standard errors ends the
+    comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron, and on
+    synthetic data, this chooses the numbers that longer comparisons choose.
 
     The trees of more than 1000 rows are learned from all rows of their cluster and a weighted
     sample of the others, with edge weights accurate to a hundredth, and EM ends when an iteration
