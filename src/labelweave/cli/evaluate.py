@@ -10,17 +10,8 @@ import typer
 
 from labelweave.cli.alignment import labelled_rows
 from labelweave.cli.errors import WorkFailedError
-from labelweave.cli.inputs import (
-    chosen_metrics,
-    label_names_of,
-    load_model,
-)
-from labelweave.cli.options import (
-    DatasetArgument,
-    MetricsOption,
-    ModelArgument,
-    TrustOption,
-)
+from labelweave.cli.inputs import chosen_metrics, label_names_of, load_model
+from labelweave.cli.options import DatasetArgument, MetricsOption, ModelArgument, TrustOption
 from labelweave.cli.outputs import check_output, write_scores
 from labelweave.cli.reading import ReadOptions, reads_rows
 

@@ -10,10 +10,7 @@ import typer
 from labelweave.cli.alignment import read_features
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import load_model
-from labelweave.cli.options import (
-    ModelArgument,
-    TrustOption,
-)
+from labelweave.cli.options import ModelArgument, TrustOption
 from labelweave.cli.reading import ReadOptions, reads_rows
 
 

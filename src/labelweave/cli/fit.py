@@ -13,13 +13,7 @@ import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import check_writable, load_dataset
-from labelweave.cli.options import (
-    ClusterOption,
-    DatasetArgument,
-    ScaleOption,
-    SeedOption,
-    scale_of,
-)
+from labelweave.cli.options import ClusterOption, DatasetArgument, ScaleOption, SeedOption, scale_of
 from labelweave.cli.reading import ReadOptions, reads_data
 from labelweave.cli.workers import workers
 

@@ -11,11 +11,7 @@ import typer
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.fit import fit_method
 from labelweave.cli.inputs import check_writable, load_dataset
-from labelweave.cli.options import (
-    DatasetArgument,
-    ScaleOption,
-    SeedOption,
-)
+from labelweave.cli.options import DatasetArgument, ScaleOption, SeedOption
 from labelweave.cli.reading import ReadOptions, reads_data
 
 
