@@ -48,8 +48,10 @@ def test_means_and_standard_errors(run, table, model):
     np.testing.assert_allclose(found["mean"][0], joint.marginals()[:, 0].mean(), rtol=1e-5)
     assert np.isnan(found["mean"][1])
     assert list(found["rows"]) == [60, 0]
-    warning = "warning: sun | rain and not rain: the condition is impossible in 60 of 60 rows"
+    warning = "warning: sun | rain and not rain: the condition is impossible, in 60 of 60 rows"
     assert result.stderr.splitlines() == [warning]
+    rare = run("ask", model, table, "sun | rain and not rain", "--mean", "--samples", 2)
+    assert "no draw meets the condition" in rare.stderr
     drawn = pd.read_csv(
         io.StringIO(run("ask", model, table, "sun", "--errors", "--samples", 40).stdout)
     )

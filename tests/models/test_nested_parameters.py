@@ -90,8 +90,28 @@ def test_a_search_over_a_member():
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        [("a", LogisticRegression(), 3)],
+        [("a",)],
+        [(1, LogisticRegression())],
+        [("a", LogisticRegression()), LogisticRegression()],
+        ("a", LogisticRegression()),
+    ],
+)
+def test_lists_that_are_neither_named_nor_plain(given):
+    with pytest.raises(ValueError, match="pairs \\(name, classifier\\) throughout"):
+        JointClassifierCV(estimator=given).fit(X, Y)
+
+
+@pytest.mark.parametrize(
     ("names", "complaint"),
-    [(("a", "a"), "must differ"), (("a", "joint"), "'joint' cannot"), (("a__b", "c"), "'a__b'")],
+    [
+        (("", "b"), "it is empty"),
+        (("a", "a"), "must differ"),
+        (("a", "joint"), "'joint' cannot"),
+        (("a__b", "c"), "'a__b'"),
+    ],
 )
 def test_names_that_would_be_ambiguous(names, complaint):
     named = [(name, LogisticRegression()) for name in names]

@@ -60,7 +60,7 @@ def ask(
 
     A question has labels by name (in quotes if it has spaces or punctuation) or by position, `=0`
     or `=1`, `count` (the number of labels), `and`, `or`, `not` and parentheses, and `|` before a
-    condition. Cells are empty where the condition is impossible.
+    condition. Cells are empty where the condition is impossible, or none of the draws meets it.
 
     \b
     labelweave ask scene.skops photos.csv "P(Beach | Urban=0)" "count >= 2"
@@ -96,10 +96,15 @@ def _tell_impossible(estimates: dict[str, Estimate]) -> None:
     import numpy as np
 
     for question, estimate in estimates.items():
-        n_empty = int((~np.isfinite(estimate.value)).sum())
-        if n_empty:
-            where = f"in {n_empty} of {len(estimate.value)} rows"
-            typer.echo(f"warning: {question}: the condition is impossible {where}", err=True)
+        empty = ~np.isfinite(estimate.value)
+        causes = {
+            "the condition is impossible": empty & estimate.exact,
+            "no draw meets the condition (try more --samples)": empty & ~estimate.exact,
+        }
+        for cause, rows in causes.items():
+            if rows.any():
+                where = f"in {rows.sum()} of {len(rows)} rows"
+                typer.echo(f"warning: {question}: {cause}, {where}", err=True)
 
 
 def _rows(estimates: dict[str, Estimate], errors: bool) -> pd.DataFrame:

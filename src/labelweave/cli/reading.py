@@ -112,12 +112,12 @@ Command = Callable[..., None]
 
 
 def reads_data(command: Command) -> Command:
-    """Give a command that reads data to learn from its options."""
+    """Give the options for reading data to a command that learns from them."""
     return _with_options(command, [name for name in _OPTIONS if name != "zero_based"])
 
 
 def reads_rows(command: Command) -> Command:
-    """Give a command that reads rows for a fitted model its options."""
+    """Give the options for reading rows to a command that applies a fitted model to them."""
     return _with_options(command, [name for name in _OPTIONS if name != "nominal"])
 
 

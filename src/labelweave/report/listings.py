@@ -54,7 +54,7 @@ def show_label_table(table: pd.DataFrame, console: Console) -> None:
     Parameters
     ----------
     table : pandas.DataFrame
-        The result of :func:`labelweave.evaluation.metrics.per_label`.
+        The result of :func:`labelweave.evaluation.per_label`.
     console : rich.console.Console
         Where to print.
 

@@ -58,7 +58,7 @@ class Tolerances(NamedTuple):
 
 #: As accurate as the fit of a single model.
 EXACT = Tolerances(m_step=1e-14, objective=1e-5)
-#: Accurate enough to keep a mixture.
+#: Accurate enough to keep a mixture: EM goes on from where an M-step ends.
 CLOSE = Tolerances(m_step=1e-6, objective=1e-3, edges=1e-2)
 #: Accurate enough to compare mixtures.
 ROUGH = Tolerances(m_step=1e-3, objective=1e-3, edges=1e-2)

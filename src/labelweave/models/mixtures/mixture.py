@@ -51,7 +51,10 @@ class Mixture:
         ]
 
     def replaced(self, other: Mixture, sources: Sequence[int]) -> Mixture:
-        """Return a mixture whose component k is ``sources[k]`` of `other`, or if -1 as it is."""
+        """Return a mixture with the parameters of component ``sources[k]`` of `other` for each k.
+
+        Where that is -1 they stay. So do all structures and the gate.
+        """
         source = np.asarray(sources)
         changed = np.flatnonzero(source >= 0)
 

@@ -20,23 +20,27 @@ class NamedEstimators(MultiLabelClassifier):
     def _members(self) -> dict[str, Any]:
         """Return the members by name; none if they have no names."""
         given = self.estimator
-        has_names = isinstance(given, list) and all(
-            isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str)
-            for each in given
-        )
+        has_names = isinstance(given, list | tuple) and all(_is_named(each) for each in given)
         return dict(given) if has_names else {}
 
     def _check_names(self) -> None:
         """Raise an error for names that cannot be told from each other or from parameters."""
-        members, own = self._members(), self.get_params(deep=False)
-        if members and len(members) < len(self.estimator):
-            names = [name for name, _ in self.estimator]
+        given, members, own = self.estimator, self._members(), self.get_params(deep=False)
+        if not members:
+            if isinstance(given, list | tuple) and any(isinstance(e, tuple | str) for e in given):
+                raise ValueError(
+                    "estimator must be a classifier, a list of classifiers, or a list of pairs "
+                    f"(name, classifier) throughout; got {given!r}"
+                )
+            return
+        if len(members) < len(given):
+            names = [name for name, _ in given]
             raise ValueError(f"estimator: the names must differ; got {names}")
         for name in members:
-            if name in own or "__" in name:
+            if not name or name in own or "__" in name:
                 raise ValueError(
-                    f"estimator: {name!r} cannot be a name, because it has '__' or is a parameter "
-                    f"of {type(self).__name__}; choose another"
+                    f"estimator: {name!r} cannot be a name, because it is empty, has '__' or is a "
+                    f"parameter of {type(self).__name__}; choose another"
                 )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -76,5 +80,9 @@ class NamedEstimators(MultiLabelClassifier):
         members = self._members()
         replaced = {name: params.pop(name) for name in members if name in params}
         if replaced:
-            self.estimator = list((members | replaced).items())
+            self.estimator = [(name, replaced.get(name, each)) for name, each in self.estimator]
         return super().set_params(**params)
+
+
+def _is_named(member: Any) -> bool:
+    return isinstance(member, tuple) and len(member) == 2 and isinstance(member[0], str)
