@@ -36,6 +36,9 @@ def test_explains_a_set_and_a_label(run, table, model):
     assert len(terms) == 2
     assert "others" in rest
     assert last.split() == ["sum", f"{found.log_ratio[0]:.3f}"]
+    sun, rain = (list(fitted.steps[-1][1].label_names_in_).index(name) for name in ("sun", "rain"))
+    words = ["--row", 7, "--label", rain, "--given", f"{sun}=1", "--terms", 2]
+    assert run("explain", model, table, *words).stdout == result.stdout
 
 
 @pytest.mark.parametrize(
@@ -46,6 +49,7 @@ def test_explains_a_set_and_a_label(run, table, model):
         (["--given", "sun=1"], "--given: needs a --label"),
         (["--label", "sun", "--given", "rain"], "--given: must be a label and 0 or 1"),
         (["--label", "sun", "--given", "sun=1"], "--given: sun is the label to explain"),
+        (["--label", "9"], "--label: label names the unknown label 9"),
     ],
 )
 def test_bad_options_are_named(run, table, model, words, complaint):

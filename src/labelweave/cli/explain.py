@@ -58,21 +58,22 @@ def explain(
 
     from labelweave import models, report
 
-    evidence = _evidence(given or [])
-    if evidence and label is None:
-        raise BadInputError("--given: needs a --label to explain")
-    if label in evidence:
-        raise BadInputError(f"--given: {label} is the label to explain; give others")
-    with argument("MODEL" if label is None else "--label"):
-        explanation = (
-            models.explain_set(fitted, part)
-            if label is None
-            else models.explain_label(fitted, part, _numbered(fitted, label), evidence)
-        )
+    evidence = _evidence(fitted, given or [])
+    if label is None:
+        if evidence:
+            raise BadInputError("--given: needs a --label to explain")
+        with argument("MODEL"):
+            explanation = models.explain_set(fitted, part)
+    else:
+        chosen = _position(fitted, label)
+        if chosen in evidence:
+            raise BadInputError(f"--given: {label} is the label to explain; give others")
+        with argument("--label"):
+            explanation = models.explain_label(fitted, part, chosen, evidence)
     report.show_explanation(explanation, report.make_console(sys.stdout), max_terms=terms)
 
 
-def _evidence(given: list[str]) -> dict[int | str, int]:
+def _evidence(model: Any, given: list[str]) -> dict[int | str, int]:
     """Return the labels of ``--given name=value``."""
     evidence: dict[int | str, int] = {}
     for text in given:
@@ -81,13 +82,15 @@ def _evidence(given: list[str]) -> dict[int | str, int]:
             raise BadInputError(
                 f"--given: must be a label and 0 or 1, such as rain=1; got {text!r}"
             )
-        evidence[name] = int(value)
+        evidence[_position(model, name)] = int(value)
     return evidence
 
 
-def _numbered(model: Any, label: str) -> int | str:
-    """Return the position of a label of a model without label names, else its name."""
+def _position(model: Any, label: str) -> int | str:
+    """Return the position of a label given by name or position; if unknown, what was given."""
     from labelweave._common.pipelines import last_step
 
-    is_named = hasattr(last_step(model), "label_names_in_")
-    return int(label) if not is_named and label.isdecimal() else label
+    names = list(getattr(last_step(model), "label_names_in_", ()))
+    if label in names:
+        return names.index(label)
+    return int(label) if label.isdecimal() else label
