@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from labelweave.evaluation import METRICS, metrics, resolve_metrics
+from labelweave import evaluation
+from labelweave.evaluation import METRICS, resolve_metrics
 
 laws = settings(max_examples=20)
 LABEL_METRICS = [
@@ -107,36 +108,36 @@ def test_truth_is_the_best_prediction(pair):
 @given(pair=label_pairs(min_labels=2))
 def test_scikit_learn_agrees_where_it_has_the_measure(pair):
     for average, zero_division, ours in (
-        ("micro", 1.0, metrics.f1_micro),
-        ("macro", 0.0, metrics.f1_macro),
-        ("macro", 1.0, metrics.f1_macro_zero_division_1),
-        ("samples", 1.0, metrics.f1_example),
+        ("micro", 1.0, evaluation.f1_micro),
+        ("macro", 0.0, evaluation.f1_macro),
+        ("macro", 1.0, evaluation.f1_macro_zero_division_1),
+        ("samples", 1.0, evaluation.f1_example),
     ):
         theirs = sklearn.metrics.f1_score(*pair, average=average, zero_division=zero_division)
         assert ours(*pair) == pytest.approx(theirs)
-    assert metrics.subset_loss(*pair) == pytest.approx(sklearn.metrics.zero_one_loss(*pair))
+    assert evaluation.subset_loss(*pair) == pytest.approx(sklearn.metrics.zero_one_loss(*pair))
 
 
 def test_figures_by_hand():
     truth = [[1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 0]]
     prediction = [[1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 0]]
     # TP 2, FP 1, FN 2 in all; labels: (1,0,1), (1,1,1), (0,0,0); rows: 2/3, empty, 1, 0.
-    assert metrics.exact_match(truth, prediction) == 0.5
-    assert metrics.hamming_loss(truth, prediction) == pytest.approx(3 / 12)
-    assert metrics.f1_micro(truth, prediction) == pytest.approx(4 / 7)
-    assert metrics.f1_macro(truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
-    lenient = metrics.f1_macro_zero_division_1(truth, prediction)
+    assert evaluation.exact_match(truth, prediction) == 0.5
+    assert evaluation.hamming_loss(truth, prediction) == pytest.approx(3 / 12)
+    assert evaluation.f1_micro(truth, prediction) == pytest.approx(4 / 7)
+    assert evaluation.f1_macro(truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+    lenient = evaluation.f1_macro_zero_division_1(truth, prediction)
     assert lenient == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
-    assert metrics.f1_example(truth, prediction) == pytest.approx((2 / 3 + 1 + 1 + 0) / 4)
-    assert metrics.jaccard(truth, prediction) == pytest.approx((1 / 2 + 1 + 1 + 0) / 4)
+    assert evaluation.f1_example(truth, prediction) == pytest.approx((2 / 3 + 1 + 1 + 0) / 4)
+    assert evaluation.jaccard(truth, prediction) == pytest.approx((1 / 2 + 1 + 1 + 0) / 4)
 
 
 def test_predicting_nothing_earns_no_macro_f1():
     truth = np.zeros((30, 45), dtype=np.int64)
     truth[:25, :25] = np.eye(25)  # twenty labels of forty-five do not occur
     nothing = np.zeros_like(truth)
-    assert metrics.f1_macro(truth, nothing) == 0.0
-    assert metrics.f1_macro_zero_division_1(truth, nothing) == pytest.approx(20 / 45)
+    assert evaluation.f1_macro(truth, nothing) == 0.0
+    assert evaluation.f1_macro_zero_division_1(truth, nothing) == pytest.approx(20 / 45)
 
 
 class Independent:
@@ -154,15 +155,15 @@ def test_cll_loss_is_the_negative_log_likelihood():
     joint = Independent([[0.9, 0.2], [0.5, 0.4]])
     truth = [[1, 0], [0, 1]]
     expected = -np.log(0.9 * 0.8) - np.log(0.5 * 0.4)
-    assert metrics.cll_loss(truth, joint) == pytest.approx(expected)
-    assert metrics.cll_loss_row(truth, joint) == pytest.approx(expected / 2)
+    assert evaluation.cll_loss(truth, joint) == pytest.approx(expected)
+    assert evaluation.cll_loss_row(truth, joint) == pytest.approx(expected / 2)
 
 
 def test_cll_loss_of_certainty():
     truth = [[1, 0]]
-    perfect = metrics.cll_loss(truth, Independent([[1.0, 0.0]]))
+    perfect = evaluation.cll_loss(truth, Independent([[1.0, 0.0]]))
     assert str(perfect) == "0.0"
-    assert metrics.cll_loss(truth, Independent([[0.0, 0.0]])) == np.inf
+    assert evaluation.cll_loss(truth, Independent([[0.0, 0.0]])) == np.inf
 
 
 def test_cll_loss_refuses_a_joint_of_other_rows():
@@ -171,7 +172,7 @@ def test_cll_loss_refuses_a_joint_of_other_rows():
             return np.zeros(3)
 
     with pytest.raises(ValueError, match="one number per row"):
-        metrics.cll_loss([[1, 0]], Fixed())
+        evaluation.cll_loss([[1, 0]], Fixed())
 
 
 @pytest.mark.parametrize(

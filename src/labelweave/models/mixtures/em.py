@@ -58,10 +58,10 @@ class Tolerances(NamedTuple):
 
 #: As accurate as the fit of a single model.
 EXACT = Tolerances(m_step=1e-14, objective=1e-5)
-#: Accurate enough to keep a mixture: EM goes on from where an M-step ends.
-CLOSE = Tolerances(m_step=1e-6, objective=1e-3, edges=1e-2)
+#: Accurate enough to keep a mixture; M-steps that end earlier differ for dense and sparse features.
+CLOSE = Tolerances(m_step=1e-10, objective=1e-3, edges=1e-2)
 #: Accurate enough to compare mixtures.
-ROUGH = Tolerances(m_step=1e-3, objective=1e-3, edges=1e-2)
+ROUGH = Tolerances(m_step=1e-2, objective=1e-3, edges=1e-2)
 # Longest step of EM, as a multiple of the M-step's.
 _LONGEST_STEP = 64.0
 # A component, or a class of a label within a component, of less than this weight keeps its
