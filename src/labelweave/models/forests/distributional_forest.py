@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.ensemble import ExtraTreesClassifier
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_number, check_whole_number
@@ -17,6 +16,7 @@ from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, M
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import check_base_classifier, seeded_clone
 from labelweave.models.forests.leaf_mates import LeafMates, Shares, leaves_of, tempered, unseen_by
+from labelweave.models.forests.projected_trees import projected_forest
 from labelweave.models.forests.smoothing import (
     DEFAULT_SHRINKAGE,
     TEMPERATURES,
@@ -42,8 +42,9 @@ class DistributionalForest(MultiLabelClassifier):
     ----------
     estimator : scikit-learn forest, optional
         A classifier with ``apply``, which names the leaves of rows, such as a random forest or a
-        single tree. By default ``ExtraTreesClassifier(n_estimators=300, bootstrap=True)``; without
-        bootstrap samples `fit` takes `n_folds` forests more.
+        single tree. By default ``ExtraTreesClassifier(n_estimators=300, bootstrap=True)``, for
+        more than 16 labels on random projections of them; without bootstrap samples, which leave
+        rows out of every tree to choose the smoothing by, `fit` takes `n_folds` forests more.
     smooth : estimator of P(y|x), optional
         The smooth joint: a model of this library, such as ``ClassifierChain()``. By default
         independent labels with the leaf mates' marginals, shrunk towards the training frequencies.
@@ -65,8 +66,8 @@ class DistributionalForest(MultiLabelClassifier):
 
     Attributes
     ----------
-    forest_ : classifier
-        The fitted forest.
+    forest_ : forest
+        The fitted forest; a regressor if labels were projected.
     vectors_ : (V, L) array
         The distinct label vectors of the training data.
     leaf_mates_ : LeafMates
@@ -179,14 +180,16 @@ class DistributionalForest(MultiLabelClassifier):
 
     def _grown(self, rows: TrainingRows) -> Any:
         """Return a forest fitted to the rows."""
-        base = default_forest() if self.estimator is None else self.estimator
-        forest = seeded_clone(base, self._seed())
-        if forest.get_params(deep=False).get("n_jobs", 1) is None:
-            forest.set_params(n_jobs=self.n_jobs)
         # Trees take a single label as a vector.
         target = rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
         # Equal weights mean nothing to a forest, but its bootstrap samples would be others.
         weights = rows.weights() if np.ptp(rows.weight) > 0 else {}
+        if self.estimator is None:
+            weight = weights.get("sample_weight")
+            return projected_forest(rows.X, target, weight, seed=self._seed(), n_jobs=self.n_jobs)
+        forest = seeded_clone(self.estimator, self._seed())
+        if forest.get_params(deep=False).get("n_jobs", 1) is None:
+            forest.set_params(n_jobs=self.n_jobs)
         return forest.fit(rows.X, target, **weights)
 
     def _fitted_smooth(self, rows: TrainingRows) -> Any:
@@ -253,15 +256,6 @@ class DistributionalForest(MultiLabelClassifier):
         return IndependentJoint(
             independent_scores(shares, self.vectors_, self.frequencies_, self.shrinkage_)
         )
-
-
-def default_forest() -> ExtraTreesClassifier:
-    """Return the forest that is grown unless another is given.
-
-    Bootstrap samples leave rows out of every tree, by which the smoothing is chosen without further
-    forests.
-    """
-    return ExtraTreesClassifier(n_estimators=300, bootstrap=True)
 
 
 def _mates(rows: TrainingRows, leaves: Indices) -> LeafMates:

@@ -43,8 +43,8 @@ def offers_out_of_bag(estimator: Any) -> bool:
     >>> offers_out_of_bag(RandomForestClassifier()), offers_out_of_bag(ExtraTreesClassifier())
     (True, False)
     """
-    parameters = estimator.get_params(deep=False)
-    return "oob_score" in parameters and bool(parameters.get("bootstrap"))
+    predicts_unseen = "oob_score" in estimator.get_params(deep=False)
+    return predicts_unseen and bool(getattr(estimator, "bootstrap", False))
 
 
 def apparent_votes(probabilities: Floats, weight: float) -> Floats:

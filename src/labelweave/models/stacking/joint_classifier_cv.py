@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory, has_fit_parameter
@@ -22,6 +21,7 @@ from labelweave.joint import JointDistribution
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.base_classifier import check_base_classifier, seeded_clone
 from labelweave.models.chains.classifier_chain import ClassifierChain
+from labelweave.models.forests.projected_trees import ProjectedExtraTrees
 from labelweave.models.label_classifier import checked_weight
 from labelweave.models.stacking.base_learner import (
     BaseLearner,
@@ -50,7 +50,8 @@ class JointClassifierCV(NamedEstimators):
     estimator : classifier, list of classifiers or list of (name, classifier), optional
         Any scikit-learn classifiers with ``predict_proba``. Multi-label ones are fitted once,
         binary ones once per label. Those with names are parameters too, such as
-        ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap samples.
+        ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap samples, for
+        more than 16 labels grown on random projections of them.
     joint : estimator of P(y|x), optional
         What learns the labels from the log-odds, for example ``TreeMixture()``. By default
         ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
@@ -255,7 +256,7 @@ class JointClassifierCV(NamedEstimators):
     def _estimators(self) -> list[Any]:
         """Return the base classifiers as a list, without their names."""
         if self.estimator is None:
-            return [ExtraTreesClassifier(n_estimators=300, bootstrap=True)]
+            return [ProjectedExtraTrees()]
         if not isinstance(self.estimator, list | tuple):
             return [self.estimator]
         if len(self.estimator) == 0:
