@@ -1,6 +1,5 @@
 """Metrics, comparison of methods by cross-validation, significance tests, active learning."""
 
-from labelweave.evaluation.best_joint import PORTFOLIO, BestJoint, Trial
 from labelweave.evaluation.calibration.calibrated_joint import CalibratedJointCV
 from labelweave.evaluation.calibration.marginal_calibration import MarginalCalibration
 from labelweave.evaluation.calibration.temperature import fit_temperature
@@ -94,6 +93,9 @@ from labelweave.evaluation.queries import (
     label_uncertainty,
     row_uncertainty,
 )
+from labelweave.evaluation.selection.best_joint import PORTFOLIO, BestJoint
+from labelweave.evaluation.selection.pooling import pool_weights
+from labelweave.evaluation.selection.trials import Trial
 
 __all__ = [
     "BestJoint",
@@ -167,6 +169,7 @@ __all__ = [
     "one_error",
     "paired_t_test",
     "per_label",
+    "pool_weights",
     "precision_at_k",
     "precision_macro",
     "precision_micro",

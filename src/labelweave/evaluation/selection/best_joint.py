@@ -1,37 +1,36 @@
-"""Choose a model by what it makes of held-out rows."""
+"""Choose a model, or the weights of several, by what they make of held-out rows."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
-from labelweave._common.arrays import Floats, Labels, Mask
-from labelweave._common.checks import check_number
+from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_flag, check_number
 from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
-from labelweave.decision import Decision, ThresholdRule
-from labelweave.evaluation.comparison.fold_runs import score_model
+from labelweave.decision import Decision, FixedThreshold, LabelledScores, ThresholdRule
 from labelweave.evaluation.methods.preprocessing import with_preprocessing
 from labelweave.evaluation.methods.registry import make_method
 from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
 from labelweave.evaluation.predictions import predict_joint
+from labelweave.evaluation.selection.pooling import pool_weights
+from labelweave.evaluation.selection.race import LEAST_WEIGHT, Race
+from labelweave.evaluation.selection.trials import TrainingData, fitted, without_tuning
 from labelweave.inference import Inference
-from labelweave.joint import JointDistribution
+from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.models import MultiLabelClassifier
 from labelweave.models.base_classifier import seeded_clone
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PORTFOLIO", "BestJoint", "Trial"]
+__all__ = ["PORTFOLIO", "BestJoint"]
 
 #: The methods that `BestJoint` tries by default, in this order: linear, then forests, then kernels.
 #: With the features besides, a chain over a forest's predictions is better on text: CLL-loss of
@@ -47,42 +46,14 @@ PORTFOLIO = (
 )
 
 
-@dataclass(frozen=True)
-class Trial:
-    """What became of a candidate.
-
-    Attributes
-    ----------
-    name : str
-    scores : tuple of float
-        The score of each fold, the higher the better; empty if the candidate was not tried.
-    seconds : float
-    problem : str
-        Why there are no scores; empty if there are.
-
-    Examples
-    --------
-    >>> Trial("pcc", (-2.0, -2.5)).score
-    -2.25
-    """
-
-    name: str
-    scores: tuple[float, ...]
-    seconds: float = 0.0
-    problem: str = ""
-
-    @property
-    def score(self) -> float:
-        """The mean score; -inf without scores, or if they are not numbers."""
-        mean = float(np.mean(self.scores)) if self.scores else -np.inf
-        return -np.inf if np.isnan(mean) else mean
-
-
 class BestJoint(MultiLabelClassifier):
-    """The best of several models, by cross-validation on the training rows.
+    """The best of several models, or a mixture of them, by cross-validation on the training rows.
 
     Every candidate is fitted to all folds but one and scored on that one; the best is fitted to all
-    rows. `table` shows what was compared.
+    rows. Candidates that the first fold shows to be far behind are not tried on the others. With
+    ``pool=True`` the model is a mixture of the candidates, with the weights under which the
+    held-out rows are most probable: it takes all of their fits, and is better than the best of them
+    where each is right about other rows. `table` shows what was compared.
 
     Parameters
     ----------
@@ -95,6 +66,9 @@ class BestJoint(MultiLabelClassifier):
         The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or
         "f1_micro"; labels are then predicted for `decision`, and rows count alike whatever their
         weight.
+    pool : bool, default=False
+        If True, mix the candidates instead of choosing one; `scoring` must be "log_likelihood".
+        Members of less weight than 0.02 are left out.
     n_folds : int, default=3
     time_budget : float, optional
         Seconds after which no further candidate is tried; the first one always is. What is chosen
@@ -102,7 +76,7 @@ class BestJoint(MultiLabelClassifier):
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
-        Number of folds at a time; -1 uses all cores.
+        Number of folds at a time, beside the first; -1 uses all cores.
     random_state : int, RandomState or None, default=None
         Seeds the folds and every unset `random_state` of the candidates. None means 0.
     verbose : int, default=0
@@ -113,7 +87,18 @@ class BestJoint(MultiLabelClassifier):
     best_estimator_ : estimator
         The best candidate, fitted to all rows.
     best_name_ : str
+    members_ : dict
+        The candidates of the mixture by name, fitted to all rows; the best one only, unless they
+        are pooled. If `decision` is tuned on held-out rows, they decide label by label: the rule is
+        tuned for the mixture.
+    weights_ : (K,) array
+        The weights of the members.
     trials_ : list of Trial
+
+    References
+    ----------
+    Y. Yao, A. Vehtari, D. Simpson, A. Gelman (2018). Using stacking to average Bayesian predictive
+    distributions. Bayesian Analysis 13.
 
     Examples
     --------
@@ -125,7 +110,7 @@ class BestJoint(MultiLabelClassifier):
     >>> model.best_name_
     'auto(C=0.01,label_penalty=0.03)'
     >>> list(model.table().columns)
-    ['candidate', 'score', 'standard_error', 'seconds', 'problem']
+    ['candidate', 'score', 'standard_error', 'weight', 'seconds', 'problem']
     """
 
     def __init__(
@@ -133,6 +118,7 @@ class BestJoint(MultiLabelClassifier):
         *,
         candidates: Sequence[Any] | None = None,
         scoring: str = "log_likelihood",
+        pool: bool = False,
         n_folds: int = 3,
         time_budget: float | None = None,
         decision: str | Decision = "subset",
@@ -142,6 +128,7 @@ class BestJoint(MultiLabelClassifier):
     ) -> None:
         self.candidates = candidates
         self.scoring = scoring
+        self.pool = pool
         self.n_folds = n_folds
         self.time_budget = time_budget
         self.decision = decision
@@ -154,12 +141,13 @@ class BestJoint(MultiLabelClassifier):
         import pandas as pd
 
         ranked = sorted(self.trials_, key=lambda trial: -trial.score)
-        errors = [_standard_error(trial.scores) for trial in ranked]
+        weight = dict(zip(self.members_, self.weights_, strict=True))
         return pd.DataFrame(
             {
                 "candidate": [trial.name for trial in ranked],
                 "score": [trial.score for trial in ranked],
-                "standard_error": errors,
+                "standard_error": [trial.standard_error for trial in ranked],
+                "weight": [weight.get(trial.name, 0.0) for trial in ranked],
                 "seconds": [trial.seconds for trial in ranked],
                 "problem": [trial.problem for trial in ranked],
             }
@@ -169,63 +157,76 @@ class BestJoint(MultiLabelClassifier):
         super()._check_parameters()
         if self.time_budget is not None:
             check_number(self.time_budget, "time_budget", minimum=0, otherwise="None")
-        self._metric()
+        metric, rule = self._metric(), self._untuned()
+        check_flag(self.pool, "pool")
+        if self.pool and metric is not None:
+            raise ValueError(
+                f"pool=True weighs candidates by scoring='log_likelihood'; got {self.scoring!r}"
+            )
+        if self.pool and rule is not None and rule.needs_joint:
+            raise ValueError(
+                f"decision {self.decision!r} counts votes, which a pool of models does not have: "
+                "choose another decision, or pool=False"
+            )
         self._count("n_folds")
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
         total = np.ones(len(labels)) if sample_weight is None else sample_weight
         fold, n_folds = assign_folds(X, total, max(2, self._count("n_folds")), seed)
-        candidates = self._candidates(X, seed)
         # If all rows are equal, none can be held out: the first candidate is as good as any.
         held_out = [fold == k for k in range(n_folds)] if n_folds > 1 else []
-        self.trials_ = self._try_all(candidates, held_out, X, labels, sample_weight)
-        best = max(range(len(candidates)), key=lambda k: self.trials_[k].score)
-        if held_out and not self.trials_[best].scores:
+        candidates = self._candidates(X, seed)
+        race = Race(
+            TrainingData(X, labels, sample_weight),
+            held_out,
+            metric=self._metric(),
+            rule=self._untuned() if self._metric() is None else None,
+            pooled=self.pool,
+            n_jobs=self.n_jobs,
+        )
+        self._run(race, candidates)
+        self.trials_ = race.trials
+        best = race.best()
+        if best is None:
             reasons = "; ".join(f"{trial.name}: {trial.problem}" for trial in self.trials_)
             raise ValueError(f"none of the candidates can be fitted: {reasons}")
-        self.best_name_, estimator = candidates[best]
-        self.best_estimator_ = _fitted(estimator, X, self._encoding.named(labels), sample_weight)
+        chosen, self.weights_ = self._weighed(race, best)
+        self._evidence = race.evidence(chosen, self.weights_) if race.rule and held_out else None
+        data = TrainingData(X, self._encoding.named(labels), sample_weight)
+        self.members_ = {
+            candidates[k][0]: fitted(self._member(candidates[k][1]), data) for k in chosen
+        }
+        self.best_name_ = candidates[best][0]
+        self.best_estimator_ = self.members_[self.best_name_]
         self._tell(f"chose {self.best_name_}\n{self.table().to_string(index=False)}")
 
-    def _try_all(
-        self,
-        candidates: list[tuple[str, Any]],
-        held_out: list[Mask],
-        X: Any,
-        labels: Labels,
-        weight: Floats | None,
-    ) -> list[Trial]:
+    def _run(self, race: Race, candidates: list[tuple[str, Any]]) -> None:
         begin = time.monotonic()
-        trials: list[Trial] = []
         with stage("trying candidates", len(candidates)) as advance:
             for name, estimator in candidates:
                 spent = time.monotonic() - begin
-                if trials and self.time_budget is not None and spent >= self.time_budget:
-                    trials.append(Trial(name, (), problem="no time left"))
+                if race.trials and self.time_budget is not None and spent >= self.time_budget:
+                    race.skip(name, "no time left")
                 else:
-                    trials.append(self._try(name, estimator, held_out, X, labels, weight))
+                    race.run(name, estimator)
                 advance()
-        return trials
 
-    def _try(
-        self,
-        name: str,
-        estimator: Any,
-        held_out: list[Mask],
-        X: Any,
-        labels: Labels,
-        weight: Floats | None,
-    ) -> Trial:
-        begin = time.monotonic()
-        try:
-            scores = Parallel(n_jobs=self.n_jobs)(
-                delayed(_held_out_score)(estimator, self._metric(), outside, X, labels, weight)
-                for outside in held_out
-            )
-        except ValueError as error:  # a method that has too many labels, say
-            return Trial(name, (), time.monotonic() - begin, str(error))
-        return Trial(name, tuple(scores), time.monotonic() - begin)
+    def _weighed(self, race: Race, best: int) -> tuple[list[int], Floats]:
+        """Return the members of the mixture and their weights: of the pool, or the best alone."""
+        members = sorted(race.folds) if self.pool and race.held_out else [best]
+        weight = race.data.weight
+        if len(members) > 1:
+            counts = pool_weights(race.log_probs(members), weight) >= LEAST_WEIGHT
+            members = [k for k, is_in in zip(members, counts, strict=True) if is_in or k == best]
+        if len(members) == 1:
+            return members, np.ones(1)
+        return members, pool_weights(race.log_probs(members), weight)
+
+    def _member(self, estimator: Any) -> Any:
+        """Return a candidate as it is fitted to all rows."""
+        is_tuned_here = self._metric() is None and self._untuned() is not None
+        return without_tuning(estimator) if is_tuned_here else estimator
 
     def _metric(self) -> Metric | None:
         if self.scoring == "log_likelihood":
@@ -250,14 +251,29 @@ class BestJoint(MultiLabelClassifier):
                     "is none. JointClassifierCV makes one of any classifier"
                 )
             last_step(estimator).set_params(decision=self.decision)
-        return [(name, with_preprocessing(seeded_clone(each, seed), X)) for name, each in named]
+        names = [name for name, _ in named]
+        distinct = [
+            name if name not in names[:k] else f"{name} {names[:k].count(name) + 1}"
+            for k, name in enumerate(names)
+        ]
+        estimators = (with_preprocessing(seeded_clone(each, seed), X) for _, each in named)
+        return list(zip(distinct, estimators, strict=True))
+
+    def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        super()._tune(X, labels, sample_weight)
+        del self._evidence
 
     def _tuned(
         self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> ThresholdRule:
-        del rule, X, labels, sample_weight
-        tuned: ThresholdRule = last_step(self.best_estimator_).rule_  # has tuned the decision too
-        return tuned
+        del X
+        if self._metric() is not None:  # candidates were judged by their own tuned decisions
+            tuned: ThresholdRule = last_step(self.best_estimator_).rule_
+            return tuned
+        if self._evidence is None:
+            return FixedThreshold()
+        held_out = LabelledScores.of(self._evidence, labels, sample_weight)
+        return rule.informed(self._rates, held_out)
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
@@ -266,17 +282,30 @@ class BestJoint(MultiLabelClassifier):
         return ("decision",) if is_free else ()
 
     def _inference(self) -> Inference:
-        if not hasattr(self, "best_estimator_"):
+        if len(getattr(self, "members_", ())) != 1:
             return super()._inference()
         strategy: Inference = last_step(self.best_estimator_)._inference()
         return strategy
 
     def _joint(self, X: Any) -> JointDistribution:
-        joint: Any = predict_joint(self.best_estimator_, X)
-        return joint.with_row_ids(row_keys(X))  # type: ignore[no-any-return]
+        joints: list[Any] = [predict_joint(member, X) for member in self.members_.values()]
+        if len(joints) > 1:
+            return MixtureJoint(
+                self.weights_,
+                joints,
+                label_names=self._names(),
+                row_ids=row_keys(X),
+                n_threads=self._n_threads(),
+            )
+        return joints[0].with_row_ids(row_keys(X))  # type: ignore[no-any-return]
 
-    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]]:
-        return self.best_estimator_, X, names
+    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
+        return (self.best_estimator_, X, names) if len(self.members_) == 1 else None
+
+    def _unexplained_because(self) -> str | None:
+        if len(self.members_) == 1:
+            return None
+        return "it is a mixture of several models: explain one of its members_"
 
 
 def _named(candidate: Any) -> tuple[str, Any]:
@@ -285,41 +314,3 @@ def _named(candidate: Any) -> tuple[str, Any]:
         return candidate, make_method(candidate)
     name, estimator = candidate if isinstance(candidate, tuple) else (str(candidate), candidate)
     return name, clone(estimator)
-
-
-def _fitted(estimator: Any, X: Any, labels: Any, weight: Floats | None) -> Any:
-    """Return a fitted clone; weights go to the steps of a pipeline that take them."""
-    model = clone(estimator)
-    if weight is None:
-        return model.fit(X, labels)
-    steps = getattr(model, "steps", [("", model)])
-    weights = {
-        f"{name}__sample_weight" if name else "sample_weight": weight
-        for name, step in steps
-        if has_fit_parameter(step, "sample_weight")
-    }
-    return model.fit(X, labels, **weights)
-
-
-def _held_out_score(
-    estimator: Any, metric: Metric | None, outside: Mask, X: Any, labels: Labels, weight: Any
-) -> float:
-    inside = ~outside
-    if metric is None:  # no labels are predicted, so no decision has to be tuned
-        estimator = clone(estimator)
-        last_step(estimator).set_params(decision="hamming")
-    model = _fitted(
-        estimator, X[inside], labels[inside], None if weight is None else weight[inside]
-    )
-    truth, rows = labels[outside], X[outside]
-    if metric is not None:
-        value = score_model(model, rows, truth, [metric])[0][metric.name]
-        return value if metric.higher_is_better else -value
-    joint: Any = predict_joint(model, rows)
-    return float(
-        np.average(joint.log_prob(truth), weights=None if weight is None else weight[outside])
-    )
-
-
-def _standard_error(scores: tuple[float, ...]) -> float:
-    return float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else np.nan

@@ -1,0 +1,148 @@
+"""Candidates, and what they make of rows that they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.pipelines import last_step
+from labelweave.decision import ThresholdRule
+from labelweave.evaluation.comparison.fold_runs import score_model
+from labelweave.evaluation.metrics.registry import Metric
+from labelweave.evaluation.predictions import predict_joint
+
+__all__ = ["Trial"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of a candidate.
+
+    Attributes
+    ----------
+    name : str
+    scores : tuple of float
+        The score of each fold that was tried, the higher the better.
+    seconds : float
+    problem : str
+        Why it was not tried on all folds; empty if it was.
+
+    Examples
+    --------
+    >>> Trial("pcc", (-2.0, -2.5)).score
+    -2.25
+    """
+
+    name: str
+    scores: tuple[float, ...]
+    seconds: float = 0.0
+    problem: str = ""
+
+    @property
+    def score(self) -> float:
+        """The mean score; -inf without scores, or if they are not numbers."""
+        mean = float(np.mean(self.scores)) if self.scores else -np.inf
+        return -np.inf if np.isnan(mean) else mean
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean score, over folds; NaN with fewer than two."""
+        if len(self.scores) < 2:
+            return float("nan")
+        return float(np.std(self.scores, ddof=1) / np.sqrt(len(self.scores)))
+
+
+class HeldOutFold(NamedTuple):
+    """What a candidate that was fitted to all folds but one makes of that one.
+
+    Attributes
+    ----------
+    score : float
+        The higher the better.
+    log_prob : (m,) array or None
+        Log-probability of the labels of each row; None where a metric is the score.
+    evidence : (m, L) array or None
+        What a rule that is to be tuned sees of the rows.
+    """
+
+    score: float
+    log_prob: Floats | None = None
+    evidence: Floats | None = None
+
+
+class TrainingData(NamedTuple):
+    """Rows, labels and weights."""
+
+    X: Any
+    labels: Labels
+    weight: Floats | None
+
+    def taken(self, rows: Mask) -> TrainingData:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return TrainingData(self.X[rows], self.labels[rows], weight)
+
+
+def judge_fold(
+    estimator: Any,
+    data: TrainingData,
+    outside: Mask,
+    metric: Metric | None,
+    rule: ThresholdRule | None,
+) -> HeldOutFold:
+    """Fit a clone to the rows inside, and judge it by those outside.
+
+    Parameters
+    ----------
+    estimator : estimator of P(y|x), or pipeline that ends in one
+    data : TrainingData
+    outside : (n,) array of bool
+    metric : Metric or None
+        What the score is; None for the mean log-likelihood of a row.
+    rule : ThresholdRule or None
+        A rule that is to be tuned on the rows outside.
+    """
+    inside, (X, truth, weight) = data.taken(~outside), data.taken(outside)
+    if metric is not None:
+        value = score_model(fitted(estimator, inside), X, truth, [metric])[0][metric.name]
+        return HeldOutFold(value if metric.higher_is_better else -value)
+    joint: Any = predict_joint(fitted(without_tuning(estimator), inside), X)
+    log_prob = joint.log_prob(truth)
+    evidence = None if rule is None else rule.evidence(joint).scores
+    return HeldOutFold(float(np.average(log_prob, weights=weight)), log_prob, evidence)
+
+
+def without_tuning(estimator: Any) -> Any:
+    """Return a clone whose decision needs no held-out rows."""
+    cloned = clone(estimator)
+    last_step(cloned).set_params(decision="hamming")
+    return cloned
+
+
+def fitted(estimator: Any, data: TrainingData) -> Any:
+    """Return a fitted clone; weights go to the steps of a pipeline that take them."""
+    model = clone(estimator)
+    X, labels, weight = data
+    if weight is None:
+        return model.fit(X, labels)
+    steps = getattr(model, "steps", [("", model)])
+    weights = {
+        f"{name}__sample_weight" if name else "sample_weight": weight
+        for name, step in steps
+        if has_fit_parameter(step, "sample_weight")
+    }
+    return model.fit(X, labels, **weights)
+
+
+def by_row(parts: Sequence[Floats], held_out: Sequence[Mask]) -> Floats:
+    """Return what folds say about their rows in the order of all rows."""
+    whole = np.empty((len(held_out[0]), *parts[0].shape[1:]))
+    for part, outside in zip(parts, held_out, strict=True):
+        whole[outside] = part
+    return whole

@@ -1,0 +1,163 @@
+"""Pools of models, and the race between candidates: weights, abandonment, tuned decisions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import softmax
+from sklearn.ensemble import ExtraTreesClassifier
+
+from labelweave import persistence
+from labelweave.datasets import load_emotions
+from labelweave.decision import MicroF1Threshold
+from labelweave.evaluation import BestJoint, pool_weights, predict_joint
+from labelweave.evaluation.selection.race import Race
+from labelweave.evaluation.selection.trials import TrainingData
+from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
+from labelweave.models.explanations import explain_label
+
+DATA = load_emotions()
+X, Y = DATA.X[:400], DATA.Y[:400]
+TEST, TRUTH = DATA.X[400:], DATA.Y[400:]
+BR, CHAIN = BinaryRelevance(C=0.01), ClassifierChain(C=0.01, label_penalty=0.03)
+HOPELESS = BinaryRelevance(C=1e4)
+FOREST = DistributionalForest(estimator=ExtraTreesClassifier(40, bootstrap=True))
+CANDIDATES = [("alone", BR), ("chain", CHAIN), ("forest", FOREST)]
+
+
+def pooled(**parameters):
+    return BestJoint(**({"candidates": CANDIDATES, "pool": True} | parameters)).fit(X, Y)
+
+
+def mean_log_prob(log_probs, weights, share):
+    return np.average(np.log(np.exp(log_probs) @ weights), weights=share)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.booleans())
+def test_weights_maximise_the_likelihood(seed, n_models, weighted):
+    random = np.random.default_rng(seed)
+    log_probs = random.normal(-3, 2, size=(40, n_models))
+    share = random.integers(0, 3, 40) + (np.arange(40) == 0) if weighted else None
+    weights = pool_weights(log_probs, share)
+    assert (weights >= 0).all()
+    assert weights.sum() == pytest.approx(1)
+    best = minimize(
+        lambda z: -mean_log_prob(log_probs, softmax(z), share), np.zeros(n_models), tol=1e-10
+    )
+    assert mean_log_prob(log_probs, weights, share) >= -best.fun - 2e-5
+
+
+def test_impossible_rows_do_not_matter():
+    log_probs = np.log([[0.8, 0.1], [0.2, 0.7], [0.6, 0.5]])
+    nothing = np.full((1, 2), -np.inf)
+    np.testing.assert_array_equal(
+        pool_weights(np.vstack([log_probs, nothing])), pool_weights(log_probs)
+    )
+    one_sided = np.vstack([log_probs, [[-np.inf, -1.0]]])
+    assert pool_weights(one_sided)[1] > pool_weights(log_probs)[1]
+    np.testing.assert_array_equal(pool_weights(nothing), [0.5, 0.5])
+
+
+def test_a_pool_is_the_mixture_of_its_members():
+    model = pooled()
+    assert set(model.members_) <= {"alone", "chain", "forest"}
+    assert len(model.members_) > 1
+    joints = [predict_joint(member, TEST) for member in model.members_.values()]
+    by_model = np.stack([np.exp(joint.log_prob(TRUTH)) for joint in joints])
+    by_hand = np.log(model.weights_ @ by_model)
+    joint = model.predict_joint(TEST)
+    np.testing.assert_allclose(joint.log_prob(TRUTH), by_hand)
+    assert joint.mode().optimal.all()
+    np.testing.assert_array_equal(model.predict(TEST), joint.mode().labels)
+    assert model.table()["weight"].sum() == pytest.approx(1)
+
+
+def test_held_out_rows_are_no_less_probable_than_under_the_best():
+    weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    fold = np.arange(len(X)) % 3
+    race = Race(
+        TrainingData(X, Y, weight),
+        [fold == k for k in range(3)],
+        metric=None,
+        rule=None,
+        pooled=True,
+        n_jobs=None,
+    )
+    for name, estimator in CANDIDATES:
+        race.run(name, estimator)
+    log_probs = race.log_probs(sorted(race.folds))
+    means = np.average(log_probs, axis=0, weights=weight)
+    assert [trial.name for trial in race.trials][race.best()] == "forest"
+    assert mean_log_prob(log_probs, pool_weights(log_probs, weight), weight) >= means.max() - 1e-5
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_candidates_far_behind_are_tried_on_one_fold(pool):
+    candidates = [("chain", CHAIN), ("hopeless", HOPELESS), ("alone", BR)]
+    model = BestJoint(candidates=candidates, pool=pool).fit(X, Y)
+    tried = {trial.name: trial for trial in model.trials_}
+    assert tried["hopeless"].problem == "far behind after one of 3 folds"
+    assert len(tried["hopeless"].scores) == 1
+    assert len(tried["chain"].scores) == 3
+    assert model.best_name_ == "chain"
+    assert "hopeless" not in model.members_
+    # A first fold may be the best of all, but it does not win a comparison over three.
+    assert BestJoint(candidates=[("hopeless", HOPELESS)]).fit(X, Y).trials_[0].problem == ""
+
+
+def test_threads_do_not_matter():
+    one, two = pooled(), pooled(n_jobs=2)
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+    np.testing.assert_array_equal(one.predict(TEST), two.predict(TEST))
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_thresholds_are_tuned_on_the_rows_that_were_held_out(pool):
+    model = BestJoint(candidates=CANDIDATES, pool=pool, decision="micro_f1").fit(X, Y)
+    plain = BestJoint(candidates=CANDIDATES, pool=pool).fit(X, Y)
+    assert plain.best_name_ == model.best_name_
+    np.testing.assert_array_equal(plain.weights_, model.weights_)
+    marginals = plain.predict_proba(TEST)
+    np.testing.assert_array_equal(model.predict_proba(TEST), marginals)
+    np.testing.assert_array_equal(model.predict(TEST), marginals > model.thresholds_)
+    assert (model.thresholds_ < 0.5).all()  # F1 is better served by more labels
+    assert isinstance(model.rule_, MicroF1Threshold)
+
+
+def test_names_of_candidates_are_told_apart():
+    model = pooled(candidates=[BR, CHAIN, BR])
+    names = [trial.name for trial in model.trials_]
+    assert names == [str(BR), str(CHAIN), f"{BR} 2"]
+
+
+def test_pools_are_saved(tmp_path):
+    model = pooled(decision="macro_f1")
+    persistence.save(model, tmp_path / "pool.skops")
+    again = persistence.load(tmp_path / "pool.skops")
+    np.testing.assert_array_equal(again.predict(TEST), model.predict(TEST))
+    np.testing.assert_array_equal(again.predict_proba(TEST), model.predict_proba(TEST))
+
+
+def test_pools_explain_their_members_only():
+    with pytest.raises(ValueError, match="explain one of its members_"):
+        explain_label(pooled(), TEST[:1], 0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"pool": "yes"}, "pool must be"),
+        ({"scoring": "exact_match"}, "pool=True weighs candidates by scoring='log_likelihood'"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        pooled(**parameters)
+
+
+def test_equal_rows_leave_the_first_candidate():
+    model = BestJoint(candidates=CANDIDATES[:2], pool=True, decision="macro_f1")
+    model.fit(np.ones((4, 2)), [[0, 1]] * 4)
+    assert model.best_name_ == "alone"
+    np.testing.assert_array_equal(model.predict(np.ones((1, 2))), [[0, 1]])
