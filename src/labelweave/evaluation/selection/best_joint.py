@@ -199,7 +199,8 @@ class BestJoint(MultiLabelClassifier):
         }
         self.best_name_ = candidates[best][0]
         self.best_estimator_ = self.members_[self.best_name_]
-        self._tell(f"chose {self.best_name_}\n{self.table().to_string(index=False)}")
+        outcome = "mixed candidates" if self.pool else f"chose {self.best_name_}"
+        self._tell(f"{outcome}\n{self.table().to_string(index=False)}")
 
     def _run(self, race: Race, candidates: list[tuple[str, Any]]) -> None:
         begin = time.monotonic()
