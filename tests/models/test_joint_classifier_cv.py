@@ -344,7 +344,7 @@ def test_models_of_several_kinds_are_kept_in_files(estimator, tmp_path):
         ({"cv": 2.5}, "cv must be 'auto'"),
         ({"cv": "oob"}, r"cv='oob' needs bagged classifiers.*; got GaussianNB\(\)"),
         ({"multi_label": "yes"}, "multi_label must be 'auto', True or False; got 'yes'"),
-        ({"passthrough": "yes"}, "passthrough must be True or False; got 'yes'"),
+        ({"passthrough": "yes"}, "passthrough must be 'auto' or True or False; got 'yes'"),
         ({"joint": GaussianNB()}, r"joint must be an estimator of P\(y\|x\) .*; got GaussianNB"),
         ({"joint": ClassifierChain}, r"joint must be an estimator of P\(y\|x\)"),
         ({"estimator": []}, "estimator must have at least one classifier; got an empty list"),
@@ -359,3 +359,12 @@ def test_bad_parameters(parameters, message):
 def test_a_joint_that_takes_no_weights():
     with pytest.raises(ValueError, match=r"sample_weight was given, but joint MLkNN"):
         woven(GaussianNB(), joint=MLkNN()).fit(X, Y, sample_weight=np.ones(90))
+
+
+def test_auto_passes_sparse_features_on():
+    X, Y = np.abs(np.random.default_rng(0).normal(size=(60, 3))), np.eye(60, 2, dtype=int)
+    tree = DecisionTreeClassifier(max_depth=2)
+    chain = ClassifierChain(C=1.0, label_penalty=1.0)
+    for features, width in ((X, 2), (sp.csr_array(X), 5)):
+        model = JointClassifierCV(estimator=tree, joint=chain, passthrough="auto", cv=2)
+        assert model.fit(features, Y).joint_.n_features_in_ == width

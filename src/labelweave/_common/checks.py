@@ -102,10 +102,13 @@ def check_choice(value: Any, name: str, choices: Sequence[str], *, otherwise: st
     raise _refused(value, name, f"{', '.join(others)} or {last}" if others else last)
 
 
-def check_flag(value: Any, name: str) -> bool:
-    """Return True or False, of Python or of NumPy."""
+def check_flag(value: Any, name: str, *, otherwise: str = "") -> bool:
+    """Return True or False, of Python or of NumPy.
+
+    ``otherwise`` says what else the argument may be; the caller has looked for that before.
+    """
     if not isinstance(value, bool | np.bool_):
-        raise _refused(value, name, "True or False")
+        raise _refused(value, name, "True or False", otherwise)
     return bool(value)
 
 

@@ -33,15 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["PORTFOLIO", "BestJoint"]
 
 #: The methods that `BestJoint` tries by default, in this order: linear, then forests, then kernels.
-#: With the features besides, a chain over a forest's predictions is better on text: CLL-loss of
-#: 2,000 rows of imdb and of delicious' ten most frequent labels 5.33 and 4.79, without them 5.35
-#: and 4.97, of a linear chain 5.34 and 4.83 (of tmc2007-500 3.40, 3.49 and 3.53).
+#: A chain over a forest's predictions sees the features besides if they are sparse: on text that is
+#: better, CLL-loss of 2,000 rows of imdb and of delicious' ten most frequent labels 5.33 and 4.79,
+#: without them 5.35 and 4.97, of a linear chain 5.34 and 4.83.
 PORTFOLIO = (
     "auto",
     "mc",
     "forest",
-    "weave",
-    "weave(passthrough=True)",
+    "weave(passthrough='auto')",
     "auto(features=KernelFeatures())",
 )
 
@@ -61,7 +60,7 @@ class BestJoint(MultiLabelClassifier):
         Methods as on the command line, such as ``"pcc(C=1)"``, or estimators of P(y|x), or
         pipelines that end in one. Dense features are standardised for all of them. By default
         `labelweave.evaluation.PORTFOLIO`: a chain, a mixture of trees, a forest, a chain over a
-        forest's predictions, without and with the features, and a chain on kernel features.
+        forest's predictions, with the features if these are sparse, and a chain on kernel features.
     scoring : str, default="log_likelihood"
         The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or
         "f1_micro"; labels are then predicted for `decision`, and rows count alike whatever their

@@ -56,9 +56,10 @@ class JointClassifierCV(NamedEstimators):
         What learns the labels from the log-odds, for example ``TreeMixture()``. By default
         ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
         has no effect.
-    passthrough : bool, default=False
+    passthrough : bool or "auto", default=False
         If True, the joint model sees the features too, beside the log-odds: standardised if they
-        are dense, as they are if they are sparse.
+        are dense, as they are if they are sparse. "auto" shows it sparse ones only: of text they
+        tell more than the default forest does.
     cv : "auto", "oob", int, splitter or list of splits, default="auto"
         How training rows are held out. "auto": out of bag where a classifier is bagged
         (``bootstrap=True`` and a parameter `oob_score`), in five folds elsewhere. A number of folds
@@ -132,7 +133,7 @@ class JointClassifierCV(NamedEstimators):
         *,
         estimator: Any = None,
         joint: MultiLabelClassifier | None = None,
-        passthrough: bool = False,
+        passthrough: bool | str = False,
         cv: Any = "auto",
         multi_label: bool | str = "auto",
         memory: Any = None,
@@ -153,7 +154,8 @@ class JointClassifierCV(NamedEstimators):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        check_flag(self.passthrough, "passthrough")
+        if self.passthrough != "auto":
+            check_flag(self.passthrough, "passthrough", otherwise="'auto'")
         self._check_names()
         super()._check_parameters()
 
@@ -181,8 +183,9 @@ class JointClassifierCV(NamedEstimators):
             sample_weight = None if sample_weight is None else sample_weight[rows]
         total = len(labels) if sample_weight is None else sample_weight.sum()
         self.votes_ = apparent_votes(held_out, float(total))
-        self._sees_features = bool(self.passthrough)
-        scales = self._sees_features and isinstance(X, np.ndarray)
+        is_dense = isinstance(X, np.ndarray)
+        self._sees_features = not is_dense if self.passthrough == "auto" else bool(self.passthrough)
+        scales = self._sees_features and is_dense
         self.scaler_ = StandardScaler().fit(X, sample_weight=sample_weight) if scales else None
         self._fit_joint(self._seen(X, held_out), labels, sample_weight, seed)
 
