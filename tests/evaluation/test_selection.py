@@ -1,21 +1,28 @@
 """Pools of models, and the race between candidates: weights, abandonment, tuned decisions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import persistence
+from labelweave._common.pipelines import last_step
 from labelweave.datasets import load_emotions
 from labelweave.decision import MicroF1Threshold
-from labelweave.evaluation import BestJoint, pool_weights, predict_joint
+from labelweave.evaluation import BestJoint, compare, pool_weights, predict_joint
+from labelweave.evaluation.joint_estimators import fold_estimator
 from labelweave.evaluation.selection.race import Race
 from labelweave.evaluation.selection.trials import TrainingData
 from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
-from labelweave.models.explanations import explain_label
+from labelweave.models.explanations import can_explain, explain_label
 
 DATA = load_emotions()
 X, Y = DATA.X[:400], DATA.Y[:400]
@@ -97,7 +104,8 @@ def test_candidates_far_behind_are_tried_on_one_fold(pool):
     candidates = [("chain", CHAIN), ("hopeless", HOPELESS), ("alone", BR)]
     model = BestJoint(candidates=candidates, pool=pool).fit(X, Y)
     tried = {trial.name: trial for trial in model.trials_}
-    assert tried["hopeless"].problem == "far behind after one of 3 folds"
+    reason = "weight below 0.02" if pool else "far behind"
+    assert tried["hopeless"].problem == f"{reason} after one of 3 folds"
     assert len(tried["hopeless"].scores) == 1
     assert len(tried["chain"].scores) == 3
     assert model.best_name_ == "chain"
@@ -140,7 +148,7 @@ def test_pools_are_saved(tmp_path):
 
 
 def test_pools_explain_their_members_only():
-    with pytest.raises(ValueError, match="explain one of its members_"):
+    with pytest.raises(ValueError, match="the model is a pool"):
         explain_label(pooled(), TEST[:1], 0)
 
 
@@ -161,3 +169,88 @@ def test_equal_rows_leave_the_first_candidate():
     model.fit(np.ones((4, 2)), [[0, 1]] * 4)
     assert model.best_name_ == "alone"
     np.testing.assert_array_equal(model.predict(np.ones((1, 2))), [[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("log_probs", "weight", "message"),
+    [
+        ([0.0, -1.0], None, "log_probs must be"),
+        ([[np.nan, -1.0]], None, "finite, or -inf"),
+        ([[np.inf, -1.0]], None, "finite, or -inf"),
+        ([[-1.0, -1.0]], [-1.0], "sample_weight must be"),
+        ([[-1.0, -1.0]], [1.0, 1.0], "sample_weight must be"),
+    ],
+)
+def test_pool_weights_refuse_what_is_no_log_probability(log_probs, weight, message):
+    with pytest.raises(ValueError, match=message):
+        pool_weights(log_probs, weight)
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_decisions_are_those_of_the_model_not_of_its_best_member(pool):
+    """What looks for the classifier inside pipelines and searches must stop here."""
+    methods = {
+        decision: BestJoint(candidates=CANDIDATES[:2], pool=pool, decision=decision)
+        for decision in ("subset", "hamming")
+    }
+    comparison = compare(methods, X[:200], Y[:200], folds=2, metrics=["exact_match"])
+    subset, hamming = (comparison.scores(name, "exact_match") for name in methods)
+    assert (subset != hamming).any()
+    model = make_pipeline(StandardScaler(), methods["subset"]).fit(X, Y)
+    assert isinstance(last_step(model), BestJoint)
+
+
+def test_a_pool_is_calibrated_as_a_whole():
+    pool = BestJoint(candidates=CANDIDATES, pool=True).fit(X, Y)
+    assert isinstance(fold_estimator(pool), BestJoint)
+    single = BestJoint(candidates=CANDIDATES[:1]).fit(X, Y)
+    assert isinstance(last_step(fold_estimator(single)), BinaryRelevance)
+    assert can_explain(single)
+    assert not can_explain(pool)
+
+
+def test_weights_of_rows_are_repetitions():
+    random = np.random.default_rng(69)
+    rows = random.normal(size=(12, 2))
+    labels = (rows + random.normal(size=(12, 2)) > 0).astype(int)
+    candidates = [("weak", BinaryRelevance(C=0.001)), ("good", BinaryRelevance(C=0.1))]
+    weighted, repeated = BestJoint(candidates=candidates), BestJoint(candidates=candidates)
+    weighted.fit(rows, labels, sample_weight=np.full(12, 10.0))
+    repeated.fit(np.repeat(rows, 10, axis=0), np.repeat(labels, 10, axis=0))
+    assert weighted.best_name_ == repeated.best_name_
+    shown = [model.table()[["candidate", "problem"]] for model in (weighted, repeated)]
+    pd.testing.assert_frame_equal(*shown)
+
+
+def test_what_was_given_up_stands_last():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(45, 3))
+    labels = (rows[:, :2] + random.normal(size=(45, 2)) > 0).astype(int)
+    for seed in range(20):
+        candidates = [(str(C), BinaryRelevance(C=C)) for C in (0.1, 1e4, 0.03)]
+        table = BestJoint(candidates=candidates, random_state=seed).fit(rows, labels).table()
+        assert table["weight"][0] == 1
+        assert table["problem"].astype(bool).is_monotonic_increasing
+
+
+def test_names_that_are_taken():
+    model = pooled(candidates=[("a", BR), ("a", CHAIN), ("a 2", FOREST)])
+    assert [trial.name for trial in model.trials_] == ["a", "a 2", "a 2 2"]
+    assert len(model.table()) == 3
+
+
+@pytest.mark.filterwarnings("error")
+def test_impossible_rows_neither_win_nor_warn():
+    trees = BinaryRelevance(estimator=DecisionTreeClassifier())
+    neighbours = BinaryRelevance(estimator=KNeighborsClassifier())
+    candidates = [("trees", trees), ("neighbours", neighbours), ("alone", BR)]
+    for pool in (False, True):
+        model = BestJoint(candidates=candidates, pool=pool).fit(X, Y)
+        assert model.best_name_ == "alone"
+        assert np.isfinite(model.predict_joint(TEST).log_prob(TRUTH)).all()
+
+
+def test_a_budget_is_for_candidates_that_can_be_fitted():
+    failing = ("failing", ClassifierChain(C=-1.0))
+    model = BestJoint(candidates=[failing, ("alone", BR)], time_budget=0).fit(X, Y)
+    assert model.best_name_ == "alone"

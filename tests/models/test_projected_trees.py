@@ -78,6 +78,15 @@ def test_projections_lose_little():
     np.testing.assert_array_equal(ours.predict(TEST), ours.predict_proba(TEST) > 0.5)
 
 
+def test_pure_nodes_are_not_split():
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 2, (3, 40))[random.integers(0, 3, 300)]
+    forest = projected_forest(random.normal(size=(300, 4)), labels, None, seed=0, n_trees=5)
+    for tree in forest.estimators_:
+        inner = tree.tree_.children_left >= 0
+        assert (tree.tree_.impurity[inner] > 1e-6).all()
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0], ids=["made dense", "kept sparse"])
 def test_sparse_features_grow_the_same_kind_of_trees(monkeypatch, share):
     monkeypatch.setattr(projected_trees, "DENSE_SHARE", share)

@@ -20,7 +20,31 @@ def last_step(model: Any) -> Any:
     """
     if isinstance(model, Pipeline):
         return last_step(model.steps[-1][1])
-    return last_step(model.best_estimator_) if hasattr(model, "best_estimator_") else model
+    return last_step(model.best_estimator_) if is_fitted_search(model) else model
+
+
+def is_fitted_search(model: Any) -> bool:
+    """Whether a fitted search predicts by its best estimator, as those of scikit-learn do.
+
+    What chooses among models and predicts a joint distribution of its own is none.
+    """
+    return hasattr(model, "best_estimator_") and not hasattr(model, "predict_joint")
+
+
+def core_model(model: Any) -> Any:
+    """Return the model inside that predicts: behind a stack, or as the only member of a pool.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> core_model(DummyClassifier())
+    DummyClassifier()
+    """
+    inner = last_step(model)
+    if hasattr(inner, "joint_"):
+        return core_model(inner.joint_)
+    members = list(getattr(inner, "members_", {}).values())
+    return core_model(members[0]) if len(members) == 1 else inner
 
 
 def innermost(model: Any) -> Any:

@@ -89,8 +89,8 @@ def _show_choice(model: Any) -> None:
 
     chosen = model[-1] if hasattr(model, "steps") else model
     if isinstance(chosen, BestJoint):
-        outcome = "mixed them by these weights" if chosen.pool else f"chose {chosen.best_name_}"
-        typer.echo(f"{outcome}:\n{chosen.table().to_string(index=False)}", err=True)
+        names = ", ".join(chosen.members_)
+        typer.echo(f"chose {names}:\n{chosen.table().to_string(index=False)}", err=True)
     if isinstance(chosen, CalibratedJointCV):
         typer.echo(f"temperature {chosen.temperature_:.3f}", err=True)
         for name, (before, after) in chosen.log_loss_.items():

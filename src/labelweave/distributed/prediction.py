@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats
+from labelweave._common.pipelines import is_fitted_search
 from labelweave.decision import Evidence
 from labelweave.distributed.row_blocks import RowBlocks
 from labelweave.distributed.threshold_passes import thresholds_of_blocks
@@ -183,7 +184,7 @@ def _split(model: Any) -> tuple[list[Any], LabelClassifier]:
     if isinstance(model, Pipeline):
         before, classifier = _split(model.steps[-1][1])
         return [*([model[:-1]] if len(model.steps) > 1 else []), *before], classifier
-    if hasattr(model, "best_estimator_"):
+    if is_fitted_search(model):
         return _split(model.best_estimator_)
     if isinstance(model, LabelClassifier):
         return [], model

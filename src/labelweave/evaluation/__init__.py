@@ -93,7 +93,8 @@ from labelweave.evaluation.queries import (
     label_uncertainty,
     row_uncertainty,
 )
-from labelweave.evaluation.selection.best_joint import PORTFOLIO, BestJoint
+from labelweave.evaluation.selection.best_joint import BestJoint
+from labelweave.evaluation.selection.candidates import PORTFOLIO
 from labelweave.evaluation.selection.pooling import pool_weights
 from labelweave.evaluation.selection.trials import Trial
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from labelweave._common.pipelines import innermost
+from labelweave._common.pipelines import innermost, is_fitted_search
 from labelweave._common.row_keys import row_keys
 from labelweave.evaluation.predictions import predict_joint
 from labelweave.joint import JointDistribution
@@ -116,7 +116,8 @@ def _check_features(model: FrozenEstimator, owner: MultiLabelClassifier) -> None
 def fold_estimator(fitted: Any) -> Any:
     """Return an unfitted copy for parts of the rows, with the choices that were made on all.
 
-    These are penalties of "cv" and the best parameters of a search. What a pipeline learns from
+    These are penalties of "cv", the best parameters of a search and the best of several models; the
+    weights of a pool are chosen anew. What a pipeline learns from
     features is learned anew.
 
     Examples
@@ -129,6 +130,6 @@ def fold_estimator(fitted: Any) -> Any:
     if isinstance(fitted, Pipeline):
         name, last = fitted.steps[-1]
         return clone(fitted).set_params(**{name: fold_estimator(last)})
-    if hasattr(fitted, "best_estimator_"):
+    if is_fitted_search(fitted) or len(getattr(fitted, "members_", ())) == 1:
         return fold_estimator(fitted.best_estimator_)
     return fitted._fold_model() if isinstance(fitted, MultiLabelClassifier) else clone(fitted)

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import is_fitted_search, last_step
 from labelweave.decision import Decision, resolve_decision
 from labelweave.evaluation.metrics.likelihood import SupportsLogProb
 
@@ -167,6 +167,6 @@ def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
         return _innermost(model.steps[-1][1], prepared)
     if isinstance(model, FrozenEstimator):
         return _innermost(model.estimator, X)
-    if hasattr(model, "best_estimator_"):
+    if is_fitted_search(model):
         return _innermost(model.best_estimator_, X)
     return model, X

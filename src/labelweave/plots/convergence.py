@@ -10,7 +10,7 @@ import numpy as np
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice
 from labelweave._common.drawing import COLOURS, EDGE, literal
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import core_model
 from labelweave.inference import Gibbs, Mode
 from labelweave.joint import JointDistribution
 from labelweave.plots.canvas import Display, tidy
@@ -126,7 +126,7 @@ class ConvergenceDisplay(Display):
             their size themselves.
         ax : matplotlib Axes, optional
         """
-        inner = last_step(model)
+        inner = core_model(model)
         if not (hasattr(inner, "objectives_") and hasattr(inner, "history_")):
             raise ValueError(
                 f"model must be a fitted TreeMixture or ChainMixture; got {type(inner).__name__}"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_flag, check_number
@@ -15,34 +14,20 @@ from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
 from labelweave.decision import Decision, FixedThreshold, LabelledScores, ThresholdRule
-from labelweave.evaluation.methods.preprocessing import with_preprocessing
-from labelweave.evaluation.methods.registry import make_method
 from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
 from labelweave.evaluation.predictions import predict_joint
+from labelweave.evaluation.selection.candidates import make_candidates
 from labelweave.evaluation.selection.pooling import pool_weights
 from labelweave.evaluation.selection.race import LEAST_WEIGHT, Race
 from labelweave.evaluation.selection.trials import TrainingData, fitted, without_tuning
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.models import MultiLabelClassifier
-from labelweave.models.base_classifier import seeded_clone
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PORTFOLIO", "BestJoint"]
-
-#: The methods that `BestJoint` tries by default, in this order: linear, then forests, then kernels.
-#: A chain over a forest's predictions sees the features besides if they are sparse: on text that is
-#: better, CLL-loss of 2,000 rows of imdb and of delicious' ten most frequent labels 5.33 and 4.79,
-#: without them 5.35 and 4.97, of a linear chain 5.34 and 4.83.
-PORTFOLIO = (
-    "auto",
-    "mc",
-    "forest",
-    "weave(passthrough='auto')",
-    "auto(features=KernelFeatures())",
-)
+__all__ = ["BestJoint"]
 
 
 class BestJoint(MultiLabelClassifier):
@@ -67,7 +52,9 @@ class BestJoint(MultiLabelClassifier):
         weight.
     pool : bool, default=False
         If True, mix the candidates instead of choosing one; `scoring` must be "log_likelihood".
-        Members of less weight than 0.02 are left out.
+        Candidates of less weight than 0.02 are left out, those with so little beside the ones tried
+        before them after the first fold, but the best is always a member. The `inference` of
+        candidates does not matter then.
     n_folds : int, default=3
     time_budget : float, optional
         Seconds after which no further candidate is tried; the first one always is. What is chosen
@@ -84,12 +71,12 @@ class BestJoint(MultiLabelClassifier):
     Attributes
     ----------
     best_estimator_ : estimator
-        The best candidate, fitted to all rows.
+        The best candidate, fitted to all rows. If `decision` is tuned on held-out rows, this one
+        decides label by label: the rule is the model's own.
     best_name_ : str
     members_ : dict
         The candidates of the mixture by name, fitted to all rows; the best one only, unless they
-        are pooled. If `decision` is tuned on held-out rows, they decide label by label: the rule is
-        tuned for the mixture.
+        are pooled.
     weights_ : (K,) array
         The weights of the members.
     trials_ : list of Trial
@@ -136,10 +123,10 @@ class BestJoint(MultiLabelClassifier):
         self.verbose = verbose
 
     def table(self) -> pd.DataFrame:
-        """Return what was compared, the best first."""
+        """Return what was compared: the best first, what was given up or failed last."""
         import pandas as pd
 
-        ranked = sorted(self.trials_, key=lambda trial: -trial.score)
+        ranked = sorted(self.trials_, key=lambda trial: (bool(trial.problem), -trial.score))
         weight = dict(zip(self.members_, self.weights_, strict=True))
         return pd.DataFrame(
             {
@@ -164,8 +151,8 @@ class BestJoint(MultiLabelClassifier):
             )
         if self.pool and rule is not None and rule.needs_joint:
             raise ValueError(
-                f"decision {self.decision!r} counts votes, which a pool of models does not have: "
-                "choose another decision, or pool=False"
+                f"decision {self.decision!r} is tuned on the votes of one model: choose one that "
+                "is tuned on marginals, such as 'macro_f1', or pool=False"
             )
         self._count("n_folds")
 
@@ -175,7 +162,7 @@ class BestJoint(MultiLabelClassifier):
         fold, n_folds = assign_folds(X, total, max(2, self._count("n_folds")), seed)
         # If all rows are equal, none can be held out: the first candidate is as good as any.
         held_out = [fold == k for k in range(n_folds)] if n_folds > 1 else []
-        candidates = self._candidates(X, seed)
+        candidates = make_candidates(self.candidates, self.decision, X, seed)
         race = Race(
             TrainingData(X, labels, sample_weight),
             held_out,
@@ -198,15 +185,14 @@ class BestJoint(MultiLabelClassifier):
         }
         self.best_name_ = candidates[best][0]
         self.best_estimator_ = self.members_[self.best_name_]
-        outcome = "mixed candidates" if self.pool else f"chose {self.best_name_}"
-        self._tell(f"{outcome}\n{self.table().to_string(index=False)}")
+        self._tell(f"chose {', '.join(self.members_)}\n{self.table().to_string(index=False)}")
 
     def _run(self, race: Race, candidates: list[tuple[str, Any]]) -> None:
         begin = time.monotonic()
         with stage("trying candidates", len(candidates)) as advance:
             for name, estimator in candidates:
                 spent = time.monotonic() - begin
-                if race.trials and self.time_budget is not None and spent >= self.time_budget:
+                if race.folds and self.time_budget is not None and spent >= self.time_budget:
                     race.skip(name, "no time left")
                 else:
                     race.run(name, estimator)
@@ -214,13 +200,11 @@ class BestJoint(MultiLabelClassifier):
 
     def _weighed(self, race: Race, best: int) -> tuple[list[int], Floats]:
         """Return the members of the mixture and their weights: of the pool, or the best alone."""
-        members = sorted(race.folds) if self.pool and race.held_out else [best]
-        weight = race.data.weight
-        if len(members) > 1:
-            counts = pool_weights(race.log_probs(members), weight) >= LEAST_WEIGHT
-            members = [k for k, is_in in zip(members, counts, strict=True) if is_in or k == best]
-        if len(members) == 1:
-            return members, np.ones(1)
+        if not self.pool or not race.held_out:
+            return [best], np.ones(1)
+        members, weight = sorted(race.folds), race.data.weight
+        counts = pool_weights(race.log_probs(members), weight) >= LEAST_WEIGHT
+        members = [k for k, is_in in zip(members, counts, strict=True) if is_in or k == best]
         return members, pool_weights(race.log_probs(members), weight)
 
     def _member(self, estimator: Any) -> Any:
@@ -236,28 +220,6 @@ class BestJoint(MultiLabelClassifier):
                 f"scoring must be 'log_likelihood' or the name of a metric; got {self.scoring!r}"
             )
         return resolve_metrics([self.scoring])[0]
-
-    def _candidates(self, X: Any, seed: int) -> list[tuple[str, Any]]:
-        given = PORTFOLIO if self.candidates is None else self.candidates
-        if isinstance(given, str) or not len(given):
-            raise ValueError(
-                f"candidates must be a list of methods or estimators, not empty; got {given!r}"
-            )
-        named = [_named(candidate) for candidate in given]
-        for name, estimator in named:
-            if not isinstance(last_step(estimator), MultiLabelClassifier):
-                raise ValueError(
-                    f"candidates must be estimators of P(y|x), such as ClassifierChain(); {name} "
-                    "is none. JointClassifierCV makes one of any classifier"
-                )
-            last_step(estimator).set_params(decision=self.decision)
-        names = [name for name, _ in named]
-        distinct = [
-            name if name not in names[:k] else f"{name} {names[:k].count(name) + 1}"
-            for k, name in enumerate(names)
-        ]
-        estimators = (with_preprocessing(seeded_clone(each, seed), X) for _, each in named)
-        return list(zip(distinct, estimators, strict=True))
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         super()._tune(X, labels, sample_weight)
@@ -305,12 +267,7 @@ class BestJoint(MultiLabelClassifier):
     def _unexplained_because(self) -> str | None:
         if len(self.members_) == 1:
             return None
-        return "it is a mixture of several models: explain one of its members_"
-
-
-def _named(candidate: Any) -> tuple[str, Any]:
-    """Return the name of a candidate and an estimator of our own."""
-    if isinstance(candidate, str):
-        return candidate, make_method(candidate)
-    name, estimator = candidate if isinstance(candidate, tuple) else (str(candidate), candidate)
-    return name, clone(estimator)
+        return (
+            "the model is a pool, a mixture of several models, whose log-odds are not a sum: fit "
+            f"one of its members alone, {', '.join(self.members_)}"
+        )

@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from labelweave._common.arrays import Floats, Mask
+from labelweave._common.paired_gain import in_standard_errors
 from labelweave.decision import ThresholdRule
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.selection.pooling import pool_weights
@@ -21,9 +22,11 @@ from labelweave.evaluation.selection.trials import (
 )
 
 # A candidate is given up if it is behind by this many standard errors of the paired differences of
-# the rows of the first fold, or in a pool if its weight there is below the least one that counts.
+# the rows of the first fold, or in a pool if its weight there is below the least one that counts;
+# but not by fewer rows than this.
 _STANDARD_ERRORS = 4.0
 LEAST_WEIGHT = 0.02
+_FEWEST_ROWS = 20
 
 
 class Race:
@@ -79,12 +82,14 @@ class Race:
         begin = time.monotonic()
         folds: list[HeldOutFold] = []
         problem = ""
+        # Where nobody can be given up, all folds are tried at once.
+        at_first = 1 if self._can_give_up() else len(self.held_out)
         try:
-            folds = self._judged(estimator, self.held_out[:1])
-            if folds and self._is_hopeless(folds[0]):
-                problem = f"far behind after one of {len(self.held_out)} folds"
-            else:
-                folds += self._judged(estimator, self.held_out[1:])
+            folds = self._judged(estimator, self.held_out[:at_first])
+            if at_first == 1:
+                problem = self._reason_to_give_up(folds[0])
+            if not problem:
+                folds += self._judged(estimator, self.held_out[at_first:])
                 self.folds[len(self.trials)] = folds
         except ValueError as error:  # a method that has too many labels, say
             folds, problem = [], str(error)
@@ -99,17 +104,28 @@ class Race:
             )
         )
 
-    def _is_hopeless(self, first: HeldOutFold) -> bool:
-        if first.log_prob is None or not self.folds or len(self.held_out) < 2:
-            return False
-        others = [folds[0].log_prob for folds in self.folds.values()]
-        known = np.column_stack([each for each in others if each is not None])
-        weight = self.data.taken(self.held_out[0]).weight
+    def _can_give_up(self) -> bool:
+        several = self.metric is None and bool(self.folds) and len(self.held_out) > 1
+        return several and self._first_weight().sum() >= _FEWEST_ROWS
+
+    def _first_weight(self) -> Floats:
+        """Return the weights of the rows of the first fold."""
+        first = self.held_out[0]
+        return np.ones(first.sum()) if self.data.weight is None else self.data.weight[first]
+
+    def _reason_to_give_up(self, first: HeldOutFold) -> str:
+        """Return why a candidate is not worth further folds; empty if it is."""
+        known = np.column_stack([folds[0].log_prob for folds in self.folds.values()])
+        weight = self._first_weight()
         if self.pooled:
             together = np.column_stack([known, first.log_prob])
-            return bool(pool_weights(together, weight)[-1] < LEAST_WEIGHT)
-        leader = known[:, np.average(known, axis=0, weights=weight).argmax()]
-        return _is_far_behind(first.log_prob - leader, weight)
+            is_idle = pool_weights(together, weight)[-1] < LEAST_WEIGHT
+            reason = f"weight below {LEAST_WEIGHT}"
+        else:
+            leader = known[:, np.average(known, axis=0, weights=weight).argmax()]
+            is_idle = _is_far_behind(first.log_prob, leader, weight)
+            reason = "far behind"
+        return f"{reason} after one of {len(self.held_out)} folds" if is_idle else ""
 
     def best(self) -> int | None:
         """Return the position of the best candidate; None if none went through all folds."""
@@ -117,24 +133,20 @@ class Race:
 
     def log_probs(self, members: list[int]) -> Floats:
         """Return the log-probability of each row by each of some candidates, (n, K)."""
-        return np.column_stack([self._by_row(member, "log_prob") for member in members])
+        return np.column_stack(
+            [by_row([fold.log_prob for fold in self.folds[k]], self.held_out) for k in members]
+        )
 
     def evidence(self, members: list[int], weights: Floats) -> Floats:
         """Return what the rule sees of each row in a mixture of some candidates, (n, L)."""
-        parts = (self._by_row(member, "evidence") for member in members)
-        pooled: Floats = sum(
-            (weight * part for weight, part in zip(weights, parts, strict=True)), start=np.zeros(1)
-        )
-        return pooled
-
-    def _by_row(self, member: int, what: str) -> Floats:
-        return by_row([getattr(fold, what) for fold in self.folds[member]], self.held_out)
+        parts = [by_row([fold.evidence for fold in self.folds[k]], self.held_out) for k in members]
+        return np.tensordot(weights, np.stack(parts), 1)
 
 
-def _is_far_behind(differences: Floats, weight: Floats | None) -> bool:
-    """Whether rows are less probable by several standard errors; impossible rows settle it."""
-    if len(differences) < 2 or not np.isfinite(differences).all():
-        return bool(np.isneginf(differences).any())
-    mean = np.average(differences, weights=weight)
-    variance = np.average((differences - mean) ** 2, weights=weight)
-    return bool(mean < -_STANDARD_ERRORS * np.sqrt(variance / len(differences)))
+def _is_far_behind(log_prob: Floats, leader: Floats, weight: Floats) -> bool:
+    """Whether rows are less probable by several standard errors; impossible ones settle it."""
+    if np.isneginf(leader).any():
+        return False
+    if np.isneginf(log_prob).any():
+        return True
+    return in_standard_errors(log_prob - leader, weight) < -_STANDARD_ERRORS

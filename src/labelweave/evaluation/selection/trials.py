@@ -19,6 +19,8 @@ from labelweave.evaluation.predictions import predict_joint
 
 __all__ = ["Trial"]
 
+_NOTHING = np.empty(0)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -28,7 +30,8 @@ class Trial:
     ----------
     name : str
     scores : tuple of float
-        The score of each fold that was tried, the higher the better.
+        The score of each fold that was tried, the higher the better: of one fold only if the
+        candidate was given up, so that its mean does not compare with others.
     seconds : float
     problem : str
         Why it was not tried on all folds; empty if it was.
@@ -53,7 +56,7 @@ class Trial:
     @property
     def standard_error(self) -> float:
         """The standard error of the mean score, over folds; NaN with fewer than two."""
-        if len(self.scores) < 2:
+        if len(self.scores) < 2 or not np.isfinite(self.scores).all():
             return float("nan")
         return float(np.std(self.scores, ddof=1) / np.sqrt(len(self.scores)))
 
@@ -65,15 +68,15 @@ class HeldOutFold(NamedTuple):
     ----------
     score : float
         The higher the better.
-    log_prob : (m,) array or None
-        Log-probability of the labels of each row; None where a metric is the score.
-    evidence : (m, L) array or None
-        What a rule that is to be tuned sees of the rows.
+    log_prob : (m,) array
+        Log-probability of the labels of each row; empty where a metric is the score.
+    evidence : (m, L) array
+        What a rule sees of the rows that is to be tuned; empty if there is none.
     """
 
     score: float
-    log_prob: Floats | None = None
-    evidence: Floats | None = None
+    log_prob: Floats = _NOTHING
+    evidence: Floats = _NOTHING
 
 
 class TrainingData(NamedTuple):
@@ -114,7 +117,8 @@ def judge_fold(
         return HeldOutFold(value if metric.higher_is_better else -value)
     joint: Any = predict_joint(fitted(without_tuning(estimator), inside), X)
     log_prob = joint.log_prob(truth)
-    evidence = None if rule is None else rule.evidence(joint).scores
+    log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
+    evidence = _NOTHING if rule is None else rule.evidence(joint).scores
     return HeldOutFold(float(np.average(log_prob, weights=weight)), log_prob, evidence)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_label, check_labels
 from labelweave._common.features import dense_features
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import core_model
 from labelweave.joint import JointDistribution
 from labelweave.joint.evidence import Evidence
 from labelweave.models.base import MultiLabelClassifier
@@ -146,9 +146,7 @@ def can_explain(model: Any) -> bool:
     >>> [can_explain(BinaryRelevance(estimator=e).fit(X, Y)) for e in (None, neighbours)]
     [True, False]
     """
-    inner = last_step(model)
-    if hasattr(inner, "joint_"):
-        return can_explain(inner.joint_)
+    inner = core_model(model)
     if not isinstance(inner, MultiLabelClassifier):
         return False
     return inner._linear_members(np.zeros((1, inner.n_features_in_))) is not None

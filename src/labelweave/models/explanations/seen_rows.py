@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.pipeline import Pipeline
 
+from labelweave._common.pipelines import is_fitted_search
 from labelweave.models.base import MultiLabelClassifier
 
 
@@ -53,7 +54,7 @@ class SeenRows:
             return replace(rows, model=self.model.steps[-1][1])
         if isinstance(self.model, MultiLabelClassifier):
             return self._delegated(self.model)
-        if hasattr(self.model, "best_estimator_"):
+        if is_fitted_search(self.model):
             return replace(self, model=self.model.best_estimator_)
         return None
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Positions
+from labelweave._common.paired_gain import in_standard_errors
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds
 from labelweave.models.mixtures.em import EM
@@ -67,7 +68,7 @@ def select_components(
             advance()
             if kept is None or steps[-1].validation > steps[best].validation:
                 best, kept, best_rows = len(steps) - 1, fitted[0][1], rows
-            worse_by = _standard_errors(best_rows - rows, weight)
+            worse_by = in_standard_errors(best_rows - rows, weight)
             if len(steps) - 1 - best == learner.settings.patience or worse_by > _CLEARLY_WORSE:
                 break
     if kept is None:  # all rows are equal: nothing can be held out
@@ -111,14 +112,6 @@ def _held_out_rows(
             for (_, outside), (em, part) in zip(splits, fitted, strict=True)
         ]
     )
-
-
-def _standard_errors(gain: Floats, weight: Floats) -> float:
-    """Return the mean of a gain over weighted rows, in standard errors."""
-    total = weight.sum()
-    mean = weight @ gain / total
-    error = np.sqrt(weight @ (gain - mean) ** 2) / total
-    return float(mean / error) if error > 0 else 0.0
 
 
 def _selection_step(

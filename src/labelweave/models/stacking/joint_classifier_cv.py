@@ -92,7 +92,7 @@ class JointClassifierCV(NamedEstimators):
         label for each binary one, in the order of `estimator`.
     joint_ : estimator
         The fitted joint model; its features are the labels' log-odds by the first classifier, the
-        second one, ..., then those of X, if `passthrough` is True.
+        second one, ..., then those of X, if `passthrough` is True, or "auto" and X sparse.
     votes_ : (M,) array
         How many votes each held-out probability looks like a count of; see Notes.
     scaler_ : StandardScaler or None
@@ -109,7 +109,8 @@ class JointClassifierCV(NamedEstimators):
 
     Beside what the classifiers themselves take, ``fit`` takes a copy of the training rows for each
     fit that is in progress, and 64 n M bytes for n rows and M log-odds (labels times classifiers);
-    with `passthrough` another copy of X.
+    with `passthrough` another copy of X. Sparse features with more than 3 % nonzero entries are
+    made dense for the default forest, if that takes no more than 1 GB.
 
     Examples
     --------
@@ -154,10 +155,13 @@ class JointClassifierCV(NamedEstimators):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        if self.passthrough != "auto":
+        if not self._passes_sparse_on():
             check_flag(self.passthrough, "passthrough", otherwise="'auto'")
         self._check_names()
         super()._check_parameters()
+
+    def _passes_sparse_on(self) -> bool:
+        return isinstance(self.passthrough, str) and self.passthrough == "auto"
 
     @staticmethod
     def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
@@ -184,7 +188,7 @@ class JointClassifierCV(NamedEstimators):
         total = len(labels) if sample_weight is None else sample_weight.sum()
         self.votes_ = apparent_votes(held_out, float(total))
         is_dense = isinstance(X, np.ndarray)
-        self._sees_features = not is_dense if self.passthrough == "auto" else bool(self.passthrough)
+        self._sees_features = not is_dense if self._passes_sparse_on() else bool(self.passthrough)
         scales = self._sees_features and is_dense
         self.scaler_ = StandardScaler().fit(X, sample_weight=sample_weight) if scales else None
         self._fit_joint(self._seen(X, held_out), labels, sample_weight, seed)

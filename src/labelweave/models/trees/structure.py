@@ -10,7 +10,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.label_graph import LabelGraph
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import core_model
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,8 +209,7 @@ def structures_of(model: Any) -> list[Structure]:
     >>> structures_of(BinaryRelevance(C=0.01).fit(data.X, data.Y))
     []
     """
-    last = last_step(model)
-    last = getattr(last, "joint_", last)
+    last = core_model(model)
     for name in ("structure_", "components_", "structures_"):
         found = getattr(last, name, None)
         structures = [found] if isinstance(found, Structure) else found

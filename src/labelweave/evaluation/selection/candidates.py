@@ -1,0 +1,83 @@
+"""The models that `BestJoint` tries: methods by name, estimators, pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import count
+from typing import Any
+
+from sklearn.base import clone
+
+from labelweave._common.pipelines import last_step
+from labelweave.decision import Decision
+from labelweave.evaluation.methods.preprocessing import with_preprocessing
+from labelweave.evaluation.methods.registry import make_method
+from labelweave.models import MultiLabelClassifier
+from labelweave.models.base_classifier import seeded_clone
+
+__all__ = ["PORTFOLIO"]
+
+#: The methods that `BestJoint` tries by default, in this order: linear, then forests, then kernels.
+#: A chain over a forest's predictions sees the features besides if they are sparse: on text that is
+#: better, CLL-loss of 2,000 rows of imdb and of delicious' ten most frequent labels 5.33 and 4.79,
+#: without them 5.35 and 4.97, of a linear chain 5.34 and 4.83.
+PORTFOLIO = (
+    "auto",
+    "mc",
+    "forest",
+    "weave(passthrough='auto')",
+    "auto(features=KernelFeatures())",
+)
+
+
+def make_candidates(
+    given: Sequence[Any] | None, decision: str | Decision, X: Any, seed: int
+) -> list[tuple[str, Any]]:
+    """Return estimators with distinct names, a decision, and what X needs in front of them.
+
+    Parameters
+    ----------
+    given : sequence of str, estimators or (name, estimator), or None
+        None stands for `PORTFOLIO`. What is given is not changed.
+    decision : str or Decision
+    X : (n, D) array or CSR matrix
+        Dense features are standardised.
+    seed : int
+        Seeds every unset `random_state`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [name for name, _ in make_candidates(["br", "br", "cc"], "subset", np.eye(2), seed=0)]
+    ['br', 'br 2', 'cc']
+    """
+    given = PORTFOLIO if given is None else given
+    if isinstance(given, str) or not len(given):
+        raise ValueError(
+            f"candidates must be a list of methods or estimators, not empty; got {given!r}"
+        )
+    candidates: dict[str, Any] = {}
+    for name, estimator in map(_named, given):
+        if not isinstance(last_step(estimator), MultiLabelClassifier):
+            raise ValueError(
+                f"candidates must be estimators of P(y|x), such as ClassifierChain(); {name} "
+                "is none. JointClassifierCV makes one of any classifier"
+            )
+        last_step(estimator).set_params(decision=decision)
+        prepared = with_preprocessing(seeded_clone(estimator, seed), X)
+        candidates[_distinct(name, candidates)] = prepared
+    return list(candidates.items())
+
+
+def _distinct(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken yet."""
+    numbered = (f"{name} {k}" for k in count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
+
+
+def _named(candidate: Any) -> tuple[str, Any]:
+    """Return the name of a candidate and an estimator of our own."""
+    if isinstance(candidate, str):
+        return candidate, make_method(candidate)
+    name, estimator = candidate if isinstance(candidate, tuple) else (str(candidate), candidate)
+    return name, clone(estimator)
