@@ -125,7 +125,7 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
     array([0, 1, 2])
     """
 
-    bootstrap = True  # rows that a tree has not seen exist
+    bootstrap = True  # every tree leaves rows out
 
     def __init__(
         self,
