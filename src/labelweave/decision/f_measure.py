@@ -50,17 +50,12 @@ class FLoss:
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the label vectors of largest expected F-measure."""
-        labels = np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
         if isinstance(joint, HasIndependentLabels):
+            labels = np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
             scores = np.ascontiguousarray(joint.independent_log_odds())
             native.best_independent_f_measure(scores, float(self.beta), labels, joint.n_threads)
             return labels
-        for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-            by_label = np.ascontiguousarray(joint[rows].cardinality_by_label())
-            native.best_f_measure(
-                by_label, _sizes(by_label), float(self.beta), labels[rows], joint.n_threads
-            )
-        return labels
+        return self._walk(joint, None)[0]
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return one minus the expected F-measure of ``labels`` in each row, (n,)."""
@@ -71,18 +66,37 @@ class FLoss:
             native.expected_independent_f_measure(
                 scores, np.ascontiguousarray(chosen), float(self.beta), expected, joint.n_threads
             )
-        else:
-            expected = self._expected(joint, chosen)
-        return 1.0 - expected
+            return 1.0 - expected
+        return self._walk(joint, chosen)[1]
 
-    def _expected(self, joint: JointDistribution, chosen: Labels) -> Floats:
-        sizes = chosen.sum(axis=1, dtype=np.int64)
-        # No labels are right where there are none.
-        expected = np.where(sizes > 0, 0.0, joint.cardinality()[:, 0])
+    def labels_and_risk(self, joint: JointDistribution) -> tuple[Labels, Floats]:
+        """Return the best label vectors and their risk: what both take is computed once."""
+        if isinstance(joint, HasIndependentLabels):
+            labels = self(joint)
+            return labels, self.risk(joint, labels)
+        return self._walk(joint, None)
+
+    def _walk(self, joint: JointDistribution, labels: Labels | None) -> tuple[Labels, Floats]:
+        """Return ``labels``, or else the best ones, and their risk, from one block to the next."""
+        chosen = np.zeros((joint.n_rows, joint.n_labels), np.int8) if labels is None else labels
+        risk = np.empty(joint.n_rows)
         for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-            found = np.einsum("nj,njs->ns", chosen[rows], joint[rows].cardinality_by_label())
-            expected[rows] += (found[:, 1:] * self._shares(sizes[rows], joint.n_labels)).sum(axis=1)
-        return expected
+            by_label = np.ascontiguousarray(joint[rows].cardinality_by_label())
+            sizes = _sizes(by_label)
+            if labels is None:
+                native.best_f_measure(
+                    by_label, sizes, float(self.beta), chosen[rows], joint.n_threads
+                )
+            risk[rows] = self._risk(by_label, sizes[:, 0], chosen[rows])
+        return chosen, risk
+
+    def _risk(self, by_label: Floats, none: Floats, chosen: Labels) -> Floats:
+        """Return the risk by P(y_j = 1, |y| = s) and by ``none``, P(|y| = 0)."""
+        size = chosen.sum(axis=1, dtype=np.int64)
+        found = np.einsum("nj,njs->ns", chosen, by_label)[:, 1:]
+        expected = (found * self._shares(size, chosen.shape[1])).sum(axis=1)
+        # No labels are right where there are none.
+        return np.asarray(1.0 - np.where(size > 0, expected, none))
 
     def _shares(self, sizes: npt.NDArray[np.int64], n_labels: int) -> Floats:
         """Return what a label found among ``sizes`` predicted ones counts if s are true, (n, L)."""

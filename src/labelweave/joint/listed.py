@@ -178,6 +178,10 @@ class ListedJoint(JointDistribution):
         log_prob = np.take_along_axis(self.log_weights, place[:, None], axis=1)[:, 0]
         return Mode(self.vectors[place], log_prob, log_prob.copy())
 
+    def greedy_mode(self) -> Mode:
+        """Return the mode: it costs less than a greedy vector."""
+        return self.closed_mode()
+
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
         k = min(check_whole_number(k, "k"), 2**self.n_labels)

@@ -67,7 +67,7 @@ def projected_forest(
     >>> projected_forest(X, labels, None, seed=0, n_trees=2).n_outputs_
     16
     """
-    X = _laid_out_for_trees(X)
+    X = laid_out_for_trees(X)
     settings = {"n_estimators": n_trees, "bootstrap": True, "random_state": seed, "n_jobs": n_jobs}
     if np.ndim(labels) == 1 or labels.shape[1] <= N_PROJECTIONS:
         forest = ExtraTreesClassifier(oob_score=oob_score, **settings)
@@ -78,7 +78,7 @@ def projected_forest(
     return forest.fit(X, labels.astype(np.int64) @ directions, sample_weight=weight)
 
 
-def _laid_out_for_trees(X: Any) -> Any:
+def laid_out_for_trees(X: Any) -> Any:
     """Return sparse features as a dense matrix if trees grow faster on it."""
     if isinstance(X, np.ndarray):
         return X
