@@ -77,7 +77,7 @@ class Pool(BestJoint):
 
 
 def ours(X: Any, Y: Labels, X_test: Any, Y_test: Labels) -> dict[str, Record]:
-    """Return the scores of the portfolio, of its best member, and of the pool.
+    """Return the scores of what the pool tried, of the best of that, and of the pool.
 
     The portfolio is fitted once: the best of it is what `BestJoint` chooses, at the price of trying
     all of them.
@@ -88,7 +88,7 @@ def ours(X: Any, Y: Labels, X_test: Any, Y_test: Labels) -> dict[str, Record]:
     spent = dict(zip(pool.members_, np.diff(clock), strict=True))
     trying, fitting = clock[0] - begin, clock[-1] - clock[0]
     records = {}
-    for name in PORTFOLIO:
+    for name in (trial.name for trial in pool.trials_ if trial.scores):
         start = _cpu_seconds()
         model = pool.members_.get(name) or make_method(name).fit(X, Y)
         outcome = decided(model, X_test)

@@ -32,6 +32,14 @@ def test_labels_with_their_expected_score(loss):
     np.testing.assert_array_equal(decided.labels, decide(joint, loss).labels)
 
 
+@given(forms, seeds, row_counts, label_counts)
+def test_a_decision_for_f1_and_its_risk_together_or_apart(form, seed, n, L):
+    joint, _ = make(form, seed=seed, n=n, L=L)
+    loss, decided = FLoss(), joint.decide("f1")
+    np.testing.assert_array_equal(decided.labels, loss(joint))
+    np.testing.assert_array_equal(decided.risk, loss.risk(joint, decided.labels))
+
+
 def test_models_decide_without_another_fit():
     data = load_emotions()
     model = ClassifierChain(C=0.01, label_penalty=0.03, inference=Greedy())

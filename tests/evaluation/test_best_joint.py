@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -75,6 +76,18 @@ def test_a_budget_leaves_the_first_candidate():
     assert model.trials_[1].problem == "no time left"
 
 
+def test_mixtures_of_too_many_coefficients_are_tried_only_if_asked_for():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((60, 600_000), density=1e-5, rng=rng, format="csr")
+    Y = rng.integers(0, 2, size=(60, 2))
+    trials = BestJoint(time_budget=0).fit(X, Y).trials_
+    problems = {trial.name: trial.problem for trial in trials}
+    assert list(problems) == list(PORTFOLIO)
+    assert problems["mc"].startswith("1,200,000 coefficients in each component")
+    asked_for = BestJoint(candidates=["br(C=1)", "mc"], time_budget=0).fit(X, Y).trials_
+    assert asked_for[1].problem == "no time left"
+
+
 def test_candidates_that_fail_are_named():
     data = load_emotions()
     failing = ("greedy", ClassifierChain(C=-1.0))
@@ -99,6 +112,8 @@ def test_label_names_reach_the_joint():
         ({"candidates": []}, "candidates must be a list"),
         ({"candidates": "pcc"}, "candidates must be a list"),
         ({"candidates": [GaussianNB()]}, "candidates must be estimators of P"),
+        ({"candidates": [BinaryRelevance]}, "candidates must be names of methods"),
+        ({"candidates": [("br", BR, 1)]}, "candidates must be names of methods"),
         ({"scoring": "f2"}, "f2"),
         ({"scoring": None}, "scoring must be 'log_likelihood'"),
         ({"time_budget": -1}, "time_budget must be"),

@@ -16,7 +16,7 @@ from labelweave._common.row_keys import assign_folds, row_keys
 from labelweave.decision import Decision, FixedThreshold, LabelledScores, ThresholdRule
 from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
 from labelweave.evaluation.predictions import predict_joint
-from labelweave.evaluation.selection.candidates import make_candidates
+from labelweave.evaluation.selection.candidates import make_candidates, unaffordable
 from labelweave.evaluation.selection.pooling import pool_weights
 from labelweave.evaluation.selection.race import LEAST_WEIGHT, Race
 from labelweave.evaluation.selection.trials import TrainingData, fitted, without_tuning
@@ -46,7 +46,7 @@ class BestJoint(MultiLabelClassifier):
         pipelines that end in one. Dense features are standardised for all of them. By default
         `labelweave.evaluation.PORTFOLIO`: a chain, a forest, a chain over a forest's
         predictions, with the features if these are sparse, a chain on kernel features, and a
-        mixture of trees.
+        mixture of trees, unless its components would have more than a million coefficients each.
     scoring : str, default="log_likelihood"
         The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or
         "f1_micro"; labels are then predicted for `decision`, and rows count alike whatever their
@@ -193,11 +193,19 @@ class BestJoint(MultiLabelClassifier):
         with stage("trying candidates", len(candidates)) as advance:
             for name, estimator in candidates:
                 spent = time.monotonic() - begin
-                if race.folds and self.time_budget is not None and spent >= self.time_budget:
-                    race.skip(name, "no time left")
+                if reason := self._reason_to_skip(name, race, spent):
+                    race.skip(name, reason)
                 else:
                     race.run(name, estimator)
                 advance()
+
+    def _reason_to_skip(self, name: str, race: Race, spent: float) -> str:
+        """Return why a candidate is not tried; empty if it is."""
+        X, labels, _ = race.data
+        if self.candidates is None and (reason := unaffordable(name, X.shape[1], labels.shape[1])):
+            return reason
+        has_time = self.time_budget is None or spent < self.time_budget
+        return "" if has_time or not race.folds else "no time left"
 
     def _weighed(self, race: Race, best: int) -> tuple[list[int], Floats]:
         """Return the members of the mixture and their weights: of the pool, or the best alone."""
