@@ -67,20 +67,26 @@ def normalised_weights(log_weight: Floats) -> Floats:
     return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def moment(quantity: Quantity, labels: Labels, weight: Floats) -> Floats:
-    """Sum over draws of the weight times the quantity's 0/1 statistic; ``labels`` is (n, k, L)."""
+def moment(
+    quantity: Quantity, labels: Labels, weight: Floats, n_sizes: int | None = None
+) -> Floats:
+    """Sum over draws of the weight times the quantity's 0/1 statistic; ``labels`` is (n, k, L).
+
+    Cardinalities from ``n_sizes`` on are left out, if no draw has one.
+    """
     if quantity == "marginals":
         return np.asarray(np.einsum("nk,nkl->nl", weight, labels))
     if quantity == "pairwise":
         y = labels.astype(np.float64)
         return np.asarray((y * weight[:, :, None]).transpose(0, 2, 1) @ y)
     n, _, n_labels = labels.shape
+    n_sizes = n_labels + 1 if n_sizes is None else n_sizes
     cell = (np.arange(n)[:, None], labels.sum(axis=2, dtype=np.int64))
     if quantity == "cardinality":
-        out = np.zeros((n, n_labels + 1))
+        out = np.zeros((n, n_sizes))
         np.add.at(out, cell, weight)
         return out
-    by_size = np.zeros((n, n_labels + 1, n_labels))
+    by_size = np.zeros((n, n_sizes, n_labels))
     np.add.at(by_size, cell, weight[:, :, None] * labels)
     return np.ascontiguousarray(by_size.transpose(0, 2, 1))
 

@@ -56,11 +56,18 @@ class EstimatedChain(ConditionedChain):
         if quantity == "marginals":
             values = self._population_marginals(found, free)
         else:
+            # Few of many labels are present: most cardinalities are met by no vector.
+            n_sizes = int(found.labels.sum(axis=3, dtype=np.int64).max()) + 1
             values = np.stack(
-                [self._of_population(quantity, found, i) for i in range(found.labels.shape[1])],
+                [
+                    self._of_population(quantity, found, i, n_sizes)
+                    for i in range(found.labels.shape[1])
+                ],
                 axis=1,
             )
         value, error = mean_of_replicates(values, found.log_evidence)
+        if quantity in ("cardinality", "cardinality_by_label"):
+            value, error = (_padded(part, self.n_labels + 1) for part in (value, error))
         if quantity == "entropy":
             return value, np.hypot(error, self.log_prob_error())
         least = least.reshape((-1,) + (1,) * (value.ndim - 1))
@@ -84,14 +91,16 @@ class EstimatedChain(ConditionedChain):
             marginals[:, i, free] = np.einsum("nk,nkl->nl", weight, probability)
         return marginals
 
-    def _of_population(self, quantity: Quantity, found: Populations, i: int) -> Floats:
+    def _of_population(
+        self, quantity: Quantity, found: Populations, i: int, n_sizes: int
+    ) -> Floats:
         """Return a quantity by the vectors left in one population."""
         labels, weight = found.labels[:, i], normalised_weights(found.log_weight[:, i])
         if quantity == "entropy":
             log_prob = np.where(weight > 0, self._log_prob_of_draws(labels), 0.0)
             return mean_from_draws(-log_prob, weight)[0]
         if quantity != "pairwise":
-            return moment(quantity, labels, weight)
+            return moment(quantity, labels, weight, n_sizes)
         # The later label of a pair by its probability given the earlier ones, as in marginals.
         probability = self._conditionals(labels)
         both = (labels * weight[:, :, None]).transpose(0, 2, 1) @ probability
@@ -102,3 +111,9 @@ class EstimatedChain(ConditionedChain):
         known = self._known >= 0
         both[:, diagonal, diagonal] = np.where(known, self._known, both[:, diagonal, diagonal])
         return both
+
+
+def _padded(values: Floats, n_sizes: int) -> Floats:
+    """Return values by cardinality with zeros for larger ones."""
+    missing = n_sizes - values.shape[-1]
+    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)])
