@@ -40,6 +40,37 @@ def test_a_decision_for_f1_and_its_risk_together_or_apart(form, seed, n, L):
     np.testing.assert_array_equal(decided.risk, loss.risk(joint, decided.labels))
 
 
+def test_sampled_quantities_serve_a_decision_and_its_risk(monkeypatch):
+    rng = np.random.default_rng(0)
+    coupling = np.tril(rng.normal(size=(40, 40)), -1)
+    joint = ChainJoint(rng.normal(-2.0, 1.0, size=(3, 40)), coupling)
+    labels = FLoss()(joint)
+    risk = FLoss().risk(joint, labels)
+    asked = []
+    by_label = ChainJoint.cardinality_by_label
+    monkeypatch.setattr(
+        ChainJoint, "cardinality_by_label", lambda own: asked.append(own.n_rows) or by_label(own)
+    )
+    decided = joint.decide("f1")
+    np.testing.assert_array_equal(decided.labels, labels)
+    np.testing.assert_array_equal(decided.risk, risk)
+    assert sum(asked) == 3
+
+
+def test_a_loss_of_ones_own_decides_and_weighs_by_itself():
+    class Cautious(FLoss):
+        def __call__(self, joint, /):
+            return np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
+
+        def risk(self, joint, labels):
+            return super().risk(joint, labels) + 1.0
+
+    joint = ChainJoint([[2.0, 2.0]], [[0.0, 0.0], [1.0, 0.0]])
+    decided = decide(joint, Cautious())
+    assert not decided.labels.any()
+    np.testing.assert_array_equal(decided.risk, 1.0 + FLoss().risk(joint, decided.labels))
+
+
 def test_models_decide_without_another_fit():
     data = load_emotions()
     model = ClassifierChain(C=0.01, label_penalty=0.03, inference=Greedy())

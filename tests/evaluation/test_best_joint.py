@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -11,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from labelweave.datasets import load_emotions
 from labelweave.evaluation import PORTFOLIO, BestJoint, make_methods
+from labelweave.evaluation.selection import candidates
 from labelweave.models import BinaryRelevance, ClassifierChain, MultiLabelClassifier
 
 BR, CHAIN = BinaryRelevance(C=0.01), ClassifierChain(C=0.01, label_penalty=0.03)
@@ -76,16 +76,18 @@ def test_a_budget_leaves_the_first_candidate():
     assert model.trials_[1].problem == "no time left"
 
 
-def test_mixtures_of_too_many_coefficients_are_tried_only_if_asked_for():
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((60, 600_000), density=1e-5, rng=rng, format="csr")
-    Y = rng.integers(0, 2, size=(60, 2))
-    trials = BestJoint(time_budget=0).fit(X, Y).trials_
-    problems = {trial.name: trial.problem for trial in trials}
+def test_mixtures_of_too_many_coefficients_are_tried_only_if_named(monkeypatch):
+    monkeypatch.setattr(candidates, "_LARGEST_COMPONENT", 431)
+    data = load_emotions()
+    problems = {
+        trial.name: trial.problem for trial in BestJoint(time_budget=0).fit(data.X, data.Y).trials_
+    }
     assert list(problems) == list(PORTFOLIO)
-    assert problems["mc"].startswith("1,200,000 coefficients in each component")
-    asked_for = BestJoint(candidates=["br(C=1)", "mc"], time_budget=0).fit(X, Y).trials_
-    assert asked_for[1].problem == "no time left"
+    assert problems["mc"].startswith("432 coefficients in each component")
+    named = BestJoint(candidates=[("alone", BR), "mc"], time_budget=0).fit(data.X, data.Y)
+    assert named.trials_[1].problem == "no time left"
+    monkeypatch.setattr(candidates, "_LARGEST_COMPONENT", 432)
+    assert BestJoint(time_budget=0).fit(data.X, data.Y).trials_[-1].problem == "no time left"
 
 
 def test_candidates_that_fail_are_named():
@@ -114,6 +116,10 @@ def test_label_names_reach_the_joint():
         ({"candidates": [GaussianNB()]}, "candidates must be estimators of P"),
         ({"candidates": [BinaryRelevance]}, "candidates must be names of methods"),
         ({"candidates": [("br", BR, 1)]}, "candidates must be names of methods"),
+        ({"candidates": [("a name", "br(C=1)")]}, "candidates must be names of methods"),
+        ({"candidates": [None]}, "candidates must be names of methods"),
+        ({"candidates": {"br": BR}}, "candidates must be a list"),
+        ({"candidates": BR}, "candidates must be a list"),
         ({"scoring": "f2"}, "f2"),
         ({"scoring": None}, "scoring must be 'log_likelihood'"),
         ({"time_budget": -1}, "time_budget must be"),

@@ -60,6 +60,17 @@ def test_modes_are_proven(shape, seed, n, L, scale):
         assert mode.optimal.all()
 
 
+@given(seeds, st.integers(1, 3), st.integers(2, 6))
+def test_a_greedy_vector_of_a_list_is_its_mode(seed, n, L):
+    joint, _ = MAKERS["listed"](np.random.default_rng(seed), n, L, 1.0)
+    label, vectors = seed % L, joint.vectors
+    conditioned = joint.condition({label: int(vectors[0, label])})
+    for each in (joint, conditioned):
+        greedy = each.greedy_mode()
+        np.testing.assert_array_equal(greedy.labels, each.exhaustive_mode(L).labels)
+        assert greedy.optimal.all()
+
+
 @given(shapes, seeds, st.integers(1, 5), st.integers(1, 9))
 def test_the_best_vectors_are_listed_in_order(shape, seed, L, k):
     joint, log_prob = mixture(shape, np.random.default_rng(seed), 2, L, 1.0)

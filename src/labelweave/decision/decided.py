@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave.decision.losses import Decision, Loss, WeighsWhatItDecides
+from labelweave.decision.f_measure import FLoss
+from labelweave.decision.losses import Decision, Loss
 from labelweave.decision.registry import DECISION_NAMES, LOSS_NAMES, resolve_decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
@@ -74,7 +75,7 @@ def decide(
             "row, such as 'subset', 'hamming', 'f1' or 'jaccard'"
         )
     checked: Loss = decision  # type: ignore[assignment]
-    if isinstance(checked, WeighsWhatItDecides):
+    if type(checked) is FLoss:  # a subclass may decide, or weigh, in its own way
         return Decided(*checked.labels_and_risk(joint))
     labels = checked(joint)
     return Decided(labels, checked.risk(joint, labels))

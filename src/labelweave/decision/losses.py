@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,15 +41,6 @@ class Loss(Decision, Protocol):
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return the expected loss of ``labels`` in each row, (n,)."""
-        ...
-
-
-@runtime_checkable
-class WeighsWhatItDecides(Protocol):
-    """A loss whose decision and its risk come from one computation."""
-
-    def labels_and_risk(self, joint: JointDistribution) -> tuple[Labels, Floats]:
-        """Return the labels to output, and what they cost on average."""
         ...
 
 

@@ -136,10 +136,12 @@ def row_answer(session: Session, row: int, fixed: Evidence, decision: str) -> di
 
 
 def _decided(joint: JointDistribution, name: str, mode: Mode) -> dict[str, Any]:
-    loss = _LOSSES[name]
-    labels = mode.labels if name == "subset" else loss(joint)
-    expected = 1.0 - float(loss.risk(joint, labels)[0])
-    return {"name": name, "labels": _present(labels[0]), "expected": expected}
+    if name == "subset":
+        labels, score = mode.labels, np.exp(mode.log_prob)
+    else:
+        decided = joint.decide(_LOSSES[name])
+        labels, score = decided.labels, decided.score
+    return {"name": name, "labels": _present(labels[0]), "expected": float(score[0])}
 
 
 def _features(session: Session, row: int) -> tuple[list[dict[str, Any]], int]:

@@ -23,8 +23,8 @@ TIE = 1e-9
 class Annealing(HasPresets):
     """The best vector visited by a random walk of single flips that cools down.
 
-    The walk starts from the greedy vector, for a mixture the best of its components' (of trees and
-    independent labels, their modes), so the result is never worse than that. Each step proposes to
+    The walk starts from the greedy vector, for a mixture the best of its components' (of trees,
+    lists and independent labels, their modes), so the result is never worse than that. Each step proposes to
     flip one label; a flip that lowers log P(y) by d is taken with probability exp(-d / T). The
     temperature T falls by ``cooling`` at every step and is set back every ``reanneal`` steps. The
     upper bound is that of the greedy search; `ThresholdAlgorithm` is exact for the same

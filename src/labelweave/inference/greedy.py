@@ -11,8 +11,8 @@ from labelweave.joint import JointDistribution, Mode
 class Greedy:
     """Label by label, the likelier value given the values chosen before.
 
-    Chains go along their order; trees and independent labels give their mode, which costs no more;
-    a mixture takes the best of its components' greedy vectors. The result is not always the mode,
+    Chains go along their order; trees, lists of vectors and independent labels give their mode,
+    which costs no more; a mixture takes the best of its components' greedy vectors. The result is not always the mode,
     but the bound says how far from it the result can be.
 
     Examples

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.estimate import Quantity
@@ -115,7 +116,7 @@ class Enumeration:
         marginals = self.marginals()
         out = marginals[:, :, None] * marginals[:, None, :]
         for t, positive in self._halves():
-            both = np.minimum(positive @ label_vectors(t).astype(np.float64), 1.0)
+            both = np.minimum(_row_sums(positive, label_vectors(t)), 1.0)
             out[:, self.free[t], self.free[:t]] = out[:, self.free[:t], self.free[t]] = both
         diagonal = np.arange(marginals.shape[1])
         out[:, diagonal, diagonal] = marginals
@@ -128,7 +129,7 @@ class Enumeration:
         one_hot = np.eye(len(self.free) + 1)[size]
         out = np.zeros((n, n_labels + 1))
         shift = (self.known == 1).sum(axis=1)[:, None] + np.arange(len(self.free) + 1)
-        np.put_along_axis(out, shift, np.exp(self.log_table) @ one_hot, axis=1)
+        np.put_along_axis(out, shift, _row_sums(np.exp(self.log_table), one_hot), axis=1)
         return out
 
     def cardinality_by_label(self) -> Floats:
@@ -141,7 +142,7 @@ class Enumeration:
         shift, rows = (self.known == 1).sum(axis=1), np.arange(n)
         for s in range(len(self.free) + 1):
             columns = np.flatnonzero(size == s)
-            part = probability[:, columns] @ vectors[columns].astype(np.float64)
+            part = _row_sums(probability[:, columns], vectors[columns])
             out[rows[:, None], self.free, (shift + s)[:, None]] = part
         certain = np.nonzero(self.known == 1)
         out[certain] = self.cardinality()[certain[0]]
@@ -179,6 +180,16 @@ class Enumeration:
             target = np.minimum(u * row[-1], np.nextafter(row[-1], 0.0))
             columns[i] = np.searchsorted(row, target, side="right")
         return self.vectors(columns)
+
+
+def _row_sums(probability: Floats, indicators: npt.NDArray[Any]) -> Floats:
+    """Return the (n, k) sums of probabilities where each of the (m, k) indicators is one.
+
+    One row at a time, and from a copy of regular layout: how a product of matrices is rounded
+    depends on the number of rows and on the strides.
+    """
+    rows = np.array(probability, order="C")[:, None, :]
+    return np.asarray((rows @ indicators.astype(np.float64))[:, 0])
 
 
 def tables(joint: JointForm) -> Iterator[tuple[Indices, Enumeration]]:

@@ -72,7 +72,7 @@ def moment(
 ) -> Floats:
     """Sum over draws of the weight times the quantity's 0/1 statistic; ``labels`` is (n, k, L).
 
-    Cardinalities from ``n_sizes`` on are left out, if no draw has one.
+    Only the cardinalities below ``n_sizes`` are returned, L + 1 by default; no draw may have more.
     """
     if quantity == "marginals":
         return np.asarray(np.einsum("nk,nkl->nl", weight, labels))

@@ -72,7 +72,7 @@ def make_candidates(
     ['br', 'br 2', 'cc']
     """
     given = PORTFOLIO if given is None else given
-    if isinstance(given, str) or not len(given):
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise ValueError(
             f"candidates must be a list of methods or estimators, not empty; got {given!r}"
         )
@@ -100,7 +100,8 @@ def _named(candidate: Any) -> tuple[str, Any]:
     if isinstance(candidate, str):
         return candidate, make_method(candidate)
     pair = candidate if isinstance(candidate, tuple) else (str(candidate), candidate)
-    if len(pair) != 2 or not isinstance(pair[0], str) or isinstance(pair[1], type):
+    is_named = len(pair) == 2 and isinstance(pair[0], str)
+    if not is_named or isinstance(pair[1], type) or not hasattr(pair[1], "get_params"):
         raise ValueError(
             "candidates must be names of methods, estimators such as ClassifierChain(), or pairs "
             f"(name, estimator); got {candidate!r}"
