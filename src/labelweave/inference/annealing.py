@@ -24,11 +24,11 @@ class Annealing(HasPresets):
     """The best vector visited by a random walk of single flips that cools down.
 
     The walk starts from the greedy vector, for a mixture the best of its components' (of trees,
-    lists and independent labels, their modes), so the result is never worse than that. Each step proposes to
-    flip one label; a flip that lowers log P(y) by d is taken with probability exp(-d / T). The
-    temperature T falls by ``cooling`` at every step and is set back every ``reanneal`` steps. The
-    upper bound is that of the greedy search; `ThresholdAlgorithm` is exact for the same
-    distributions.
+    lists and independent labels, their modes), so the result is never worse than that. Each step
+    proposes to flip one label; a flip that lowers log P(y) by d is taken with probability
+    exp(-d / T). The temperature T falls by ``cooling`` at every step and is set back every
+    ``reanneal`` steps. The upper bound is that of the greedy search; `ThresholdAlgorithm` is exact
+    for the same distributions.
 
     Vectors that compete for the mode differ by fractions of a nat, so that is where temperatures
     have to end: by default each round goes from 0.5 to 0.02. ``Annealing.preset("published")`` is

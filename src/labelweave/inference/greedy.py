@@ -12,8 +12,8 @@ class Greedy:
     """Label by label, the likelier value given the values chosen before.
 
     Chains go along their order; trees, lists of vectors and independent labels give their mode,
-    which costs no more; a mixture takes the best of its components' greedy vectors. The result is not always the mode,
-    but the bound says how far from it the result can be.
+    which costs no more; a mixture takes the best of its components' greedy vectors. The result is
+    not always the mode, but the bound says how far from it the result can be.
 
     Examples
     --------
