@@ -35,7 +35,7 @@ from labelweave.models.stacking.base_learner import (
 )
 
 MARK = "<!-- written by python -m benchmarks.weave {}: {} -->"
-DATA = ("emotions", "scene", "yeast")
+DATA = ("emotions", "scene", "yeast", "image")
 BASES = {
     "forest": ExtraTreesClassifier(n_estimators=300, bootstrap=True),
     "boosting": HistGradientBoostingClassifier(max_iter=30),
