@@ -55,7 +55,7 @@ class FLoss:
             scores = np.ascontiguousarray(joint.independent_log_odds())
             native.best_independent_f_measure(scores, float(self.beta), labels, joint.n_threads)
             return labels
-        return self._walk(joint, None)[0]
+        return self._by_blocks(joint, None)[0]
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return one minus the expected F-measure of ``labels`` in each row, (n,)."""
@@ -67,17 +67,17 @@ class FLoss:
                 scores, np.ascontiguousarray(chosen), float(self.beta), expected, joint.n_threads
             )
             return 1.0 - expected
-        return self._walk(joint, chosen)[1]
+        return self._by_blocks(joint, chosen)[1]
 
     def labels_and_risk(self, joint: JointDistribution) -> tuple[Labels, Floats]:
         """Return the best label vectors and their risk: what both take is computed once."""
         if isinstance(joint, HasIndependentLabels):
             labels = self(joint)
             return labels, self.risk(joint, labels)
-        return self._walk(joint, None)
+        return self._by_blocks(joint, None)
 
-    def _walk(self, joint: JointDistribution, labels: Labels | None) -> tuple[Labels, Floats]:
-        """Return ``labels``, or else the best ones, and their risk, from one block to the next."""
+    def _by_blocks(self, joint: JointDistribution, labels: Labels | None) -> tuple[Labels, Floats]:
+        """Return ``labels``, or else the best ones, and their risk, one block of rows at a time."""
         chosen = np.zeros((joint.n_rows, joint.n_labels), np.int8) if labels is None else labels
         risk = np.empty(joint.n_rows)
         for rows in row_blocks(joint.n_rows, joint.n_labels**2):
