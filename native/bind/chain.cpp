@@ -20,9 +20,13 @@ using Scores = In<double, 2>;
 using Order = In<std::int64_t, 1>;
 // Arrays written to are bound with noconvert(): a converted copy would swallow the result.
 
+void require_coupling(const Scores& coupling, std::size_t n_labels) {
+    require(coupling.shape(0) == n_labels && coupling.shape(1) == n_labels, "coupling must be labels x labels");
+}
+
 chain::Chain checked_chain(const Scores& scores, const Scores& coupling, const Order& order) {
     const std::size_t n_labels = scores.shape(1);
-    require(coupling.shape(0) == n_labels && coupling.shape(1) == n_labels, "coupling must be labels x labels");
+    require_coupling(coupling, n_labels);
     std::vector<bool> seen(n_labels, false);
     for (std::size_t p = 0; p < order.shape(0); ++p) {
         const std::int64_t label = order.data()[p];
@@ -309,6 +313,20 @@ void bind_chain(nb::module_& m) {
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("order"), nb::arg("labels"), nb::arg("log_prob").noconvert(),
         nb::arg("n_threads") = 1, "The log-probability of each row of labels.");
+    m.def(
+        "conditional_log_prob",
+        [](Scores scores, Scores coupling, In<std::int8_t, 2> labels, Out<double, 1> log_prob, int n_threads) {
+            const std::size_t n_rows = scores.shape(0), n_labels = scores.shape(1);
+            require_coupling(coupling, n_labels);
+            require(labels.shape(0) == n_rows && labels.shape(1) == n_labels,
+                    "labels must match the rows and columns of scores");
+            require(log_prob.shape(0) == n_rows, "log_prob needs one entry for each row of scores");
+            const ReleasedGil released;
+            chain::conditional_log_prob(scores.data(), coupling.data(), labels.data(), n_rows, n_labels,
+                                        log_prob.data(), n_threads);
+        },
+        nb::arg("scores"), nb::arg("coupling"), nb::arg("labels"), nb::arg("log_prob").noconvert(),
+        nb::arg("n_threads") = 1, "The sum of the log-probabilities of the labels of each row, each given the others.");
     m.def(
         "chain_greedy",
         [](Scores scores, Scores coupling, Order order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,

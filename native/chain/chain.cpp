@@ -26,6 +26,17 @@ void walk(const Coupling& coupling, double* z, Decide&& decide) {
         if (decide(p, z[p])) add_effect(z, coupling.effect(p), p + 1, coupling.length(), z);
 }
 
+// Sum of log(1 + e^z) over whole registers; a z of -inf adds nothing.
+LABELWEAVE_KERNEL double sum_log1pexp(const double* z, std::size_t size) {
+    Lanes total{};
+    for (std::size_t j = 0; j < size; j += kLanes) {
+        const Lanes x = load(z + j);
+        const Lanes size_of_x = abs(x), tail = log1p_unit(exp_nonpositive(-size_of_x));
+        total += select(x > 0.0, x, broadcast(0.0)) + select(size_of_x > 708.0, broadcast(0.0), tail);
+    }
+    return sum(total);
+}
+
 // Scores of one label for all prefixes: the sums of every subset of the effects, by doubling.
 LABELWEAVE_KERNEL void double_scores(double* w, std::size_t half, double effect) {
     for (std::size_t i = 0; i < half; ++i) w[half + i] = w[i] + effect;
@@ -119,6 +130,26 @@ void log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, i
                 log_prob[i] += bernoulli_log_prob(label, score);
                 return label;
             });
+        }
+    });
+}
+
+void conditional_log_prob(const double* scores, const double* coupling, const std::int8_t* labels, std::size_t n_rows,
+                          std::size_t n_labels, double* log_prob, int n_threads) {
+    const std::size_t stride = (n_labels + kLanes - 1) / kLanes * kLanes;
+    std::vector<double> effect(n_labels * stride, 0.0);  // by cause, so that a positive label costs one addition
+    for (std::size_t k = 0; k < n_labels; ++k)
+        for (std::size_t j = 0; j < n_labels; ++j) effect[k * stride + j] = coupling[j * n_labels + k];
+    threads::parallel_rows(n_rows, kRowBlock, n_threads, [&](std::size_t begin, std::size_t end) {
+        std::vector<double> z(stride, -kInfinity);
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::int8_t* y = labels + i * n_labels;
+            std::copy_n(scores + i * n_labels, n_labels, z.begin());
+            for (std::size_t k = 0; k < n_labels; ++k)
+                if (y[k]) add_effect(z.data(), effect.data() + k * stride, 0, n_labels, z.data());
+            for (std::size_t j = 0; j < n_labels; ++j)
+                if (y[j]) z[j] = -z[j];
+            log_prob[i] = 0.0 - sum_log1pexp(z.data(), stride);
         }
     });
 }

@@ -22,6 +22,11 @@ struct Chain {
 // log P(labels) of each row; labels is n_rows x n_labels.
 void log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads);
 
+// The same in any order, for the coupling of any directed graph: the sum of the log-probabilities of all labels, each
+// given the others. Several times faster, but not with the bits of the searches, which add up in chain order.
+void conditional_log_prob(const double* scores, const double* coupling, const std::int8_t* labels, std::size_t n_rows,
+                          std::size_t n_labels, double* log_prob, int n_threads);
+
 // Replace every -1 in labels by the likelier value given the labels before it. log_prob is that of the
 // whole vector; upper_bound is at least the log-probability of every vector that agrees with the given labels.
 void greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* upper_bound, int n_threads);

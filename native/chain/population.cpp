@@ -19,20 +19,40 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t padded(std::size_t size) { return (size / kLanes + 1) * kLanes; }
 
-// Both continuations of prefixes with these log-odds and weights; returns the weight of the positive ones.
-LABELWEAVE_KERNEL double weigh_children(const double* log_odds, const double* weight, std::size_t count, double* zero,
-                                        double* one) {
-    Lanes positive{};
+// Both continuations of prefixes, before those that are lighter than the quantum are drawn.
+struct Continuations {
+    double *zero, *one;  // the weights: a sibling of a light one has all of its parent's
+    double* share;       // of a light one in what it would be given: how far it brings a systematic draw
+};
+
+struct Split {
+    double positive;   // weight of all positive continuations
+    double shares;     // sum of the shares
+    bool is_negative;  // whether none but light continuations are positive
+};
+
+LABELWEAVE_KERNEL Split split(const double* log_odds, const double* weight, std::size_t count, double quantum,
+                              const Continuations& out) {
+    const Lanes nothing = broadcast(0.0), least = broadcast(quantum);
+    Lanes positive{}, shares{}, n_positive{};
     for (std::size_t i = 0; i < count; i += kLanes) {
         const Lanes z = load(log_odds + i), w = load(weight + i);
         const Lanes e = exp_nonpositive(-abs(z)), likelier = w / (1.0 + e), other = likelier * e;
         const LaneMask up = z > 0.0;
-        const Lanes y = select(up, likelier, other);
-        store(one + i, y);
-        store(zero + i, select(up, other, likelier));
-        positive += y;
+        const Lanes one = select(up, likelier, other), zero = select(up, other, likelier);
+        const LaneMask down = zero < one;
+        const Lanes lighter = select(down, zero, one), given = select(w < least, w, least);
+        const LaneMask light = lighter < least;
+        const Lanes share = select(w > 0.0, select(light, lighter / given, nothing), nothing);
+        const Lanes kept = select(light, select(down, w, nothing), one);
+        store(out.zero + i, select(light, select(down, nothing, w), zero));
+        store(out.one + i, kept);
+        store(out.share + i, share);
+        positive += one;
+        shares += share;
+        n_positive += select(kept > 0.0, broadcast(1.0), nothing);
     }
-    return sum(positive);
+    return {sum(positive), sum(shares), sum(n_positive) == 0.0};
 }
 
 // The threshold c at which `size` prefixes are left: the sum of min(w / c, 1) is `size`. From above, where it is less;
@@ -58,9 +78,9 @@ class Population {
   public:
     Population(const Coupling& coupling, std::size_t size)
         : coupling_(coupling), size_(size), pool_(size * coupling.stride()), at_(padded(size)), weight_(padded(size)),
-          zero_(padded(size)), one_(padded(size)), history_(coupling.length() * size) {
+          zero_(padded(size)), one_(padded(size)), share_(padded(size)), child_weight_(padded(2 * size)),
+          child_(2 * size + 1), history_(coupling.length() * size) {
         for (auto* list : {&slots_, &next_slots_, &free_}) list->reserve(size + 1);
-        children_.reserve(2 * size);
     }
 
     // `uniform(label, i)` in (0, 1), i = 0 or 1; marginals are written by label.
@@ -73,9 +93,23 @@ class Population {
             if (known[label] >= 0) {
                 observe(known[label]);
                 marginals[label] = known[label];
-            } else {
-                marginals[label] = std::min(branch(uniform(label, 0), uniform(label, 1)), 1.0);
+                hand_on(p);
+                continue;
             }
+            std::fill(at_.begin() + slots_.size(), at_.end(), 0.0);
+            const Split found =
+                split(at_.data(), weight_.data(), slots_.size(), quantum_, {zero_.data(), one_.data(), share_.data()});
+            marginals[label] = std::min(found.positive, 1.0);
+            const double reached = uniform(label, 0);
+            // Not close to one, whatever the order in which the shares are added up.
+            const bool none_drawn = reached + found.shares < 1.0 - 1e-9;
+            if (none_drawn && found.is_negative) {  // so with most labels: every prefix goes on without them
+                for (std::size_t s = 0; s < slots_.size(); ++s) history_[p * size_ + s] = step(s, 0);
+                continue;
+            }
+            if (!none_drawn) draw_lighter(reached);
+            branch();
+            if (n_children_ > size_) cut(uniform(label, 1));
             hand_on(p);
         }
     }
@@ -89,21 +123,18 @@ class Population {
             log_weight[k] = k < slots_.size() ? log_evidence_ + std::log(weight_[k]) : -kInfinity;
             for (std::size_t p = coupling_.length(); p-- > 0;) {
                 const Step step = history_[p * size_ + at];
-                labels[k * n_labels + coupling_.label(p)] = step.y;
-                at = step.parent;
+                labels[k * n_labels + coupling_.label(p)] = value_of(step);
+                at = parent_of(step);
             }
         }
     }
 
   private:
-    struct Step {
-        std::uint32_t parent;
-        std::int8_t y;
-    };
-    struct Child {
-        double weight;
-        Step step;
-    };
+    // From a prefix to one that is a label longer: in one word, which is written faster than two.
+    using Step = std::uint32_t;
+    static Step step(std::size_t parent, int y) { return static_cast<Step>(2 * parent + (y != 0)); }
+    static std::size_t parent_of(Step step) { return step / 2; }
+    static std::int8_t value_of(Step step) { return step % 2; }
 
     double* scores(std::size_t slot) { return pool_.data() + slot * coupling_.stride(); }
 
@@ -117,10 +148,6 @@ class Population {
         log_evidence_ = quantum_ = 0.0;
     }
 
-    void keep(std::size_t parent, int y, double weight) {
-        children_.push_back({weight, {static_cast<std::uint32_t>(parent), static_cast<std::int8_t>(y)}});
-    }
-
     // A known label weighs the prefixes by how likely they made it. Weights sum to one again; where the label is
     // impossible, they stay as they are and the evidence has no probability.
     void observe(int y) {
@@ -129,79 +156,79 @@ class Population {
             at_[s] = bernoulli_log_prob(y, at_[s]);
             best = std::max(best, at_[s]);
         }
-        children_.clear();
-        for (std::size_t s = 0; s < slots_.size(); ++s) {
-            keep(s, y, best > -kInfinity ? weight_[s] * std::exp(at_[s] - best) : weight_[s]);
-            total += children_.back().weight;
+        n_children_ = slots_.size();
+        for (std::size_t s = 0; s < n_children_; ++s) {
+            child_[s] = step(s, y);
+            child_weight_[s] = best > -kInfinity ? weight_[s] * std::exp(at_[s] - best) : weight_[s];
+            total += child_weight_[s];
         }
         if (total > 0.0)
-            for (Child& child : children_) child.weight /= total;
+            for (std::size_t s = 0; s < n_children_; ++s) child_weight_[s] /= total;
         log_evidence_ += best + std::log(total);
     }
 
-    // Extend every prefix by both values of an unknown label, or by one of them; returns the weight of the positive
-    // ones. Draws are systematic, `reached` from one to the next. What they leave is not independent of who was drawn:
-    // a cut takes a number of its own.
-    double branch(double reached, double reached_in_cut) {
-        const std::size_t count = slots_.size();
-        std::fill(at_.begin() + count, at_.end(), 0.0);
-        const double positive = weigh_children(at_.data(), weight_.data(), count, zero_.data(), one_.data());
-        for (std::size_t s = 0; s < count; ++s) draw_lighter(s, reached);
-        children_.clear();
-        // Prefixes that agree in the last labels are next to each other, so that draws are balanced over these.
-        for (std::size_t s = 0; s < count; ++s)
-            if (zero_[s] > 0.0) keep(s, 0, zero_[s]);
-        for (std::size_t s = 0; s < count; ++s)
-            if (one_[s] > 0.0) keep(s, 1, one_[s]);
-        if (children_.size() > size_) cut(reached_in_cut);
-        return positive;
-    }
-
-    // A child lighter than what prefixes are drawn at is drawn itself; its sibling has the rest of their weight.
-    void draw_lighter(std::size_t s, double& reached) {
-        double &lighter = zero_[s] < one_[s] ? zero_[s] : one_[s], &other = zero_[s] < one_[s] ? one_[s] : zero_[s];
-        if (lighter >= quantum_) return;
-        const double given = std::min(quantum_, weight_[s]);
-        reached += lighter / given;
-        const bool drawn = reached >= 1.0;
-        reached -= drawn;
-        lighter = drawn ? given : 0.0;
-        other = weight_[s] - lighter;
-    }
-
-    // Keep the heavy children, draw among the others.
-    void cut(double reached) {
-        child_weight_.assign(padded(children_.size()), 0.0);
-        for (std::size_t k = 0; k < children_.size(); ++k) child_weight_[k] = children_[k].weight;
-        const double c = threshold(child_weight_.data(), children_.size(), size_);
-        std::size_t left = 0;
-        for (const Child& child : children_) {
-            if (left == size_) break;  // one too many, by rounding
-            if (child.weight < c) reached += child.weight / c;
-            if (child.weight < c && reached < 1.0) continue;
-            reached -= child.weight < c;
-            children_[left++] = {std::max(child.weight, c), child.step};
+    // Draw among the light continuations, systematically: one whenever their shares add up to one more. It is given the
+    // quantum, or all that its parent has; its sibling has the rest.
+    void draw_lighter(double reached) {
+        for (std::size_t s = 0; s < slots_.size(); ++s) {
+            reached += share_[s];
+            if (reached < 1.0) continue;
+            reached -= 1.0;
+            const double given = std::min(quantum_, weight_[s]);
+            double &lighter = zero_[s] > 0.0 ? one_[s] : zero_[s], &other = zero_[s] > 0.0 ? zero_[s] : one_[s];
+            lighter = given;
+            other = weight_[s] - given;
         }
-        children_.resize(left);
+    }
+
+    // The continuations that have weight. Prefixes that agree in the last labels are next to each other, so that draws
+    // are balanced over these.
+    void branch() {
+        n_children_ = 0;
+        for (int y : {0, 1}) {
+            const std::vector<double>& weight = y ? one_ : zero_;
+            for (std::size_t s = 0; s < slots_.size(); ++s) {
+                child_weight_[n_children_] = weight[s];
+                child_[n_children_] = step(s, y);
+                n_children_ += weight[s] > 0.0;
+            }
+        }
+    }
+
+    // Keep the heavy children, draw among the others: by a number of its own, since what earlier draws left is not
+    // independent of who was drawn.
+    void cut(double reached) {
+        std::fill(child_weight_.begin() + n_children_, child_weight_.end(), 0.0);
+        const double c = threshold(child_weight_.data(), n_children_, size_);
+        std::size_t left = 0;
+        for (std::size_t k = 0; k < n_children_ && left < size_; ++k) {  // one too many may be left, by rounding
+            const double weight = child_weight_[k];
+            if (weight < c) reached += weight / c;
+            if (weight < c && reached < 1.0) continue;
+            reached -= weight < c;
+            child_[left] = child_[k];
+            child_weight_[left++] = std::max(weight, c);
+        }
+        n_children_ = left;
         quantum_ = std::max(quantum_, c);
     }
 
     // The children take over the score vectors of their parents.
     void hand_on(std::size_t p) {
-        n_children_.assign(slots_.size(), 0);
-        for (const Child& child : children_) ++n_children_[child.step.parent];
+        siblings_.assign(slots_.size(), 0);
+        for (std::size_t k = 0; k < n_children_; ++k) ++siblings_[parent_of(child_[k])];
         for (std::size_t s = 0; s < slots_.size(); ++s)
-            if (n_children_[s] == 0) free_.push_back(slots_[s]);
+            if (siblings_[s] == 0) free_.push_back(slots_[s]);
         next_slots_.clear();
         std::fill(weight_.begin(), weight_.end(), 0.0);
-        for (std::size_t k = 0; k < children_.size(); ++k) {
-            const auto [parent, y] = children_[k].step;
-            history_[p * size_ + k] = children_[k].step;
-            weight_[k] = children_[k].weight;
+        std::copy_n(child_weight_.begin(), n_children_, weight_.begin());
+        std::copy_n(child_.begin(), n_children_, history_.begin() + p * size_);
+        for (std::size_t k = 0; k < n_children_; ++k) {
+            const std::size_t parent = parent_of(child_[k]);
             next_slots_.push_back(slots_[parent]);
-            if (!y) continue;
+            if (!value_of(child_[k])) continue;
             double* from = scores(slots_[parent]);
-            if (n_children_[parent] == 2) {
+            if (siblings_[parent] == 2) {
                 next_slots_.back() = free_.back();
                 free_.pop_back();
             }
@@ -212,11 +239,11 @@ class Population {
 
     const Coupling& coupling_;
     std::size_t size_;
-    std::vector<double> pool_, at_, weight_, zero_, one_, child_weight_;
-    std::vector<Step> history_;
-    std::vector<Child> children_;
+    std::vector<double> pool_, at_, weight_, zero_, one_, share_, child_weight_;
+    std::vector<Step> child_, history_;
+    std::size_t n_children_ = 0;
     std::vector<std::uint32_t> slots_, next_slots_, free_;
-    std::vector<int> n_children_;
+    std::vector<std::uint8_t> siblings_;
     double log_evidence_ = 0.0, quantum_ = 0.0;
 };
 

@@ -42,6 +42,18 @@ def test_log_prob(seed, n, L, n_threads):
     native.chain_log_prob(scores, coupling, order, labels, out, n_threads)
     expected = [reference.log_prob(scores[i], coupling, order, labels[i]) for i in range(n)]
     np.testing.assert_allclose(out, expected, rtol=1e-12)
+    native.conditional_log_prob(scores, coupling, labels, out, n_threads)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+def test_conditional_log_prob_of_certain_labels():
+    scores = np.array([[np.inf, -np.inf, 800.0, -800.0, 40.0]] * 2)
+    labels = np.array([[1, 0, 1, 0, 1], [1, 0, 0, 0, 1]], dtype=np.int8)
+    out = np.empty(2)
+    native.conditional_log_prob(scores, np.zeros((5, 5)), labels, out)
+    np.testing.assert_allclose(out, [-np.exp(-40.0), -800.0], rtol=1e-12)
+    native.conditional_log_prob(scores, np.zeros((5, 5)), 1 - labels, out)
+    assert np.isneginf(out).all()
 
 
 @given(seeds, st.integers(0, 19), label_counts, st.integers(1, 3))
@@ -187,10 +199,14 @@ class TestBadArguments:
             native.chain_log_prob(
                 self.scores, np.zeros((3, 2)), self.order, self.labels, np.empty(2)
             )
+        with pytest.raises(ValueError, match="coupling"):
+            native.conditional_log_prob(self.scores, np.zeros((3, 2)), self.labels, np.empty(2))
 
     @pytest.mark.parametrize("shape", [(1, 3), (2, 2)])
     def test_labels(self, shape):
         labels = np.zeros(shape, dtype=np.int8)
+        with pytest.raises(ValueError, match="labels"):
+            native.conditional_log_prob(self.scores, self.coupling, labels, np.empty(2))
         with pytest.raises(ValueError, match="labels"):
             search(self.scores, self.coupling, self.order, labels)
         with pytest.raises(ValueError, match="labels"):
@@ -199,6 +215,8 @@ class TestBadArguments:
     def test_outputs_too_short(self):
         with pytest.raises(ValueError, match="log_prob"):
             native.chain_log_prob(self.scores, self.coupling, self.order, self.labels, np.empty(1))
+        with pytest.raises(ValueError, match="log_prob"):
+            native.conditional_log_prob(self.scores, self.coupling, self.labels, np.empty(1))
         with pytest.raises(ValueError, match="upper_bound"):
             native.chain_beam(self.scores, self.coupling, self.order, 2, self.labels, np.empty(1))
         with pytest.raises(ValueError, match="upper_bound"):

@@ -32,8 +32,12 @@ def evidence_on(joint, labels):
 
 @pytest.mark.parametrize("size", [1, 2, 7, 30, 200])
 @pytest.mark.parametrize("labels", [[], [2], [0, 5, 8]])
-def test_kernel_and_numpy_follow_the_reference(size, labels):
+@pytest.mark.parametrize("shift", [0.0, -5.0], ids=["frequent", "rare"])
+def test_kernel_and_numpy_follow_the_reference(size, labels, shift):
     joint = chain(1, 3, 9)[[2, 0, 1]]
+    joint = ChainJoint(
+        joint.scores + shift, joint.coupling, order=joint.order, row_ids=joint.row_ids
+    )
     known = evidence_on(joint, labels)
     for form in (joint, as_general(joint)):
         found = form._populate(known, joint.order, (4, size), seed=11)

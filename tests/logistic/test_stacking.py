@@ -55,3 +55,16 @@ def test_a_constant_label_keeps_its_constant_from_any_start():
     assert again.intercept[0] == alone.intercept[0]
     assert (again.coupling[0] == 0).all()
     np.testing.assert_allclose(again.coupling, alone.coupling, atol=1e-7)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_log_prob_of_labels_given_their_parents(n_threads):
+    rng = np.random.default_rng(5)
+    X, labels = rng.normal(size=(40, 3)), rng.integers(0, 2, (40, 11)).astype(np.int8)
+    parents = rng.random((11, 11)) < 0.3
+    np.fill_diagonal(parents, False)
+    fitted = fit_conditionals(X, labels, parents, C=1.0, label_penalty=0.1)
+    z = fitted.scores(X, labels.astype(float))
+    expected = -np.logaddexp(0.0, np.where(labels == 1, -z, z)).sum(axis=1)
+    found = fitted.log_prob(X, labels, n_threads=n_threads)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)

@@ -33,7 +33,7 @@ class JointForm(Batch, ABC):
     - ``_is_exact`` and ``_exact``: quantities by a formula;
     - `log_prob_error`, if its normaliser is estimated;
     - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_full_log_odds`` and
-      ``_from_draws``: better estimates;
+      ``_from_draws`` (with ``_draw_cells``): better estimates;
     - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``top`` of `JointDistribution`.
 
     And it **may** provide any of the capabilities in `labelweave.joint.capabilities`: by these,
@@ -91,6 +91,14 @@ class JointForm(Batch, ABC):
     def _from_draws(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
         """Estimate a quantity from about k draws per row; return it with its standard error."""
         return quantities.from_weighted_draws(self, quantity, k, seed)
+
+    def _draw_cells(self, quantity: Quantity, k: int) -> int:
+        """Return how many numbers `_from_draws` holds for each row, about: blocks are that large.
+
+        A conditional probability takes eight times the room of the label it stands for.
+        """
+        drawn = k * self.n_labels * (9 if quantity == "marginals" else 1)
+        return drawn + quantities.result_cells(quantity, self.n_labels)
 
     def _conditionals(self, labels: Labels) -> Floats:
         """Probabilities of the labels of (n, k, L) draws, each given some of the draw's others.

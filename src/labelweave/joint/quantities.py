@@ -80,9 +80,7 @@ def by_enumeration(joint: JointForm, quantity: Quantity) -> Floats:
 def from_draws(joint: JointForm, quantity: Quantity, samples: int, seed: int) -> Estimate:
     """Return the quantity estimated from ``samples`` draws per row."""
     values, errors = [], []
-    # A conditional probability takes eight times the room of the label it stands for.
-    cells = samples * joint.n_labels * (9 if quantity == "marginals" else 1)
-    cells += joint.n_labels**2 if quantity in PAIRED else 0
+    cells = joint._draw_cells(quantity, samples)
     # A batch without rows still needs the shape of the result: one empty block.
     for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
         value, error = joint[block]._from_draws(quantity, samples, seed)
@@ -90,6 +88,11 @@ def from_draws(joint: JointForm, quantity: Quantity, samples: int, seed: int) ->
         errors.append(error)
     exact = np.zeros(joint.n_rows, dtype=np.bool_)
     return Estimate(np.concatenate(values), np.concatenate(errors), exact)
+
+
+def result_cells(quantity: Quantity, n_labels: int) -> int:
+    """Return how many numbers a quantity of one row is, about."""
+    return n_labels**2 if quantity in PAIRED else n_labels
 
 
 def from_weighted_draws(

@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from labelweave._common.arrays import Floats
+from labelweave._common.arrays import Floats, Labels
 from labelweave._common.features import as_features, linear_scores
 from labelweave._common.progress import stage
+from labelweave._core import native
 from labelweave.logistic.class_weights import ClassWeight, class_weighted
 from labelweave.logistic.cross_validation import held_out_losses
 from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
@@ -56,6 +57,13 @@ class LinearConditionals:
         if given is not None:
             scores += linear_scores(given, self.coupling, np.zeros(len(self.intercept)), n_threads)
         return scores
+
+    def log_prob(self, X: Any, labels: Labels, *, n_threads: int = 1) -> Floats:
+        """Log-probability of each row of labels, every one given its parents' values, (n,)."""
+        scores = self.scores(X, n_threads=n_threads)
+        log_prob = np.empty(len(scores))
+        native.conditional_log_prob(scores, self.coupling, labels, log_prob, n_threads)
+        return log_prob
 
 
 def fit_conditionals(

@@ -126,6 +126,12 @@ class MixtureForm(JointDistribution):
             mean = np.where(self.known >= 0, self.known, mean)
         return mean, np.sqrt(variance)
 
+    def _draw_cells(self, quantity: Quantity, k: int) -> int:
+        if quantity == "entropy":
+            return super()._draw_cells(quantity, k)
+        # Components draw in blocks of their own; what they estimate is held side by side.
+        return 3 * len(self.components) * quantities.result_cells(quantity, self.n_labels)
+
     def _of_component(self, i: int, quantity: Quantity, k: int, seed: int) -> Estimate:
         """Return a component's share; only where all are exact were draws asked for by number."""
         component, drawn = self.components[i], self._is_exact(quantity)
@@ -133,9 +139,8 @@ class MixtureForm(JointDistribution):
         if drawn.all() or not drawn.any():
             return found(component, quantity, k, seed)
         part = quantities.computed_or_drawn(component, quantity, k, seed)
-        part.value[drawn], part.standard_error[drawn] = component[drawn]._from_draws(
-            quantity, k, seed
-        )
+        again = quantities.from_draws(component[drawn], quantity, k, seed)
+        part.value[drawn], part.standard_error[drawn] = again.value, again.standard_error
         return part
 
     def log_prob_error(self) -> Floats:

@@ -111,11 +111,11 @@ class EM:
     def log_probs(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
         """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
         features = self.X if X is None else X
-        truth = (self.labels if labels is None else labels).astype(np.float64)
-        columns = []
-        for component in mixture.conditionals(self.penalties):
-            z = component.scores(features, n_threads=self.n_threads) + truth @ component.coupling.T
-            columns.append((truth * z - np.logaddexp(0.0, z)).sum(axis=1))
+        truth = self.labels if labels is None else labels
+        columns = [
+            component.log_prob(features, truth, n_threads=self.n_threads)
+            for component in mixture.conditionals(self.penalties)
+        ]
         return np.stack(columns, axis=1)
 
     def log_joint(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
