@@ -1,50 +1,68 @@
 """Classifiers alone and under a joint model: what `JointClassifierCV` adds, and what it costs.
 
-Run as ``python -m benchmarks.weave [DATA ...] [--bases forest,MLP]``. Alone, a classifier's labels
-are independent, with the probabilities it predicts; woven, its held-out log-odds are the features
-of a chain. Every data set is one comparison, kept under ``build/weave``, so that a run that was
-stopped goes on where it was; the tables go to README.md.
+Run as ``python -m benchmarks.weave [DATA ...] [--bases "forest;MLP"] [--folds 10]``. Alone, a
+classifier's labels are independent, with the probabilities it predicts; woven, its held-out
+log-odds are the features of a chain. Every fold is kept in ``weave.jsonl`` beside this file: a run
+measures what is missing there and rewrites the tables in README.md. Boosting on sparse features
+takes LightGBM (``pip install lightgbm``).
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
-from sklearn.model_selection import KFold
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
 
+from benchmarks.folds import N_FOLDS, Fold, fold_of
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.keyed_lines import KeyedLines
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines import MLkNN
 from labelweave.datasets import load
-from labelweave.evaluation import Comparison, compare, judge, paired_t_test
+from labelweave.evaluation import METRICS, judge, paired_t_test
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models import JointClassifierCV, MultiLabelClassifier
+from labelweave.models.forests.projected_trees import ProjectedExtraTrees
 from labelweave.models.stacking.base_learner import (
     BaseLearner,
     apparent_votes,
     handles_all_labels,
     smoothed_log_odds,
 )
+from labelweave.versions import code_version
 
 MARK = "<!-- written by python -m benchmarks.weave {}: {} -->"
-DATA = ("emotions", "scene", "yeast", "image")
-BASES = {
-    "forest": ExtraTreesClassifier(n_estimators=300, bootstrap=True),
-    "boosting": HistGradientBoostingClassifier(max_iter=30),
-    "ML-kNN": MLkNN(),
-    "naive Bayes": GaussianNB(),
-    "MLP": MLPClassifier(early_stopping=True),
-}
-METRICS = {"exact_match": "exact match", "cll_loss_row": "CLL-loss"}
-KEPT = Path("build/weave")
+DATA = ("emotions", "scene", "yeast", "image", "slashdot", "enron")
+MEASURES = {"exact_match": "exact match", "cll_loss_row": "CLL-loss"}
+KEPT = Path(__file__).with_suffix(".jsonl")
+Record = dict[str, Any]
+
+
+def make_bases(*, is_sparse: bool) -> dict[str, Any]:
+    """Return the classifiers by name: those that suit dense features, or sparse ones."""
+    shared = {"ML-kNN": MLkNN(), "MLP": MLPClassifier(early_stopping=True)}
+    if not is_sparse:
+        return {
+            "forest": ExtraTreesClassifier(n_estimators=300, bootstrap=True),
+            "boosting": HistGradientBoostingClassifier(max_iter=30),
+            "naive Bayes": GaussianNB(),
+        } | shared
+    from lightgbm import LGBMClassifier  # HistGradientBoosting does not take sparse features
+
+    return {
+        "forest": ProjectedExtraTrees(),
+        "boosting": LGBMClassifier(n_estimators=30, n_jobs=1, verbose=-1),
+        "naive Bayes": BernoulliNB(),
+    } | shared
 
 
 class Alone(MultiLabelClassifier):
@@ -81,51 +99,81 @@ class Alone(MultiLabelClassifier):
         return np.hstack([base.probabilities(X) for base in self.bases_])
 
 
-def run(name: str, bases: list[str]) -> Comparison:
-    """Compare classifiers, alone and woven, on one data set."""
+def measured(model: Any, fold: Fold) -> Record:
+    """Return the scores of a model on a fold, and the CPU seconds that its fit took."""
+    with threadpool_limits(limits=1):
+        begin = time.process_time()
+        model.fit(fold.X, fold.Y)
+        seconds = time.process_time() - begin
+        joint = model.predict_joint(fold.X_test)
+        scores = {
+            "exact_match": METRICS["exact_match"](fold.Y_test, model.predict(fold.X_test)),
+            "cll_loss_row": METRICS["cll_loss_row"](fold.Y_test, joint),
+        }
+    return {"scores": scores, "seconds": round(seconds, 3), "code": code_version()}
+
+
+def run(name: str, names: list[str] | None, n_folds: int) -> dict[str, Record]:
+    """Measure what has not been measured yet; return everything that has."""
     data = load(name)
-    methods: dict[str, Any] = {}
-    for base in bases:
-        methods[base] = Alone(estimator=BASES[base], random_state=0)
-        methods[f"{base}, woven"] = JointClassifierCV(estimator=BASES[base], random_state=0)
-    KEPT.mkdir(parents=True, exist_ok=True)
-    return compare(
-        methods,
-        data.X,
-        data.Y,
-        folds=KFold(10, shuffle=True, random_state=0),
-        metrics=METRICS,
-        results=KEPT / f"{name}.jsonl",
-        progress=lambda result: print(result.method, result.fold, flush=True),
-        name=name,
-    )
+    bases = make_bases(is_sparse=data.is_sparse)
+    store: KeyedLines[Record] = KeyedLines(KEPT, dict, dict)
+    with store.writing() as append:
+        found = store.read()
+        for number in range(n_folds):
+            fold = fold_of(data, number)
+            for base, classifier in bases.items():
+                if names is not None and base not in names:
+                    continue
+                for way, make in (("alone", Alone), ("woven", JointClassifierCV)):
+                    if key(name, base, way, number) not in found:
+                        print(name, base, way, number, flush=True)
+                        model = make(estimator=classifier, random_state=0)
+                        append(key(name, base, way, number), measured(model, fold))
+    return store.read()
 
 
-def table(comparison: Comparison, bases: list[str]) -> str:
+def key(data: str, base: str, way: str, fold: int) -> str:
+    """Return the key of a result."""
+    return f"{data} / {base} / {way} / {fold}"
+
+
+def table(data: str, records: dict[str, Record]) -> str:
     """Return the means of a data set, bold where the paired t-test sees an improvement."""
-    titles = (*METRICS.values(), "seconds to fit")
-    head = [part for title in titles for part in (f"{title}: alone", "woven")]
-    return markdown([[comparison.data.name, *head], *(_row(comparison, base) for base in bases)])
+    head = [part for title in MEASURES.values() for part in (f"{title}: alone", "woven")]
+    rows = [[data, *head, "seconds to fit: alone", "woven", "folds"]]
+    for base in ("forest", "boosting", "ML-kNN", "naive Bayes", "MLP"):
+        both = [
+            [records.get(key(data, base, way, number)) for way in ("alone", "woven")]
+            for number in range(N_FOLDS)
+        ]
+        pairs = [pair for pair in both if None not in pair]
+        if len(pairs) > 2:
+            rows.append([base, *_cells(pairs), str(len(pairs))])
+    return markdown(rows)
 
 
-def _row(comparison: Comparison, base: str) -> list[str]:
-    both, row = (base, f"{base}, woven"), [base]
-    for metric in METRICS:
-        alone, woven = (comparison.scores(method, metric) for method in both)
+def _cells(pairs: list[Any]) -> list[str]:
+    cells = []
+    for metric in MEASURES:
+        alone, woven = np.array([[part["scores"][metric] for part in pair] for pair in pairs]).T
         verdict = judge(paired_t_test(woven, alone), higher_is_better=metric == "exact_match")
         mark = "**" if verdict == "better" else ""
-        row += [f"{alone.mean():.3f}", f"{mark}{woven.mean():.3f}{mark}"]
-    return row + [f"{np.median(comparison.seconds(method, 'fit')):.2g}" for method in both]
+        cells += [f"{alone.mean():.3f}", f"{mark}{woven.mean():.3f}{mark}"]
+    seconds = np.median([[part["seconds"] for part in pair] for pair in pairs], axis=0)
+    return cells + [f"{value:.2g}" for value in seconds]
 
 
 def main() -> None:
+    """Measure what is missing, and write the tables to README.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=DATA, help="data sets")
-    parser.add_argument("--bases", default=",".join(BASES), help="classifiers, by commas")
+    parser.add_argument("--bases", help="classifiers, by semicolons; all unless given")
+    parser.add_argument("--folds", type=int, default=N_FOLDS, help="how many of the ten")
     options = parser.parse_args()
-    bases = options.bases.split(",")
     for name in options.data:
-        parts = (f"Measured on {machine()}; ten folds.", table(run(name, bases), bases))
+        bases = options.bases.split(";") if options.bases else None
+        parts = (f"Measured on {machine()}.", table(name, run(name, bases, options.folds)))
         replace_between(README, MARK.format(name, "begin"), MARK.format(name, "end"), parts)
 
 
