@@ -23,7 +23,8 @@ from labelweave.models.forests.smoothing import (
     HeldOutRows,
     Smoothing,
     choose_smoothing,
-    independent_scores,
+    listed_marginals,
+    shrunk_scores,
 )
 from labelweave.models.forests.training_rows import TrainingRows
 
@@ -254,9 +255,8 @@ class DistributionalForest(MultiLabelClassifier):
         if self.smooth_ is not None:
             joint: JointDistribution = self.smooth_.predict_joint(X)
             return joint
-        return IndependentJoint(
-            independent_scores(shares, self.vectors_, self.frequencies_, self.shrinkage_)
-        )
+        marginals = listed_marginals(shares, self.vectors_)
+        return IndependentJoint(shrunk_scores(marginals, self.frequencies_, self.shrinkage_))
 
 
 def _mates(rows: TrainingRows, leaves: Indices) -> LeafMates:

@@ -96,16 +96,19 @@ def _candidates(
     if rows.log_smooth is not None:
         yield 0.0, log_listed, np.maximum(rows.log_smooth, _LEAST_LOG_PROB)
         return
+    marginals = listed_marginals(shares, vectors)
     for shrinkage in SHRINKAGES:
-        scores = independent_scores(shares, vectors, frequencies, shrinkage)
+        scores = shrunk_scores(marginals, frequencies, shrinkage)
         yield shrinkage, log_listed, bernoulli_log_prob(rows.labels, scores).sum(axis=1)
 
 
-def independent_scores(
-    shares: Shares, vectors: Labels, frequencies: Floats, shrinkage: float
-) -> Floats:
-    """Return the log-odds of the marginals of shares, shrunk towards the frequencies, (n, L)."""
-    marginals = np.clip(shares @ vectors.astype(np.float64), 0.0, 1.0)
+def listed_marginals(shares: Shares, vectors: Labels) -> Floats:
+    """Return the probability of every label under the shares of the vectors, (n, L)."""
+    return np.clip(shares @ vectors.astype(np.float64), 0.0, 1.0)
+
+
+def shrunk_scores(marginals: Floats, frequencies: Floats, shrinkage: float) -> Floats:
+    """Return the log-odds of marginals that are shrunk towards the frequencies, (n, L)."""
     present = (1 - shrinkage) * marginals + shrinkage * frequencies
     absent = (1 - shrinkage) * (1 - marginals) + shrinkage * (1 - frequencies)
     return np.asarray(np.log(present) - np.log(absent))
