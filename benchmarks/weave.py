@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,6 @@ from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks.folds import N_FOLDS, Fold, fold_of
-from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
@@ -42,27 +43,28 @@ from labelweave.versions import code_version
 
 MARK = "<!-- written by python -m benchmarks.weave {}: {} -->"
 DATA = ("emotions", "scene", "yeast", "image", "slashdot", "enron")
+BASES = ("forest", "boosting", "ML-kNN", "naive Bayes", "MLP")
 MEASURES = {"exact_match": "exact match", "cll_loss_row": "CLL-loss"}
 KEPT = Path(__file__).with_suffix(".jsonl")
 Record = dict[str, Any]
 
 
-def make_bases(*, is_sparse: bool) -> dict[str, Any]:
-    """Return the classifiers by name: those that suit dense features, or sparse ones."""
-    shared = {"ML-kNN": MLkNN(), "MLP": MLPClassifier(early_stopping=True)}
+def make_base(name: str, *, is_sparse: bool) -> Any:
+    """Return a classifier that suits dense features, or sparse ones."""
+    if name == "ML-kNN":
+        return MLkNN()
+    if name == "MLP":
+        return MLPClassifier(early_stopping=True)
+    if name == "naive Bayes":
+        return BernoulliNB() if is_sparse else GaussianNB()
+    if name == "forest":
+        dense = ExtraTreesClassifier(n_estimators=300, bootstrap=True)
+        return ProjectedExtraTrees() if is_sparse else dense
     if not is_sparse:
-        return {
-            "forest": ExtraTreesClassifier(n_estimators=300, bootstrap=True),
-            "boosting": HistGradientBoostingClassifier(max_iter=30),
-            "naive Bayes": GaussianNB(),
-        } | shared
+        return HistGradientBoostingClassifier(max_iter=30)
     from lightgbm import LGBMClassifier  # HistGradientBoosting does not take sparse features
 
-    return {
-        "forest": ProjectedExtraTrees(),
-        "boosting": LGBMClassifier(n_estimators=30, n_jobs=1, verbose=-1),
-        "naive Bayes": BernoulliNB(),
-    } | shared
+    return LGBMClassifier(n_estimators=30, n_jobs=1, verbose=-1)
 
 
 class Alone(MultiLabelClassifier):
@@ -113,23 +115,20 @@ def measured(model: Any, fold: Fold) -> Record:
     return {"scores": scores, "seconds": round(seconds, 3), "code": code_version()}
 
 
-def run(name: str, names: list[str] | None, n_folds: int) -> dict[str, Record]:
+def run(name: str, bases: Sequence[str], n_folds: int) -> dict[str, Record]:
     """Measure what has not been measured yet; return everything that has."""
     data = load(name)
-    bases = make_bases(is_sparse=data.is_sparse)
     store: KeyedLines[Record] = KeyedLines(KEPT, dict, dict)
     with store.writing() as append:
         found = store.read()
-        for number in range(n_folds):
-            fold = fold_of(data, number)
-            for base, classifier in bases.items():
-                if names is not None and base not in names:
+        for number, base in product(range(n_folds), bases):
+            for way, make in (("alone", Alone), ("woven", JointClassifierCV)):
+                if key(name, base, way, number) in found:
                     continue
-                for way, make in (("alone", Alone), ("woven", JointClassifierCV)):
-                    if key(name, base, way, number) not in found:
-                        print(name, base, way, number, flush=True)
-                        model = make(estimator=classifier, random_state=0)
-                        append(key(name, base, way, number), measured(model, fold))
+                print(name, base, way, number, flush=True)
+                classifier = make_base(base, is_sparse=data.is_sparse)
+                model = make(estimator=classifier, random_state=0)
+                append(key(name, base, way, number), measured(model, fold_of(data, number)))
     return store.read()
 
 
@@ -139,10 +138,13 @@ def key(data: str, base: str, way: str, fold: int) -> str:
 
 
 def table(data: str, records: dict[str, Record]) -> str:
-    """Return the means of a data set, bold where the paired t-test sees an improvement."""
+    """Return the means of a data set, bold where the paired t-test sees an improvement.
+
+    Empty if no classifier has been measured on three folds.
+    """
     head = [part for title in MEASURES.values() for part in (f"{title}: alone", "woven")]
-    rows = [[data, *head, "seconds to fit: alone", "woven", "folds"]]
-    for base in ("forest", "boosting", "ML-kNN", "naive Bayes", "MLP"):
+    rows = [[data, *head, "CPU seconds to fit: alone", "woven", "folds"]]
+    for base in BASES:
         both = [
             [records.get(key(data, base, way, number)) for way in ("alone", "woven")]
             for number in range(N_FOLDS)
@@ -150,7 +152,7 @@ def table(data: str, records: dict[str, Record]) -> str:
         pairs = [pair for pair in both if None not in pair]
         if len(pairs) > 2:
             rows.append([base, *_cells(pairs), str(len(pairs))])
-    return markdown(rows)
+    return markdown(rows) if len(rows) > 1 else ""
 
 
 def _cells(pairs: list[Any]) -> list[str]:
@@ -171,10 +173,13 @@ def main() -> None:
     parser.add_argument("--bases", help="classifiers, by semicolons; all unless given")
     parser.add_argument("--folds", type=int, default=N_FOLDS, help="how many of the ten")
     options = parser.parse_args()
+    bases = options.bases.split(";") if options.bases else BASES
+    if unknown := set(bases) - set(BASES):
+        parser.error(f"--bases: {', '.join(sorted(unknown))}; choose among {'; '.join(BASES)}")
     for name in options.data:
-        bases = options.bases.split(";") if options.bases else None
-        parts = (f"Measured on {machine()}.", table(name, run(name, bases, options.folds)))
-        replace_between(README, MARK.format(name, "begin"), MARK.format(name, "end"), parts)
+        if part := table(name, run(name, bases, options.folds)):
+            marks = [MARK.format(name, end) for end in ("begin", "end")]
+            replace_between(README, *marks, [part])
 
 
 if __name__ == "__main__":

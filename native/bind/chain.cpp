@@ -326,7 +326,8 @@ void bind_chain(nb::module_& m) {
                                         log_prob.data(), n_threads);
         },
         nb::arg("scores"), nb::arg("coupling"), nb::arg("labels"), nb::arg("log_prob").noconvert(),
-        nb::arg("n_threads") = 1, "The sum of the log-probabilities of the labels of each row, each given the others.");
+        nb::arg("n_threads") = 1,
+        "The sum of the log-probabilities of the labels of each row, each given its parents.");
     m.def(
         "chain_greedy",
         [](Scores scores, Scores coupling, Order order, Out<std::int8_t, 2> labels, Out<double, 1> log_prob,

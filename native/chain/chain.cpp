@@ -31,8 +31,8 @@ LABELWEAVE_KERNEL double sum_log1pexp(const double* z, std::size_t size) {
     Lanes total{};
     for (std::size_t j = 0; j < size; j += kLanes) {
         const Lanes x = load(z + j);
-        const Lanes size_of_x = abs(x), tail = log1p_unit(exp_nonpositive(-size_of_x));
-        total += select(x > 0.0, x, broadcast(0.0)) + select(size_of_x > 708.0, broadcast(0.0), tail);
+        const Lanes magnitude = abs(x), tail = log1p_unit(exp_nonpositive(-magnitude));
+        total += select(x > 0.0, x, broadcast(0.0)) + select(magnitude > 708.0, broadcast(0.0), tail);
     }
     return sum(total);
 }

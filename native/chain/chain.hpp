@@ -22,8 +22,8 @@ struct Chain {
 // log P(labels) of each row; labels is n_rows x n_labels.
 void log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads);
 
-// The same in any order, for the coupling of any directed graph: the sum of the log-probabilities of all labels, each
-// given the others. Several times faster, but not with the bits of the searches, which add up in chain order.
+// The sum over the labels of log P(y_j | parents): log P(labels) if the graph of the coupling is acyclic, in whatever
+// order. Several times faster than the walk above, but rounded differently from the searches.
 void conditional_log_prob(const double* scores, const double* coupling, const std::int8_t* labels, std::size_t n_rows,
                           std::size_t n_labels, double* log_prob, int n_threads);
 

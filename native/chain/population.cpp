@@ -22,13 +22,13 @@ std::size_t padded(std::size_t size) { return (size / kLanes + 1) * kLanes; }
 // Both continuations of prefixes, before those that are lighter than the quantum are drawn.
 struct Continuations {
     double *zero, *one;  // the weights: a sibling of a light one has all of its parent's
-    double* share;       // of a light one in what it would be given: how far it brings a systematic draw
+    double* share;       // the probability that a light one is drawn
 };
 
 struct Split {
-    double positive;   // weight of all positive continuations
-    double shares;     // sum of the shares
-    bool is_negative;  // whether none but light continuations are positive
+    double positive;         // weight of all positive continuations
+    double shares;           // sum of the shares
+    bool no_heavy_positive;  // whether all positive continuations are light
 };
 
 LABELWEAVE_KERNEL Split split(const double* log_odds, const double* weight, std::size_t count, double quantum,
@@ -103,7 +103,8 @@ class Population {
             const double reached = uniform(label, 0);
             // Not close to one, whatever the order in which the shares are added up.
             const bool none_drawn = reached + found.shares < 1.0 - 1e-9;
-            if (none_drawn && found.is_negative) {  // so with most labels: every prefix goes on without them
+            if (none_drawn &&
+                found.no_heavy_positive) {  // the usual case for a rare label: every prefix continues with 0
                 for (std::size_t s = 0; s < slots_.size(); ++s) history_[p * size_ + s] = step(s, 0);
                 continue;
             }
@@ -122,9 +123,9 @@ class Population {
             std::size_t at = k < slots_.size() ? k : 0;
             log_weight[k] = k < slots_.size() ? log_evidence_ + std::log(weight_[k]) : -kInfinity;
             for (std::size_t p = coupling_.length(); p-- > 0;) {
-                const Step step = history_[p * size_ + at];
-                labels[k * n_labels + coupling_.label(p)] = value_of(step);
-                at = parent_of(step);
+                const Step last = history_[p * size_ + at];
+                labels[k * n_labels + coupling_.label(p)] = value_of(last);
+                at = parent_of(last);
             }
         }
     }
@@ -154,12 +155,13 @@ class Population {
         double best = -kInfinity, total = 0.0;
         for (std::size_t s = 0; s < slots_.size(); ++s) {
             at_[s] = bernoulli_log_prob(y, at_[s]);
-            best = std::max(best, at_[s]);
+            if (weight_[s] > 0.0) best = std::max(best, at_[s]);
         }
         n_children_ = slots_.size();
         for (std::size_t s = 0; s < n_children_; ++s) {
             child_[s] = step(s, y);
-            child_weight_[s] = best > -kInfinity ? weight_[s] * std::exp(at_[s] - best) : weight_[s];
+            const bool weighs = best > -kInfinity && weight_[s] > 0.0;
+            child_weight_[s] = weighs ? weight_[s] * std::exp(at_[s] - best) : weight_[s];
             total += child_weight_[s];
         }
         if (total > 0.0)

@@ -45,7 +45,7 @@ def chain_log_prob(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, N
 
 def conditional_log_prob(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:
     """
-    The sum of the log-probabilities of the labels of each row, each given the others.
+    The sum of the log-probabilities of the labels of each row, each given its parents.
     """
 
 def chain_greedy(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coupling: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], log_prob: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], upper_bound: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_threads: int = 1) -> None:

@@ -186,3 +186,31 @@ def test_few_samples_make_few_populations():
     mean, error = mean_of_replicates(np.array([[[1.0], [3.0]]]), np.zeros((1, 2)))
     assert mean == 2.0
     assert error == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("behind", [[], [3]], ids=["at once", "behind a rare label"])
+def test_prefixes_that_evidence_has_ruled_out_do_not_judge_further_evidence(behind):
+    """A prefix whose weight has underflowed fits what comes next by far the best."""
+    coupling = np.zeros((5, 5))
+    coupling[2, 1], coupling[4, 1] = -2000.0, 2000.0
+    joint = ChainJoint([[0.0, 0.0, 1000.0, -50.0, -1000.0]], coupling)
+    known = np.array([[-1, -1, 1, -1, 1]], dtype=np.int8)
+    order = np.array([0, 1, 2, *behind, 4])
+    for form in (joint, as_general(joint)):
+        found = form._populate(known, order, (4, 2), seed=3)
+        np.testing.assert_allclose(found.log_evidence, np.log(0.5) - 1000.0)
+        np.testing.assert_allclose(
+            np.exp(found.log_weight - found.log_evidence[..., None]).sum(2), 1
+        )
+
+
+def test_chains_of_any_conditionals_are_walked_in_small_blocks():
+    linear, calls = chain(9, 40, 18), []
+
+    def log_odds(label, rows, prefix):
+        calls.append(len(rows))
+        return linear.conditional_log_odds(label, rows, prefix)
+
+    joint = GeneralChain(log_odds, 40, 18, linear.order, row_ids=linear.row_ids)
+    joint.estimate("marginals", samples=1000)
+    assert max(calls) <= 2**21 // (9 * 18)

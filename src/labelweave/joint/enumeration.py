@@ -34,11 +34,11 @@ def row_blocks(n_rows: int, cells_per_row: int) -> list[slice]:
 
 def patterns(known: Labels) -> Iterator[tuple[Indices, Mask]]:
     """Yield rows grouped by which labels are unknown, as (row indices, mask of labels)."""
-    unknown = known < 0
-    if len(known) and (unknown == unknown[0]).all():
-        yield np.arange(len(known)), unknown[0]
+    is_unknown = known < 0
+    if len(known) and (is_unknown == is_unknown[0]).all():
+        yield np.arange(len(known)), is_unknown[0]
         return
-    masks, group = np.unique(unknown, axis=0, return_inverse=True)
+    masks, group = np.unique(is_unknown, axis=0, return_inverse=True)
     for g, unknown in enumerate(masks):
         yield np.flatnonzero(group.ravel() == g), unknown
 

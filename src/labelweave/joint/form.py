@@ -33,7 +33,7 @@ class JointForm(Batch, ABC):
     - ``_is_exact`` and ``_exact``: quantities by a formula;
     - `log_prob_error`, if its normaliser is estimated;
     - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_full_log_odds`` and
-      ``_from_draws`` (with ``_draw_cells``): better estimates;
+      ``_from_draws`` (with ``_cells_per_row``): better estimates;
     - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``top`` of `JointDistribution`.
 
     And it **may** provide any of the capabilities in `labelweave.joint.capabilities`: by these,
@@ -92,8 +92,8 @@ class JointForm(Batch, ABC):
         """Estimate a quantity from about k draws per row; return it with its standard error."""
         return quantities.from_weighted_draws(self, quantity, k, seed)
 
-    def _draw_cells(self, quantity: Quantity, k: int) -> int:
-        """Return how many numbers `_from_draws` holds for each row, about: blocks are that large.
+    def _cells_per_row(self, quantity: Quantity, k: int) -> int:
+        """Return about how many numbers `_from_draws` holds per row: blocks of rows are cut by it.
 
         A conditional probability takes eight times the room of the label it stands for.
         """

@@ -80,7 +80,7 @@ def by_enumeration(joint: JointForm, quantity: Quantity) -> Floats:
 def from_draws(joint: JointForm, quantity: Quantity, samples: int, seed: int) -> Estimate:
     """Return the quantity estimated from ``samples`` draws per row."""
     values, errors = [], []
-    cells = joint._draw_cells(quantity, samples)
+    cells = joint._cells_per_row(quantity, samples)
     # A batch without rows still needs the shape of the result: one empty block.
     for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
         value, error = joint[block]._from_draws(quantity, samples, seed)
@@ -91,7 +91,7 @@ def from_draws(joint: JointForm, quantity: Quantity, samples: int, seed: int) ->
 
 
 def result_cells(quantity: Quantity, n_labels: int) -> int:
-    """Return how many numbers a quantity of one row is, about."""
+    """Return about how many numbers a quantity has per row."""
     return n_labels**2 if quantity in PAIRED else n_labels
 
 

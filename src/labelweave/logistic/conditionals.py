@@ -59,7 +59,10 @@ class LinearConditionals:
         return scores
 
     def log_prob(self, X: Any, labels: Labels, *, n_threads: int = 1) -> Floats:
-        """Log-probability of each row of labels, every one given its parents' values, (n,)."""
+        """Sum of the log-probabilities of the labels of each row, each given its parents, (n,).
+
+        That is the log-probability of the row if no label is its own ancestor.
+        """
         scores = self.scores(X, n_threads=n_threads)
         log_prob = np.empty(len(scores))
         native.conditional_log_prob(scores, self.coupling, labels, log_prob, n_threads)

@@ -43,11 +43,6 @@ class EstimatedChain(ConditionedChain):
             value[rows], error[rows] = part_value, part_error
         return value, error
 
-    def _draw_cells(self, quantity: Quantity, k: int) -> int:
-        if quantity == "marginals" and not (self._known >= 0).any():
-            return 2 * population_sizes(k)[0] * self.n_labels  # no vectors are asked for
-        return super()._draw_cells(quantity, k)
-
     def _from_populations(
         self, quantity: Quantity, k: int, seed: int, ancestors: Indices
     ) -> tuple[Floats, Floats]:

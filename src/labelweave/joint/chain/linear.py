@@ -11,7 +11,7 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._core import native
 from labelweave.joint import checks
-from labelweave.joint.chain.population import Populations
+from labelweave.joint.chain.population import Populations, population_sizes
 from labelweave.joint.chain.search import SearchedChain
 from labelweave.joint.coupling import coupling_sums
 from labelweave.joint.enumeration import MAX_ENUMERATED
@@ -166,6 +166,11 @@ class ChainJoint(SearchedChain):
             self.n_threads,
         )
         return found
+
+    def _cells_per_row(self, quantity: Quantity, k: int) -> int:
+        if quantity == "marginals" and not (self._known >= 0).any():
+            return 2 * population_sizes(k)[0] * self.n_labels  # no vectors are asked for
+        return super()._cells_per_row(quantity, k)
 
     def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
         log_joint, bound = np.empty(self.n_rows), np.empty(self.n_rows)

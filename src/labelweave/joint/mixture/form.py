@@ -126,9 +126,9 @@ class MixtureForm(JointDistribution):
             mean = np.where(self.known >= 0, self.known, mean)
         return mean, np.sqrt(variance)
 
-    def _draw_cells(self, quantity: Quantity, k: int) -> int:
+    def _cells_per_row(self, quantity: Quantity, k: int) -> int:
         if quantity == "entropy":
-            return super()._draw_cells(quantity, k)
+            return super()._cells_per_row(quantity, k)
         # Components draw in blocks of their own; what they estimate is held side by side.
         return 3 * len(self.components) * quantities.result_cells(quantity, self.n_labels)
 

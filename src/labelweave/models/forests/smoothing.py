@@ -104,7 +104,7 @@ def _candidates(
 
 def listed_marginals(shares: Shares, vectors: Labels) -> Floats:
     """Return the probability of every label under the shares of the vectors, (n, L)."""
-    return np.clip(shares @ vectors.astype(np.float64), 0.0, 1.0)
+    return np.asarray(np.clip(shares @ vectors.astype(np.float64), 0.0, 1.0))
 
 
 def shrunk_scores(marginals: Floats, frequencies: Floats, shrinkage: float) -> Floats:
