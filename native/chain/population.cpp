@@ -103,8 +103,8 @@ class Population {
             const double reached = uniform(label, 0);
             // Not close to one, whatever the order in which the shares are added up.
             const bool none_drawn = reached + found.shares < 1.0 - 1e-9;
-            if (none_drawn &&
-                found.no_heavy_positive) {  // the usual case for a rare label: every prefix continues with 0
+            // The usual case for a rare label: every prefix continues with 0.
+            if (none_drawn && found.no_heavy_positive) {
                 for (std::size_t s = 0; s < slots_.size(); ++s) history_[p * size_ + s] = step(s, 0);
                 continue;
             }
