@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.logistic import DATA
 from benchmarks.measure import machine, one_blas_thread
-from benchmarks.table import README, markdown, write_level
+from benchmarks.table import README, markdown, rounded, write_level
 from labelweave.datasets import load
 from labelweave.inference import Auto
 from labelweave.joint import ChainJoint, MixtureJoint, Ranked, quantities
@@ -103,7 +103,7 @@ def compared(name: str, joint: ChainJoint, Y: Any, quantity: Quantity) -> list[s
     for what, form in (("rms", ".1e"), ("stated", ".1e"), ("covered", ".0%"), ("ms", ".2g")):
         row += [format(before[what], form), format(after[what], form)]
     loss = [f"{c['loss']:+.1e}" if quantity == "marginals" else "" for c in columns]
-    return [*row, *loss, f"**{gain:.3g}×**"]
+    return [*row, *loss, f"**{rounded(gain, 3)}×**"]
 
 
 def marginals_table(sets: list[str]) -> str:
@@ -156,7 +156,7 @@ def modes_row(name: str, chains: list[ChainJoint], scale: float) -> list[str]:
     row += [f"{mode.optimal.mean():.0%}" for mode, _ in found]
     row += [f"{mode.gap.mean():.2f}" for mode, _ in found]
     row += [f"{mode.log_prob.mean():.4f}" for mode, _ in found]
-    return row + [f"{milliseconds:.3g}" for _, milliseconds in found]
+    return row + [rounded(milliseconds, 3) for _, milliseconds in found]
 
 
 def main() -> None:

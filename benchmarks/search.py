@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, race, timed
 from benchmarks.search_peers import PlainBestFirst, dacaf_seconds
-from benchmarks.table import README, markdown, write_level
+from benchmarks.table import README, markdown, rounded, write_level
 from labelweave.datasets import load
 from labelweave.inference import Auto, Beam, BestFirst, Greedy, Inference, MeanField, MonteCarlo
 from labelweave.joint import ChainJoint
@@ -153,7 +153,7 @@ def growth_in_rows(problem: Problem, rounds: int) -> str:
     for n in (10, 100, 1000, 10_000):
         joint = repeated(problem.joint, n)
         seconds = statistics.median(timed(lambda: BestFirst()(joint))[0] for _ in range(rounds))  # noqa: B023
-        rows.append([str(n), f"{seconds * 1e3:.3g} ms", _microseconds(seconds / n)])
+        rows.append([str(n), f"{rounded(seconds * 1e3, 3)} ms", _microseconds(seconds / n)])
     return markdown(rows)
 
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.strong_peers import RIVALS, Outcome
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.table import README, markdown, replace_between, rounded
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
 from labelweave.datasets import load
@@ -199,7 +199,7 @@ def table(data: str, records: dict[str, Record]) -> str:
             name = f"`{method}`" if method in OURS else method
             cells = [_cell(metric, folds, {} if method == POOL else pool) for metric in MEASURES]
             seconds = np.median([record["seconds"] for record in folds.values()])
-            rows.append([name, *cells, f"{seconds:.3g}", str(len(folds))])
+            rows.append([name, *cells, rounded(seconds, 3), str(len(folds))])
     return markdown(rows)
 
 

@@ -113,6 +113,11 @@ def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB"
 
 
+def rounded(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, large ones without an exponent."""
+    return f"{float(f'{value:.{digits}g}'):g}"
+
+
 def markdown(rows: list[list[str]]) -> str:
     """Return rows as a table; the first one is its head."""
     lines = ["| " + " | ".join(row) + " |" for row in rows]

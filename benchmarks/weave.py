@@ -23,7 +23,7 @@ from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks.folds import N_FOLDS, Fold, fold_of
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.table import README, markdown, replace_between, rounded
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
 from labelweave._common.row_keys import row_keys
@@ -163,7 +163,7 @@ def _cells(pairs: list[Any]) -> list[str]:
         mark = "**" if verdict == "better" else ""
         cells += [f"{alone.mean():.3f}", f"{mark}{woven.mean():.3f}{mark}"]
     seconds = np.median([[part["seconds"] for part in pair] for pair in pairs], axis=0)
-    return cells + [f"{value:.2g}" for value in seconds]
+    return cells + [rounded(value, 2) for value in seconds]
 
 
 def main() -> None:
