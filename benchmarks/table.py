@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from benchmarks.measure import machine
 from benchmarks.settings import ACCURACY
 from labelweave._core import native
@@ -114,8 +116,8 @@ def _megabytes(n_bytes: int) -> str:
 
 
 def rounded(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, large ones without an exponent."""
-    return f"{float(f'{value:.{digits}g}'):g}"
+    """Return a number with so many significant digits and no exponent, however large it is."""
+    return np.format_float_positional(value, precision=digits, fractional=False, trim="-")
 
 
 def markdown(rows: list[list[str]]) -> str:
