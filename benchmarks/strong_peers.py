@@ -3,7 +3,7 @@
 A rival is a function of training rows, training labels and test rows that returns an `Outcome`.
 BOOMER and dacaf-mlc need versions of NumPy and scikit-learn of their own, so they run under the
 interpreters that ``LABELWEAVE_BOOMER`` and ``LABELWEAVE_DACAF`` name, of environments with the
-packages ``mlrl-boomer`` and ``dacaf-mlc``.
+packages ``mlrl-boomer`` and ``dacaf-mlc``; LightGBM is ``pip install lightgbm``.
 """
 
 from __future__ import annotations
@@ -58,6 +58,13 @@ def _boosted(X: Any, Y: Labels, X_test: Any) -> Outcome:
     """Return scikit-learn's boosting, label by label; it does not take sparse features."""
     dense = [part.toarray() if sparse.issparse(part) else part for part in (X, X_test)]
     return alone(HistGradientBoostingClassifier())(dense[0], Y, dense[1])
+
+
+def _lightgbm(X: Any, Y: Labels, X_test: Any) -> Outcome:
+    """Return the same boosting by LightGBM, which takes sparse features as they are."""
+    from lightgbm import LGBMClassifier
+
+    return alone(LGBMClassifier(n_jobs=1, verbose=-1))(X, Y, X_test)
 
 
 def forest(estimator: Any) -> Rival:
@@ -143,6 +150,7 @@ RIVALS: dict[str, Rival] = {
     "ExtraTrees(300)": forest(ExtraTreesClassifier(n_estimators=300)),
     "RandomForest(300)": forest(RandomForestClassifier(n_estimators=300)),
     "HistGradientBoosting per label": _boosted,
+    "LightGBM per label": _lightgbm,
     "greedy chain over RandomForest(100)": _greedy_chain,
     "ML-kNN": alone(MLkNN()),
     "BOOMER, label-wise loss": _elsewhere("LABELWEAVE_BOOMER", BOOMER, "logistic-decomposable"),
