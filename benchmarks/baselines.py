@@ -6,7 +6,6 @@ benchmarks.baselines mlknn`` runs some and only prints. A system joins by a line
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from benchmarks.data import use_published_data
 from benchmarks.field_peer import PlainField
 from benchmarks.measure import Timing, machine, race, timed
 from benchmarks.stack_peer import CrossFittedStack
@@ -49,7 +49,6 @@ from labelweave.baselines import (
 README = Path(__file__).with_name("README.md")
 BEGIN = "<!-- written by python -m benchmarks.baselines: begin -->"
 END = "<!-- written by python -m benchmarks.baselines: end -->"
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 ROUNDS = 3
 
 
@@ -251,8 +250,7 @@ def contest(name: str, system: System, data_set: str) -> list[str]:
 
 
 def main() -> None:
-    if DATA.is_dir():
-        os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
+    use_published_data()
     chosen = sys.argv[1:] or list(SYSTEMS)
     rows = [["method", "data set"]]
     rows[0] += [

@@ -7,14 +7,13 @@ measured.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from benchmarks.logistic import DATA
+from benchmarks.data import use_published_data
 from benchmarks.measure import Timing, machine, one_blas_thread, race
 from benchmarks.table import README, markdown, replace_between
 from labelweave._common.engine import Engine
@@ -66,8 +65,7 @@ def main() -> None:
     parser.add_argument("fits", nargs="*", default=list(FITS), help=f"of {' '.join(FITS)}")
     parser.add_argument("--rounds", type=int, default=3, help="runs of one worker and of two")
     arguments = parser.parse_args()
-    if DATA.is_dir():
-        os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
+    use_published_data()
     head = ["data set", "model", "this process", "one worker", "two workers", "ratio"]
     rows = [head]
     with ExitStack() as stack:

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Iterator
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.logistic import DATA
+from benchmarks.data import use_published_data
 from benchmarks.measure import machine, one_blas_thread
 from benchmarks.search import load_problem, synthetic
 from benchmarks.table import README, markdown, write_level
@@ -93,8 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.flat_chains", description=__doc__)
     parser.add_argument("sets", nargs="*", default=SETS, help=f"data sets (all: {' '.join(SETS)})")
     arguments = parser.parse_args()
-    if DATA.is_dir():
-        os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
+    use_published_data()
     rows = [["chain", "labels", "rows"]]
     for what in ("proven", "mean gap", "largest gap", "CPU time per row"):
         rows[0] += [f"{what}: before", "after"]

@@ -7,13 +7,13 @@ how the kernel's cost grows. README.md is rewritten.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import issparse
 
+from benchmarks.data import use_published_data
 from benchmarks.gibbs_numpy import (
     Floats,
     Labels,
@@ -22,7 +22,6 @@ from benchmarks.gibbs_numpy import (
     plain_softplus,
     softplus,
 )
-from benchmarks.logistic import DATA
 from benchmarks.measure import Timing, machine, one_blas_thread, timed
 from benchmarks.table import README, _seconds, markdown, write_level
 from labelweave.datasets import load
@@ -143,8 +142,7 @@ def growth() -> str:
 
 
 def main() -> None:
-    if DATA.is_dir():
-        os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
+    use_published_data()
     header = ["chain (rows × labels)", "NumPy, Algorithm 1", "Algorithm 2, plain", "Algorithm 2"]
     rows = [[*header, "ours", "ours, 2 threads", "per pair"]]
     with one_blas_thread():

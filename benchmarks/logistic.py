@@ -7,9 +7,7 @@ core and on two, in turn with ours. The table in README.md is rewritten when all
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks import settings, table
 from benchmarks.accuracy import Problem, excess, lower_bound
+from benchmarks.data import available
 from benchmarks.measure import Timing, one_blas_thread, peak_memory, race
 from benchmarks.peers import Setting, Solution, TwoCores, on_one_core
 from labelweave._common.arrays import Floats
@@ -24,7 +23,6 @@ from labelweave.datasets import load
 from labelweave.logistic import solve
 
 SETS = ("scene", "yeast", "enron", "corel5k", "rcv1subset1")
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"  # used unless LABELWEAVE_DATA is set
 # The certificate of the reference optimum must be finer than what it is to judge.
 REFERENCE_ACCURACY = 0.01 * settings.ACCURACY
 
@@ -116,16 +114,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="timed runs of each solver")
     parser.add_argument("--search", action="store_true", help="find scikit-learn's best settings")
     arguments = parser.parse_args()
-    if DATA.is_dir():
-        os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
     contests = []
     with one_blas_thread():
-        for name in arguments.sets:
-            try:
-                problem = load_problem(name)
-            except FileNotFoundError as error:
-                print(f"{name} is skipped: {error}\n")
-                continue
+        for name in available(arguments.sets):
+            problem = load_problem(name)
             if arguments.search:
                 print(f"{name}: searching settings")
                 settings.keep(name, settings.search(problem, certified_bound(problem)[0]))

@@ -7,7 +7,6 @@ conditionals of as many independent draws, and the compiled lists of chains agai
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.logistic import DATA
+from benchmarks.data import use_published_data
 from benchmarks.measure import machine, one_blas_thread
 from benchmarks.table import README, markdown, rounded, write_level
 from labelweave.datasets import load
@@ -163,8 +162,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.marginals", description=__doc__)
     parser.add_argument("sets", nargs="*", default=list(SETS), help=f"of {' '.join(SETS)}")
     sets = list(parser.parse_args().sets)
-    if DATA.is_dir():
-        os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
+    use_published_data()
     with one_blas_thread():
         tables = [marginals_table(sets), modes_table([name for name in sets if name in MIXTURES])]
     if set(sets) >= set(SETS):

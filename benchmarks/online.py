@@ -8,7 +8,6 @@ rewritten.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
-from benchmarks.logistic import DATA
+from benchmarks.data import use_published_data
 from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, timed
 from benchmarks.online_stream import streaming
 from benchmarks.table import README, _megabytes, _seconds, markdown, write_level
@@ -240,7 +239,7 @@ def memory(stream: Stream) -> str:
 
 
 def main() -> None:
-    os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
+    use_published_data()
     with one_blas_thread(), tempfile.TemporaryDirectory() as folder:
         stream = news()
         peers = vowpal_wabbit(stream, Path(folder))

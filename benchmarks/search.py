@@ -7,7 +7,6 @@ other tenth. The tables in README.md are rewritten when all sets were run.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.logistic import DATA
+from benchmarks.data import available
 from benchmarks.measure import Timing, machine, one_blas_thread, race, timed
 from benchmarks.search_peers import PlainBestFirst, dacaf_seconds
 from benchmarks.table import README, markdown, rounded, write_level
@@ -194,14 +193,7 @@ def main() -> None:
         "--dacaf", type=Path, help="Python of an environment that has dacaf-mlc; compared on yeast"
     )
     arguments = parser.parse_args()
-    if DATA.is_dir():
-        os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
-    problems = {}
-    for name in arguments.sets:
-        try:
-            problems[name] = load_problem(name)
-        except FileNotFoundError as error:
-            print(f"{name} is skipped: {error}\n")
+    problems = {name: load_problem(name) for name in available(arguments.sets)}
     with one_blas_thread():
         parts = list(tables(problems, arguments.rounds, arguments.dacaf))
     print(*parts, sep="\n")

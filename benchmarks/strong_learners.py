@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.model_selection import KFold
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from benchmarks.data import available
+from benchmarks.folds import N_FOLDS, Fold, fold_of
 from benchmarks.strong_peers import RIVALS, Outcome
 from benchmarks.table import README, markdown, replace_between, rounded
 from labelweave._common.arrays import Floats, Labels
@@ -76,34 +76,34 @@ class Pool(BestJoint):
         return self.rules["f1_macro"]
 
 
-def ours(X: Any, Y: Labels, X_test: Any, Y_test: Labels) -> dict[str, Record]:
+def ours(fold: Fold) -> dict[str, Record]:
     """Return the scores of what the pool tried, of the best of that, and of the pool.
 
     The portfolio is fitted once: the best of it is what `BestJoint` chooses, at the price of trying
     all of them.
     """
     begin = _cpu_seconds()
-    pool = Pool(pool=True, decision="macro_f1").fit(X, Y)
+    pool = Pool(pool=True, decision="macro_f1").fit(fold.X, fold.Y)
     clock = [*pool.clock, _cpu_seconds()]
     spent = dict(zip(pool.members_, np.diff(clock), strict=True))
     trying, fitting = clock[0] - begin, clock[-1] - clock[0]
     records = {}
     for name in (trial.name for trial in pool.trials_ if trial.scores):
         start = _cpu_seconds()
-        model = pool.members_.get(name) or make_method(name).fit(X, Y)
-        outcome = decided(model, X_test)
+        model = pool.members_.get(name) or make_method(name).fit(fold.X, fold.Y)
+        outcome = decided(model, fold.X_test)
         seconds = spent.get(name, 0.0) + _cpu_seconds() - start
-        records[name] = record(outcome, Y_test, seconds)
+        records[name] = record(outcome, fold.Y_test, seconds)
     chosen = records[pool.best_name_]
     records["best"] = chosen | {"seconds": round(chosen["seconds"] + trying, 2)}
     start = _cpu_seconds()
-    outcome = decided(pool, X_test)
+    outcome = decided(pool, fold.X_test)
     marginals = outcome.joint.marginals()
     for metric, rule in pool.rules.items():
         outcome.labels[metric] = rule.label(marginals)
     seconds = trying + fitting + _cpu_seconds() - start
     weights = dict(zip(pool.members_, pool.weights_.round(3).tolist(), strict=True))
-    records[POOL] = record(outcome, Y_test, seconds) | {"weights": weights}
+    records[POOL] = record(outcome, fold.Y_test, seconds) | {"weights": weights}
     return records
 
 
@@ -130,30 +130,19 @@ def record(outcome: Outcome, Y_test: Labels, seconds: float) -> Record:
 
 def measured(data: str, method: str, fold: int) -> dict[str, Record]:
     """Return the scores of a rival, or of all our methods, on one fold."""
-    X, Y, X_test, Y_test = fold_of(data, fold)
+    rows = fold_of(load(data), fold)
     with threadpool_limits(limits=1):
         if method == "ours":
-            return ours(X, Y, X_test, Y_test)
+            return ours(rows)
         begin = _cpu_seconds()
-        outcome = RIVALS[method](X, Y, X_test)
-    return {method: record(outcome, Y_test, _cpu_seconds() - begin)}
+        outcome = RIVALS[method](rows.X, rows.Y, rows.X_test)
+    return {method: record(outcome, rows.Y_test, _cpu_seconds() - begin)}
 
 
 def _cpu_seconds() -> float:
     """CPU time of this process and of the interpreters that it has waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
-
-
-def fold_of(name: str, fold: int) -> tuple[Any, Labels, Any, Labels]:
-    """Return training and test rows of one of ten folds, dense features standardised."""
-    data = load(name)
-    train, test = list(KFold(10, shuffle=True, random_state=0).split(data.X))[fold]
-    X, X_test = data.X[train], data.X[test]
-    if not data.is_sparse:
-        scaler = StandardScaler().fit(X)
-        X, X_test = scaler.transform(X), scaler.transform(X_test)
-    return X, data.Y[train], X_test, data.Y[test]
 
 
 def run(tasks: list[tuple[str, str, int]], n_jobs: int) -> dict[str, Record]:
@@ -204,7 +193,7 @@ def table(data: str, records: dict[str, Record]) -> str:
 
 
 def _folds(data: str, method: str, records: dict[str, Record]) -> dict[int, Record]:
-    keys = {fold: key(data, method, fold) for fold in range(10)}
+    keys = {fold: key(data, method, fold) for fold in range(N_FOLDS)}
     return {fold: records[each] for fold, each in keys.items() if each in records}
 
 
@@ -230,14 +219,15 @@ def main() -> None:
     parser.add_argument(
         "--methods", help='by semicolons; "ours" are all of ours; everything unless given'
     )
-    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--folds", type=int, default=N_FOLDS)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     methods = options.methods.split(";") if options.methods else [*RIVALS, "ours"]
+    names = available(options.data)
     tasks = [
         (data, method, fold)
         for fold in range(options.folds)
-        for data in options.data
+        for data in names
         for method in methods
     ]
     records = run(tasks, options.jobs)

@@ -7,7 +7,6 @@ both sides. The tables in README.md are rewritten when everything was run.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.logistic import DATA
+from benchmarks.data import use_published_data
 from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, race, timed
 from benchmarks.structure_peers import (
     ACCURACY,
@@ -239,8 +238,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="timed runs of each side")
     parser.add_argument("--race", action="store_true", help="the race only")
     arguments = parser.parse_args()
-    if DATA.is_dir():
-        os.environ.setdefault("LABELWEAVE_DATA", str(DATA))
+    use_published_data()
     with one_blas_thread():
         contests = []
         for name in arguments.sets:

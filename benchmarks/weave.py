@@ -22,6 +22,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
+from benchmarks.data import available
 from benchmarks.folds import N_FOLDS, Fold, fold_of
 from benchmarks.table import README, markdown, replace_between, rounded
 from labelweave._common.arrays import Floats, Labels
@@ -176,7 +177,7 @@ def main() -> None:
     bases = options.bases.split(";") if options.bases else BASES
     if unknown := set(bases) - set(BASES):
         parser.error(f"--bases: {', '.join(sorted(unknown))}; choose among {'; '.join(BASES)}")
-    for name in options.data:
+    for name in available(options.data):
         if part := table(name, run(name, bases, options.folds)):
             marks = [MARK.format(name, end) for end in ("begin", "end")]
             replace_between(README, *marks, [part])
