@@ -52,6 +52,7 @@ class Page:
 
     def settle(self):
         self.browser.wait_for(IDLE + " && document.querySelector('[data-view]') !== null")
+        self.browser.wait_for_paint()
 
     def click(self, selector):
         self.browser.evaluate(f"document.querySelector({json.dumps(selector)}).click()")

@@ -100,6 +100,11 @@ class Chromium:
         )
         self.call("Runtime.evaluate", {"expression": promise, "awaitPromise": True})
 
+    def wait_for_paint(self) -> None:
+        """Wait until the page is painted as it is now: `innerText` leaves out what never was."""
+        frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        self.call("Runtime.evaluate", {"expression": frames, "awaitPromise": True})
+
     def press(self, key: str, code: str = "") -> None:
         """Press and release a key."""
         text = {"text": key} if len(key) == 1 else {}
