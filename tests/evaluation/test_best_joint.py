@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -11,7 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from labelweave.datasets import load_emotions
 from labelweave.evaluation import PORTFOLIO, BestJoint, make_methods
 from labelweave.evaluation.selection import candidates
-from labelweave.models import BinaryRelevance, ClassifierChain, MultiLabelClassifier
+from labelweave.models import (
+    BinaryRelevance,
+    ClassifierChain,
+    JointClassifierCV,
+    MultiLabelClassifier,
+)
 
 BR, CHAIN = BinaryRelevance(C=0.01), ClassifierChain(C=0.01, label_penalty=0.03)
 
@@ -136,3 +143,41 @@ def test_the_portfolio_consists_of_methods():
     for method in make_methods(PORTFOLIO).values():
         last = method[-1] if hasattr(method, "steps") else method
         assert isinstance(last, MultiLabelClassifier)
+
+
+@pytest.mark.parametrize("features", ["", ",features=KernelFeatures(n_components=20,gamma=0.01)"])
+def test_weights_reach_the_model_behind_every_preprocessing(features):
+    data = load_emotions()
+    X, labels = data.X[:200], data.Y[:200]
+    weight = np.where(labels[:, 2] == 1, 20.0, 1.0)
+    model = BestJoint(candidates=[f"br(C=1{features})"])
+    plain = model.fit(X, labels).predict_proba(data.X[200:])[:, 2].mean()
+    weighted = model.fit(X, labels, sample_weight=weight).predict_proba(data.X[200:])[:, 2].mean()
+    assert weighted > plain + 0.1
+
+
+def test_candidates_that_take_no_weights_are_left_out():
+    data = load_emotions()
+    model = BestJoint(candidates=["br(C=1)", "mlknn"])
+    model.fit(data.X[:200], data.Y[:200], sample_weight=np.linspace(1, 2, 200))
+    assert model.trials_[1].problem == "sample_weight was given, but MLkNN does not support it"
+
+
+def test_candidates_that_fail_in_their_own_way_are_left_out():
+    data = load_emotions()
+    dense_only = JointClassifierCV(estimator=GaussianNB(), joint=CHAIN)
+    model = BestJoint(candidates=[BR, ("dense", dense_only)])
+    model.fit(sp.csr_array(data.X[:200]), data.Y[:200])
+    assert model.best_name_ != "dense"
+    assert model.trials_[1].problem.startswith("TypeError: Sparse data was passed")
+
+
+def test_before_fit_there_is_no_table():
+    with pytest.raises(NotFittedError):
+        BestJoint().table()
+
+
+def test_one_fold_is_none():
+    X, labels = circles()
+    with pytest.raises(ValueError, match="n_folds must be a whole number of at least 2; got 1"):
+        BestJoint(candidates=[BR], n_folds=1).fit(X, labels)

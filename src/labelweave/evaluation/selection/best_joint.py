@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_flag, check_number
+from labelweave._common.checks import check_flag, check_number, check_whole_number
 from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
@@ -127,6 +128,7 @@ class BestJoint(MultiLabelClassifier):
         """Return what was compared: the best first, what was given up or failed last."""
         import pandas as pd
 
+        check_is_fitted(self, "members_")
         ranked = sorted(self.trials_, key=lambda trial: (bool(trial.problem), -trial.score))
         weight = dict(zip(self.members_, self.weights_, strict=True))
         return pd.DataFrame(
@@ -155,12 +157,12 @@ class BestJoint(MultiLabelClassifier):
                 f"decision {self.decision!r} is tuned on the votes of one model: choose one that "
                 "is tuned on marginals, such as 'macro_f1', or pool=False"
             )
-        self._count("n_folds")
+        check_whole_number(self.n_folds, "n_folds", 2)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
         total = np.ones(len(labels)) if sample_weight is None else sample_weight
-        fold, n_folds = assign_folds(X, total, max(2, self._count("n_folds")), seed)
+        fold, n_folds = assign_folds(X, total, int(self.n_folds), seed)
         # If all rows are equal, none can be held out: the first candidate is as good as any.
         held_out = [fold == k for k in range(n_folds)] if n_folds > 1 else []
         candidates = make_candidates(self.candidates, self.decision, X, seed)

@@ -91,8 +91,8 @@ class Race:
             if not problem:
                 folds += self._judged(estimator, self.held_out[at_first:])
                 self.folds[len(self.trials)] = folds
-        except ValueError as error:  # a method that has too many labels, say
-            folds, problem = [], str(error)
+        except Exception as error:  # whatever fails, a base classifier of the user's, say
+            folds, problem = [], _described(error)
         scores = tuple(fold.score for fold in folds)
         self.trials.append(Trial(name, scores, time.monotonic() - begin, problem))
 
@@ -141,6 +141,11 @@ class Race:
         """Return what the rule sees of each row in a mixture of some candidates, (n, L)."""
         parts = [by_row([fold.evidence for fold in self.folds[k]], self.held_out) for k in members]
         return np.tensordot(weights, np.stack(parts), 1)
+
+
+def _described(error: Exception) -> str:
+    """Return the message of an error, with its type unless it is about a value."""
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
 def _is_far_behind(log_prob: Floats, leader: Floats, weight: Floats) -> bool:

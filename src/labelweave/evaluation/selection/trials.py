@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from labelweave._common.arrays import Floats, Labels, Mask
@@ -16,6 +17,7 @@ from labelweave.decision import ThresholdRule
 from labelweave.evaluation.comparison.fold_runs import score_model
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.predictions import predict_joint
+from labelweave.models.base_classifier import weight_parameter
 
 __all__ = ["Trial"]
 
@@ -135,13 +137,18 @@ def fitted(estimator: Any, data: TrainingData) -> Any:
     X, labels, weight = data
     if weight is None:
         return model.fit(X, labels)
-    steps = getattr(model, "steps", [("", model)])
-    weights = {
-        f"{name}__sample_weight" if name else "sample_weight": weight
-        for name, step in steps
-        if has_fit_parameter(step, "sample_weight")
-    }
-    return model.fit(X, labels, **weights)
+    if weight_parameter(model) is None:
+        name = type(last_step(model)).__name__
+        raise ValueError(f"sample_weight was given, but {name} does not support it")
+    return model.fit(X, labels, **dict.fromkeys(_weight_parameters(model), weight))
+
+
+def _weight_parameters(model: Any) -> list[str]:
+    """Return the names under which `fit` hands weights to every step that takes them."""
+    if isinstance(model, Pipeline):
+        return [f"{name}__{own}" for name, step in model.steps for own in _weight_parameters(step)]
+    takes_weights = hasattr(model, "fit") and has_fit_parameter(model, "sample_weight")
+    return ["sample_weight"] if takes_weights else []
 
 
 def by_row(parts: Sequence[Floats], held_out: Sequence[Mask]) -> Floats:
