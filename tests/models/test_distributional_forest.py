@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave.baselines import LabelPowerset
+from labelweave.baselines import LabelPowerset, MLkNN
 from labelweave.datasets import make_mixture
 from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
 from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
@@ -215,7 +219,11 @@ def test_threads_are_passed_on_unless_the_forest_has_its_own():
 BAD = {
     "no leaves": (
         {"estimator": LogisticRegression()},
-        "estimator must be a forest or a tree, whose method apply .*LabelPowerset",
+        "estimator must be a forest or a tree that .* method apply .*LabelPowerset",
+    ),
+    "one label at a time": (
+        {"estimator": GradientBoostingClassifier()},
+        "estimator must be a forest or a tree that takes all labels at once",
     ),
     "a class": ({"estimator": RandomForestClassifier}, r"write RandomForestClassifier\(\)"),
     "no joint": ({"smooth": LogisticRegression()}, r"smooth must be .*ClassifierChain\(\); got"),
@@ -231,3 +239,8 @@ def test_bad_parameters(name):
     parameters, message = BAD[name]
     with pytest.raises(ValueError, match=message):
         DistributionalForest(**parameters).fit(X, Y)
+
+
+def test_a_smooth_joint_that_takes_no_weights():
+    with pytest.raises(ValueError, match=r"sample_weight was given, but smooth MLkNN"):
+        DistributionalForest(smooth=MLkNN()).fit(X, Y, sample_weight=np.linspace(1, 2, len(X)))

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
@@ -25,6 +27,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from labelweave import persistence
 from labelweave.baselines import MLkNN, PairwiseCRF
@@ -368,3 +371,73 @@ def test_auto_passes_sparse_features_on():
     for features, width in ((X, 2), (sp.csr_array(X), 5)):
         model = JointClassifierCV(estimator=tree, joint=chain, passthrough="auto", cv=2)
         assert model.fit(features, Y).joint_.n_features_in_ == width
+
+
+def test_unit_weights_change_nothing():
+    """Not even of bagged classifiers, whose bootstrap samples depend on whether there are any."""
+    model = woven(RandomForestClassifier(20), cv="auto")
+    plain = model.fit(X, Y).predict_proba(NEW)
+    np.testing.assert_array_equal(
+        model.fit(X, Y, sample_weight=np.ones(90)).predict_proba(NEW), plain
+    )
+
+
+class Unsure(GaussianNB):
+    """A classifier that has nothing to say about some rows."""
+
+    def predict_proba(self, X):
+        return np.where(X[:, :1] > 0, np.nan, super().predict_proba(X))
+
+
+def test_probabilities_that_are_not_numbers():
+    with pytest.raises(ValueError, match=r"Unsure\(\) predicts probabilities that are not finite"):
+        woven(Unsure()).fit(X, Y)
+
+
+def test_bagging_that_could_grow_further():
+    bagged = BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5, warm_start=True)
+    model = woven(bagged, cv="auto").fit(X, Y)
+    assert np.isfinite(model.predict_joint(NEW).log_prob(model.predict(NEW))).all()
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([], "cv must have at least one split; got an empty list"),
+        ([([], range(90))], "cv has a fold without training rows"),
+        ([(range(45), [90])], "cv names rows that X does not have"),
+        ([([-91], range(45))], "cv names rows that X does not have"),
+    ],
+)
+def test_bad_splits(cv, message):
+    with pytest.raises(ValueError, match=message):
+        woven(GaussianNB(), cv=cv).fit(X, Y)
+
+
+def test_folds_need_weight():
+    with pytest.raises(ValueError, match="or all of their weights are zero"):
+        woven(GaussianNB(), cv=KFold(2)).fit(X, Y, sample_weight=np.repeat([0.0, 2.0], 45))
+
+
+def test_the_label_that_a_classifier_cannot_learn_is_named():
+    rare = Y.copy()
+    rare[:, 1] = np.arange(90) == 7
+    calibrated = CalibratedClassifierCV(GaussianNB(), cv=3)
+    with pytest.raises(ValueError, match=r"to label 1, which 1 of \d+ rows have"):
+        woven(calibrated).fit(X, rare)
+
+
+def test_backends_without_generators():
+    model = woven(GaussianNB(), n_jobs=2)
+    with parallel_config("multiprocessing"):
+        found = model.fit(X, Y).predict_proba(NEW)
+    np.testing.assert_array_equal(found, woven(GaussianNB()).fit(X, Y).predict_proba(NEW))
+
+
+def test_sparse_features_suit_if_every_classifier_takes_them():
+    takes = [
+        get_tags(woven(each)).input_tags.sparse for each in (None, GaussianNB(), BernoulliNB())
+    ]
+    assert takes == [True, False, True]
+    both = [BernoulliNB(), make_pipeline(StandardScaler(), GaussianNB())]
+    assert not get_tags(woven(both)).input_tags.sparse

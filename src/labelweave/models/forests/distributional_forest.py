@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_number, check_whole_number
@@ -164,10 +166,12 @@ class DistributionalForest(MultiLabelClassifier):
         check_whole_number(self.n_folds, "n_folds", 2)
         if self.estimator is not None:
             check_base_classifier(self.estimator, sample_weight)
-            if not hasattr(self.estimator, "apply"):
+            takes_labels = self.n_labels_ == 1 or get_tags(self.estimator).target_tags.multi_output
+            if not (hasattr(self.estimator, "apply") and takes_labels):
                 raise ValueError(
-                    "estimator must be a forest or a tree, whose method apply names the leaves of "
-                    f"rows; got {self.estimator!r}. Any other classifier fits LabelPowerset"
+                    "estimator must be a forest or a tree that takes all labels at once, and whose "
+                    f"method apply names the leaves of rows; got {self.estimator!r}. Any other "
+                    "classifier fits LabelPowerset"
                 )
         if self.smooth is not None and (
             isinstance(self.smooth, type) or not hasattr(self.smooth, "predict_joint")
@@ -175,6 +179,11 @@ class DistributionalForest(MultiLabelClassifier):
             raise ValueError(
                 "smooth must be None or an estimator of P(y|x) such as ClassifierChain(); "
                 f"got {self.smooth!r}"
+            )
+        is_weighted = sample_weight is not None and self.smooth is not None
+        if is_weighted and not has_fit_parameter(self.smooth, "sample_weight"):
+            raise ValueError(
+                f"sample_weight was given, but smooth {self.smooth!r} does not support it"
             )
         if isinstance(self.temperature, str) and self.temperature == "cv":
             return TEMPERATURES

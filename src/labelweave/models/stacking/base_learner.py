@@ -96,7 +96,12 @@ class FittedBase:
         """Return the probability of each label, (n, K)."""
         if self.classifier is None:
             return self._completed(np.empty((X.shape[0], 0)))
-        return self._completed(self._positive(self.classifier.predict_proba(X)))
+        positive = self._positive(self.classifier.predict_proba(X))
+        if not np.isfinite(positive).all():
+            raise ValueError(
+                f"estimator: {self.classifier} predicts probabilities that are not finite"
+            )
+        return self._completed(positive)
 
     def out_of_bag(self, n_rows: int) -> Floats:
         """Return out-of-bag probabilities, (n, K); NaN in rows that all members have drawn."""
@@ -150,14 +155,28 @@ class BaseLearner:
             return untrained
         classifier = seeded_clone(self.estimator, self.seed)
         if self.out_of_bag:
-            classifier.set_params(oob_score=True)
-        arguments = with_weight(self.estimator, weight)
+            # Bagged classifiers that could grow further refuse to predict out of bag.
+            is_warm = "warm_start" in classifier.get_params(deep=False)
+            classifier.set_params(oob_score=True, **({"warm_start": False} if is_warm else {}))
+        # Weights of one mean nothing, but bootstrap samples drawn with them would be others.
+        is_weighted = weight is not None and bool((weight != 1).any())
+        arguments = with_weight(self.estimator, weight if is_weighted else None)
         with warnings.catch_warnings():
             if self.out_of_bag:  # some rows may be in every bag: `FittedBase.out_of_bag` tells
                 warnings.filterwarnings("ignore", "Some inputs do not have OOB", UserWarning)
                 warnings.filterwarnings("ignore", "invalid value", RuntimeWarning)
-            classifier.fit(X, self._target(chosen[:, varying]), **arguments)
+            try:
+                classifier.fit(X, self._target(chosen[:, varying]), **arguments)
+            except ValueError as error:
+                raise ValueError(f"estimator: {self._described(chosen)}: {error}") from error
         return replace(untrained, classifier=classifier)
+
+    def _described(self, labels: Labels) -> str:
+        """Return which classifier cannot be fitted to what."""
+        start = f"{self.estimator} cannot be fitted to"
+        if len(self.columns) > 1:
+            return f"{start} the labels of {len(labels)} rows"
+        return f"{start} label {self.columns[0]}, which {labels.sum()} of {len(labels)} rows have"
 
     def _target(self, labels: Labels) -> NDArray[np.int64]:
         """Return labels as the classifier wants them: a single one is a vector of classes."""

@@ -124,10 +124,20 @@ def deal_folds(
         # If all rows are equal, none can be held out.
         return [(fold != k, np.flatnonzero(fold == k)) for k in range(n_folds) if n_folds > 1]
     folds = []
+    rows = np.arange(len(labels))
     for train, test in check_cv(cv).split(X, labels):
         inside = np.zeros(len(labels), dtype=np.bool_)
-        inside[train] = True
-        folds.append((inside, test))
+        try:
+            inside[train], outside = True, rows[test]
+        except IndexError as error:
+            raise ValueError(f"cv names rows that X does not have: {error}") from error
+        if not (inside if weight is None else weight[inside]).any():
+            raise ValueError(
+                "cv has a fold without training rows, or all of their weights are zero"
+            )
+        folds.append((inside, outside))
+    if not folds:
+        raise ValueError("cv must have at least one split; got an empty list")
     return folds
 
 
@@ -143,8 +153,12 @@ def _by_row(shape: tuple[int, int], parts: list[tuple[NDArray[np.integer[Any]], 
 
 def _run(calls: list[Any], n_jobs: int | None) -> list[Any]:
     results = []
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # joblib's multiprocessing returns all results at once
+        parallel = Parallel(n_jobs=n_jobs)
     with stage("fitting base classifiers", len(calls)) as advance:
-        for result in Parallel(n_jobs=n_jobs, return_as="generator")(calls):
+        for result in parallel(calls):
             results.append(result)
             advance()
     return results

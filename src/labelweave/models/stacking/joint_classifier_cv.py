@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_memory, has_fit_parameter
 
 from labelweave._common.arrays import Floats, Labels
@@ -49,7 +49,8 @@ class JointClassifierCV(NamedEstimators):
     ----------
     estimator : classifier, list of classifiers or list of (name, classifier), optional
         Any scikit-learn classifiers with ``predict_proba``. Multi-label ones are fitted once,
-        binary ones once per label. Those with names are parameters too, such as
+        binary ones once per label; they see X as a float64 array or CSR matrix, without names of
+        columns. Those with names are parameters too, such as
         ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap samples, for
         more than 16 labels grown on random projections of them.
     joint : estimator of P(y|x), optional
@@ -266,8 +267,6 @@ class JointClassifierCV(NamedEstimators):
             return [ProjectedExtraTrees()]
         if not isinstance(self.estimator, list | tuple):
             return [self.estimator]
-        if len(self.estimator) == 0:
-            raise ValueError("estimator must have at least one classifier; got an empty list")
         return [each[1] if isinstance(each, tuple) else each for each in self.estimator]
 
     def _estimator_names(self) -> list[str]:
@@ -318,3 +317,13 @@ class JointClassifierCV(NamedEstimators):
 
     def _inference(self) -> Inference:
         return self._joint_model()._inference()
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what the estimator accepts: sparse features if its classifiers do."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = all(
+            get_tags(each).input_tags.sparse
+            for each in self._estimators()
+            if hasattr(each, "__sklearn_tags__") and not isinstance(each, type)
+        )
+        return tags

@@ -26,6 +26,8 @@ class NamedEstimators(MultiLabelClassifier):
     def _check_names(self) -> None:
         """Raise an error for names that cannot be told from each other or from parameters."""
         given, members, own = self.estimator, self._members(), self.get_params(deep=False)
+        if isinstance(given, list | tuple) and len(given) == 0:
+            raise ValueError("estimator must have at least one classifier; got an empty list")
         if not members:
             if isinstance(given, list | tuple) and any(isinstance(e, tuple | str) for e in given):
                 raise ValueError(
