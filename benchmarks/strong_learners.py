@@ -198,18 +198,26 @@ def _folds(data: str, method: str, records: dict[str, Record]) -> dict[int, Reco
 
 
 def _cell(metric: str, folds: dict[int, Record], pool: dict[int, Record]) -> str:
-    values = [record["scores"].get(metric, np.nan) for record in folds.values()]
-    if np.isnan(values).any():
+    scores = _scores(metric, folds)
+    if not scores:
         return "–"
-    text = f"{np.mean(values):.3f}"
-    common = [fold for fold in folds if fold in pool]
+    text = f"{np.mean(list(scores.values())):.3f}"
+    of_pool = _scores(metric, pool)
+    common = [fold for fold in scores if fold in of_pool]
     if len(common) < 3:
         return text
-    pair = [[each[fold]["scores"][metric] for fold in common] for each in (pool, folds)]
-    verdict = judge(
-        paired_t_test(*map(np.array, pair)), higher_is_better=METRICS[metric].higher_is_better
-    )
+    pair = [np.array([each[fold] for fold in common]) for each in (of_pool, scores)]
+    verdict = judge(paired_t_test(*pair), higher_is_better=METRICS[metric].higher_is_better)
     return text + {"better": " ●", "worse": " ○"}.get(verdict, "")
+
+
+def _scores(metric: str, folds: dict[int, Record]) -> dict[int, float]:
+    """Return the scores of the folds that have one."""
+    return {
+        fold: record["scores"][metric]
+        for fold, record in folds.items()
+        if metric in record["scores"]
+    }
 
 
 def main() -> None:

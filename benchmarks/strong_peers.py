@@ -43,11 +43,12 @@ class Outcome:
 Rival = Callable[[Any, Labels, Any], Outcome]
 
 
-def alone(estimator: Any) -> Rival:
+def alone(estimator: Any, votes: int | None = None) -> Rival:
     """Return a classifier whose labels are independent, and present if likelier than not."""
 
     def outcome(X: Any, Y: Labels, X_test: Any) -> Outcome:
-        model = Alone(estimator=estimator, random_state=0, decision="hamming").fit(X, Y)
+        model = Alone(estimator=estimator, votes=votes, random_state=0, decision="hamming")
+        model.fit(X, Y)
         joint = model.predict_joint(X_test)
         return Outcome({"": model.predict(X_test)}, joint)
 
@@ -72,7 +73,7 @@ def forest(estimator: Any) -> Rival:
 
     def outcome(X: Any, Y: Labels, X_test: Any) -> Outcome:
         X = laid_out_for_trees(X)
-        return alone(estimator)(X, Y, _like(X, X_test))
+        return alone(estimator, votes=estimator.n_estimators)(X, Y, _like(X, X_test))
 
     return outcome
 

@@ -74,14 +74,23 @@ class Alone(MultiLabelClassifier):
     Parameters
     ----------
     estimator : scikit-learn classifier
+    votes : int, optional
+        What the probabilities are shares of: 300 for as many fully grown trees. By default as many
+        as they look like on the training rows, but trees without bootstrap know those by heart.
     """
 
     n_jobs, verbose = None, 0
 
     def __init__(
-        self, *, estimator: Any, random_state: Any = None, decision: str = "subset"
+        self,
+        *,
+        estimator: Any,
+        votes: int | None = None,
+        random_state: Any = None,
+        decision: str = "subset",
     ) -> None:
         self.estimator = estimator
+        self.votes = votes
         self.random_state = random_state
         self.decision = decision
 
@@ -92,10 +101,13 @@ class Alone(MultiLabelClassifier):
             BaseLearner(self.estimator, columns, self._seed(), False).fit(X, labels, None)
             for columns in ([all_labels] if at_once else all_labels[:, None])
         ]
-        self._votes = apparent_votes(self._probabilities(X), float(len(labels)))
+        if self.votes is None:
+            self.votes_ = apparent_votes(self._probabilities(X), float(len(labels)))
+        else:
+            self.votes_ = np.full(self.n_labels_, float(self.votes))
 
     def _joint(self, X: Any) -> JointDistribution:
-        scores = smoothed_log_odds(self._probabilities(X), self._votes)
+        scores = smoothed_log_odds(self._probabilities(X), self.votes_)
         return IndependentJoint(scores, row_ids=row_keys(X))
 
     def _probabilities(self, X: Any) -> Floats:
