@@ -14,6 +14,11 @@ namespace labelweave::logistic {
 constexpr double kForcing = 0.3, kQuadratic = 10;
 constexpr int kMaxConjugate = 200, kMaxHalvings = 40;
 constexpr double kArmijo = 1e-4, kRounding = 1e-13;
+// Far from the optimum, where rows are flat, Newton steps are too long by many orders of magnitude. The
+// loss cannot fall below zero: no step is tried that promises more than this many times the objective.
+constexpr double kMostPromised = 100;
+// A factor serves problems whose ridges differ by up to this many powers of four.
+constexpr int kLevelsApart = 3;
 // Where every row is fitted perfectly the curvature vanishes; preconditioners need some.
 constexpr double kLeastCurvature = 1e-290;
 

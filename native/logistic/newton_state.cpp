@@ -48,7 +48,7 @@ LABELWEAVE_KERNEL void update_direction(NewtonState& s, const Lanes* y, Lanes& e
     for_columns(s, [&](std::size_t row, Lanes penalty, Lanes) {
         const Lanes p = s.direction[row];
         Lanes next = y[row] + select(s.restarting, Lanes{}, s.beta * p);
-        next = select(s.evaluating, s.step[row], next);
+        next = select(s.evaluating, s.first_trial * s.step[row], next);
         next = select(s.retrying, s.backtrack * p, next);
         next = select(moving, next, Lanes{});
         s.direction[row] = next;

@@ -18,7 +18,8 @@ struct NewtonState {
     Lanes lambda{}, extra_lambda{};  // penalties of features and extras
     Lanes alpha{}, beta{};           // of conjugate gradients
     Lanes scale{};                   // mean curvature, for the diagonal preconditioner
-    Lanes backtrack{};               // back from the full step to its half, then its quarter, ...
+    Lanes first_trial{};             // which part of the step is tried first
+    Lanes backtrack{};               // back from there to its half, then its quarter, ...
     LaneMask evaluating{}, advancing{}, restarting{}, retrying{};
 };
 

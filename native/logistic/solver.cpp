@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -106,7 +107,7 @@ class NewtonBlock {
         lane.objective = value;
         lane.mean_curvature = std::max(tally.curvature[k] / static_cast<double>(design_.n_rows), kLeastCurvature);
         lane.move = Move::restart;
-        if (lane.newton == 0) choose_level(k);
+        choose_level(k);
         if (lane.last || lane.stalled || lane.newton >= settings_.max_newton) finish_stage(k, tally.held_out[k]);
     }
 
@@ -139,8 +140,13 @@ class NewtonBlock {
         choose_level(k);
     }
 
-    // One factor serves a whole stage: changing it along the way costs more than it saves.
-    void choose_level(int k) { lanes_[k].level = Preconditioner::level(s_.lambda[k] / lanes_[k].mean_curvature); }
+    // One factor serves a whole stage, for changing it along the way costs more than it saves, unless the
+    // curvature becomes quite another: residuals would be measured wrongly.
+    void choose_level(int k) {
+        NewtonLane& lane = lanes_[k];
+        const int fitting = Preconditioner::level(s_.lambda[k] / lane.mean_curvature);
+        if (lane.newton == 0 || std::abs(fitting - lane.level) > kLevelsApart) lane.level = fitting;
+    }
 
     // The rest of the path is left out: its losses stay unknown.
     void stop_path(NewtonLane& lane) {
@@ -194,7 +200,8 @@ class NewtonBlock {
     static void try_step(NewtonLane& lane, bool last) {
         lane.phase = Phase::evaluate;
         lane.last = last;
-        lane.step = 1;
+        const double most = kMostPromised * lane.objective;
+        lane.step = lane.decrease > most ? most / lane.decrease : 1;
         lane.halvings = 0;
         ++lane.newton;
     }
@@ -207,6 +214,7 @@ class NewtonBlock {
             s_.retrying[k] = lane.move == Move::retry ? -1 : 0;
             s_.evaluating[k] = lane.phase == Phase::evaluate && lane.move != Move::retry ? -1 : 0;
             s_.scale[k] = lane.mean_curvature;
+            s_.first_trial[k] = lane.step;
         }
     }
 

@@ -173,6 +173,26 @@ def test_weights_only_matter_against_the_penalty(form, unit):
     np.testing.assert_allclose(scaled.objective, plain.objective * unit, rtol=1e-12)
 
 
+@FORMS
+@pytest.mark.parametrize("C", [1e-3, 1.0])
+def test_starts_far_away(form, C):
+    """Where all rows are flat, Newton steps are too long by many orders of magnitude."""
+    X, T = make_problem(12, 5, 1)
+    intercepts = np.array([-600.0, -300, -100, -40, -20, -9, 9, 20, 40, 100, 300, 600])
+    n_starts = len(intercepts)
+    problems = LogisticProblems(
+        X=form(X),
+        targets=T,
+        target_of=np.zeros(n_starts, np.int32),
+        C=np.full((n_starts, 1), C),
+        start=np.column_stack([np.ones((n_starts, 5)), intercepts]),
+    )
+    solutions = solve_problems(problems, tol=1e-12)
+    assert solutions.converged.all()
+    optimum = solve(X, T, C=C, tol=1e-12).objective[0, 0]
+    np.testing.assert_allclose(solutions.objective, optimum, rtol=1e-10)
+
+
 @pytest.mark.parametrize("C", [0.0, -1.0, np.nan, 1e-320])
 def test_impossible_penalties_are_refused(C):
     X, T = make_problem(10, 2, 1)
