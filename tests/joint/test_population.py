@@ -123,6 +123,24 @@ def test_rows_have_the_same_bits_in_any_batch_and_with_any_threads(quantity):
     np.testing.assert_array_equal(part.standard_error, whole.standard_error[rows])
 
 
+@pytest.mark.parametrize("size", [5, 40])
+def test_rows_of_any_conditionals_have_the_same_bits_in_any_batch(size):
+    """Also where some hold fewer prefixes than others, because conditionals are certain."""
+    linear = chain(8, 12, 20)[:]
+
+    def log_odds(label, rows, prefixes):
+        z = linear.conditional_log_odds(label, rows, prefixes)
+        return np.where(np.abs(z) > 2.0, np.inf * np.sign(z), z)
+
+    joint = GeneralChain(log_odds, 12, 20, linear.order, row_ids=linear.row_ids)
+    whole = joint._populate(joint.known, joint.order, (4, size), seed=1)
+    for i in range(12):
+        alone = joint[[i]]
+        found = alone._populate(alone.known, joint.order, (4, size), seed=1)
+        for name in ("marginals", "quantum", "log_weight"):
+            np.testing.assert_array_equal(getattr(found, name)[0], getattr(whole, name)[i], name)
+
+
 def test_sampled_marginals_are_never_certain():
     """Also of labels that no draw has, with evidence behind them, and in mixtures."""
     rng = np.random.default_rng(7)

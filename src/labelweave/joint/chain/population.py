@@ -103,7 +103,7 @@ def walk_populations(
             out.marginals[:, :, label] = known[:, None, label]
             continue
         zero, one = weight * expit(-z), weight * expit(z)
-        out.marginals[:, :, label] = np.minimum(one.sum(axis=1), 1.0).reshape(n, r)
+        out.marginals[:, :, label] = np.minimum(_total(one), 1.0).reshape(n, r)
         uniform = uniforms[:, :, label].reshape(n * r, 2)
         zero, one = _lighter_drawn(zero, one, weight, quantum, uniform[:, 0])
         children, quantum = _cut(np.concatenate([zero, one], axis=1), size, quantum, uniform[:, 1])
@@ -118,12 +118,17 @@ def walk_populations(
     return out
 
 
+def _total(weight: Floats) -> Floats:
+    """Add up from left to right: zeros, of which other rows may add some, leave no trace."""
+    return np.asarray(np.cumsum(weight, axis=1)[:, -1])
+
+
 def _handed_on(labels: Labels, label: int, children: Floats) -> tuple[Labels, Floats]:
     """Return the prefixes that are left, extended by ``label``, in front of those without weight.
 
     ``children`` are the weights of all prefixes with 0, and then of all with 1.
     """
-    n_prefixes, n_left = labels.shape[1], (children > 0).sum(axis=1).max(initial=0)
+    n_prefixes, n_left = labels.shape[1], (children > 0).sum(axis=1).max(initial=1)
     chosen = np.argsort(children == 0, axis=1, kind="stable")[:, :n_left]
     labels = np.take_along_axis(labels, chosen[:, :, None] % n_prefixes, axis=1)
     labels[:, :, label] = chosen >= n_prefixes
@@ -139,8 +144,8 @@ def _observed(weight: Floats, log_prob: Floats) -> tuple[Floats, Floats]:
     best = log_prob.max(axis=1, keepdims=True)
     possible = np.isfinite(best)
     seen = np.where(possible, weight * np.exp(log_prob - np.where(possible, best, 0.0)), weight)
-    total = seen.sum(axis=1, keepdims=True)
-    return seen / total, (best + np.log(total))[:, 0]
+    total = _total(seen)
+    return seen / total[:, None], best[:, 0] + np.log(total)
 
 
 def _systematic(share: Floats, uniform: Floats) -> Mask:
@@ -186,7 +191,7 @@ def _thresholds(weight: Floats, size: int, crowded: Mask) -> Floats:
     while True:
         heavy = weight >= c[:, None]
         room = size - heavy.sum(axis=1)
-        rest = np.where(heavy, 0.0, weight).sum(axis=1)
+        rest = _total(np.where(heavy, 0.0, weight))
         lower = np.divide(rest, room, out=c.copy(), where=crowded & (room > 0) & (rest > 0))
         if not (lower < c).any():
             return c
