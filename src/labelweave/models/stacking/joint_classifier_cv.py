@@ -265,9 +265,10 @@ class JointClassifierCV(NamedEstimators):
         """Return the base classifiers as a list, without their names."""
         if self.estimator is None:
             return [ProjectedExtraTrees()]
-        if not isinstance(self.estimator, list | tuple):
-            return [self.estimator]
-        return [each[1] if isinstance(each, tuple) else each for each in self.estimator]
+        if members := self._members():
+            return list(members.values())
+        given = self.estimator
+        return list(given) if isinstance(given, list | tuple) else [given]
 
     def _estimator_names(self) -> list[str]:
         """Return the given names of the base classifiers, else those of their classes."""
