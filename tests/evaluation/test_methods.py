@@ -88,6 +88,7 @@ def test_brackets_and_quotes_must_match(text, message):
         ("1br", "cannot parse '1br'"),
         ("pcc(C)", "C needs the name of an option"),
         ("pcc(C=cv)", "strings need quotes: C='cv'"),
+        ("weave(estimator=[sklearn.svm.SVC])", "brackets: estimator=sklearn.svm.SVC()"),
         ("pcc(C=1+x)", "is not a number"),
         ("pcc(**{'C': 1})", "name=value"),
         ("pcc(C=1)(D=2)", "unbalanced brackets|cannot parse"),
@@ -248,3 +249,15 @@ def test_lists_of_classifiers():
     text = "weave(estimator=[sklearn.tree.DecisionTreeClassifier(), mlknn()])"
     assert [type(each) for each in make_method(text).estimator] == [DecisionTreeClassifier, MLkNN]
     assert list(make_methods(text)) == [text]
+
+
+def test_named_classifiers_and_pipelines():
+    steps = "[('scale', sklearn.preprocessing.StandardScaler()), ('svm', sklearn.svm.SVC(C=2))]"
+    text = f"weave(estimator=[('a', sklearn.pipeline.Pipeline(steps={steps})), ('b', mlknn())])"
+    woven = make_method(text, seed=7)
+    assert [name for name, _ in woven.estimator] == ["a", "b"]
+    assert (woven.get_params()["a__svm__C"], woven.get_params()["a__svm__random_state"]) == (2, 7)
+    assert list(make_methods(text)) == [text]
+    assert str(parse_specification("a(b=(1,), c=(), d=[(e(), 2)])")) == (
+        "a(b=(1,), c=(), d=[(e(), 2)])"
+    )

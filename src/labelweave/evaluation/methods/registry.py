@@ -215,8 +215,8 @@ def build(specification: Specification) -> Any:
 
 
 def _build_value(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_build_value(part) for part in value]
+    if isinstance(value, list | tuple):
+        return type(value)(map(_build_value, value))
     return build(value) if isinstance(value, Specification) else value
 
 

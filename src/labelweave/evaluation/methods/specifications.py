@@ -1,7 +1,7 @@
 """Parse method specifications such as ``br, pcc(C=1, estimator=sklearn.svm.SVC(kernel='rbf'))``.
 
 A specification is data and is never executed: a name, and options whose values are Python literals,
-nested specifications or lists of these.
+nested specifications, or lists and tuples of these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PATTERN = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Specification:
-    """A name with options: Python literals, other specifications, or lists that contain them.
+    """A name with options: Python literals, other specifications, or lists and tuples of them.
 
     Options may come without a name, first, as the `arguments`: ``PrecisionAtK(3)``.
 
@@ -42,6 +42,8 @@ class Specification:
 def _written(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_written, value))}{',' * (len(value) == 1)})"
     if not isinstance(value, Specification):
         return repr(value)
     return str(value) if value.options or value.arguments else f"{value}()"
@@ -134,13 +136,18 @@ def _options(node: ast.Call, text: str) -> dict[str, Any]:
 def _value(node: ast.expr, option: str, text: str) -> Any:
     if isinstance(node, ast.Call):
         return _specification(_dotted(node.func, text), node, text)
-    if isinstance(node, ast.List) and any(isinstance(part, ast.Call) for part in node.elts):
+    if isinstance(node, ast.List):
         return [_value(part, option, text) for part in node.elts]
+    if isinstance(node, ast.Tuple):
+        return tuple(_value(part, option, text) for part in node.elts)
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError) as error:
-        shown = ast.unparse(node)
-        hint = f"; strings need quotes: {option}='{shown}'" if shown.isidentifier() else ""
+        shown, hint = ast.unparse(node), ""
+        if isinstance(node, ast.Name):
+            hint = f"; strings need quotes: {option}='{shown}'"
+        elif isinstance(node, ast.Attribute):
+            hint = f"; classes need brackets: {option}={shown}()"
         raise ValueError(
             f"in {text!r}, {option}={shown} is not a number, string, list, bool or None{hint}"
         ) from error
