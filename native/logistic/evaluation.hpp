@@ -16,6 +16,9 @@ struct Layout {
     }
 };
 
+// Newton steps need curvature, also where all rows are so flat that none could be represented.
+constexpr double kLeastShare = 1e-40;
+
 // One lane's evaluation over a chunk, with SIMD over the rows.
 template <std::size_t Chunk, std::size_t RowStride>
 struct Evaluation {
@@ -42,13 +45,15 @@ struct Evaluation {
 
     LABELWEAVE_INLINE void evaluate(int lane, std::size_t n, Tally& tally) {
         Lanes loss_sum{}, held_out_sum{}, curvature_sum{};
+        const Lanes least = broadcast(kLeastShare);
         for (std::size_t i = 0; i < n; i += kLanes) {
             const Lanes z = load(score + i), t = load(target + i), w = load(weight + i);
             const Lanes e = exp_nonpositive(-abs(z));
             const Lanes inverse = 1.0 / (1.0 + e);
             const Lanes probability = select(z >= 0.0, inverse, e * inverse);
             const Lanes loss = select(z > 0.0, z, Lanes{}) - t * z + log1p_unit(e);
-            const Lanes c = w * e * inverse * inverse;
+            const Lanes share = e * inverse * inverse;
+            const Lanes c = w * select(share > least, share, least);
             store(curvature + i, c);
             store(residual + i, w * (probability - t));
             loss_sum += w * loss;

@@ -13,6 +13,8 @@ namespace labelweave::logistic {
 // vary by a few percent between 3 and 100.
 constexpr double kForcing = 0.3, kQuadratic = 10;
 constexpr int kMaxConjugate = 200, kMaxHalvings = 40;
+// A step that was halved more often than this was so long that its rounding errors are left in the scores.
+constexpr int kManyHalvings = 5;
 constexpr double kArmijo = 1e-4, kRounding = 1e-13;
 // Far from the optimum, where rows are flat, Newton steps are too long by many orders of magnitude. The
 // loss cannot fall below zero: no step is tried that promises more than this many times the objective.
@@ -24,7 +26,7 @@ constexpr double kLeastCurvature = 1e-290;
 
 enum class Phase { idle, conjugate, evaluate };
 // What the sweeps after a pass do with a lane.
-enum class Move { none, advance, restart, retry };
+enum class Move { none, advance, restart, retry, afresh };
 
 struct NewtonLane {
     Phase phase = Phase::idle;

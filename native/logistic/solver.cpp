@@ -44,8 +44,10 @@ class NewtonBlock {
             for (int k = 0; k < kLanes; ++k) plan(k, rho[k]);
             set_moves();
             update_direction(s_, preconditioner_.solution(), energy_);
-            for (int k = 0; k < n_lanes_; ++k)
+            for (int k = 0; k < n_lanes_; ++k) {
                 if (lanes_[k].move == Move::none && lanes_[k].phase == Phase::idle) take_next(k, queue);
+                if (lanes_[k].move == Move::afresh) evaluate_afresh(k);
+            }
         }
     }
 
@@ -82,7 +84,7 @@ class NewtonBlock {
         if (lane.phase == Phase::conjugate) {
             const double curvature = tally.product[k] + energy_[k];
             const double alpha = lane.rho / curvature;
-            lane.stalled = !(curvature > 0) || !std::isfinite(curvature) || !std::isfinite(alpha);
+            lane.stalled = !(curvature > 0) || !std::isfinite(curvature) || !std::isfinite(alpha * lane.rho);
             s_.alpha[k] = lane.stalled ? 0.0 : alpha;
             along_[k] = curvature;
             if (!lane.stalled) lane.decrease += 0.5 * alpha * lane.rho;
@@ -102,7 +104,12 @@ class NewtonBlock {
             lane.move = Move::retry;
             return;
         }
-        lane.stalled = !lane.first && !better;
+        if (!lane.first) lane.stalled = !better;
+        if (lane.halvings > kManyHalvings) {
+            lane.halvings = 0;
+            lane.move = Move::afresh;
+            return;
+        }
         lane.first = false;
         lane.objective = value;
         lane.mean_curvature = std::max(tally.curvature[k] / static_cast<double>(design_.n_rows), kLeastCurvature);
@@ -145,7 +152,9 @@ class NewtonBlock {
     void choose_level(int k) {
         NewtonLane& lane = lanes_[k];
         const int fitting = Preconditioner::level(s_.lambda[k] / lane.mean_curvature);
-        if (lane.newton == 0 || std::abs(fitting - lane.level) > kLevelsApart) lane.level = fitting;
+        const bool is_another = std::abs(fitting - lane.level) > kLevelsApart;
+        if (is_another) preconditioner_.forget(k);
+        if (is_another || lane.newton == 0) lane.level = fitting;
     }
 
     // The rest of the path is left out: its losses stay unknown.
@@ -231,22 +240,28 @@ class NewtonBlock {
         if (problem >= problems_.n_problems) return;
         ++n_busy_;
         lane.problem = problem;
-        lane.phase = Phase::evaluate;
         solutions_.converged[problem] = 1;
         solutions_.passes[problem] = 0;
         set_penalty(k);
         preconditioner_.forget(k);
         const double* start = problems_.start ? problems_.start + problem * design_.width() : nullptr;
-        for (std::size_t row = 0; row < design_.width(); ++row) {
-            s_.coef[row][k] = 0.0;
-            s_.direction[row][k] = start ? start[row] : 0.0;
-        }
-        if (!start && problems_.start_intercept)
-            s_.direction[design_.intercept()][k] = problems_.start_intercept[problem];
+        for (std::size_t row = 0; row < design_.width(); ++row) s_.coef[row][k] = start ? start[row] : 0.0;
+        if (!start && problems_.start_intercept) s_.coef[design_.intercept()][k] = problems_.start_intercept[problem];
         for (std::size_t e = 0; e < design_.n_extras; ++e) {
             const bool used = !problems_.extra_mask || problems_.extra_mask[problem * design_.n_extras + e];
             s_.extra_mask[e][k] = used ? 1.0 : 0.0;
-            if (!used) s_.direction[design_.first_extra() + e][k] = 0.0;
+            if (!used) s_.coef[design_.first_extra() + e][k] = 0.0;
+        }
+        evaluate_afresh(k);
+    }
+
+    // Scores are added up from step to step; here they come from the coefficients alone.
+    void evaluate_afresh(int k) {
+        lanes_[k].phase = Phase::evaluate;
+        lanes_[k].first = true;
+        for (std::size_t row = 0; row < design_.width(); ++row) {
+            s_.direction[row][k] = s_.coef[row][k];
+            s_.coef[row][k] = 0.0;
         }
         std::fill_n(score_.begin() + k * design_.n_rows, design_.n_rows, 0.0);
     }

@@ -175,22 +175,47 @@ def test_weights_only_matter_against_the_penalty(form, unit):
 
 @FORMS
 @pytest.mark.parametrize("C", [1e-3, 1.0])
-def test_starts_far_away(form, C):
+@pytest.mark.parametrize("n_rows", [12, 200])
+def test_starts_far_away(form, C, n_rows):
     """Where all rows are flat, Newton steps are too long by many orders of magnitude."""
-    X, T = make_problem(12, 5, 1)
-    intercepts = np.array([-600.0, -300, -100, -40, -20, -9, 9, 20, 40, 100, 300, 600])
-    n_starts = len(intercepts)
+    X, T = make_problem(n_rows, 5, 1)
+    distances = np.array([9.0, 20, 40, 100, 300, 600, 750, 2000, 5000])
+    intercepts = np.concatenate([-distances, distances])
+    coefs = np.random.default_rng(0).normal(size=(len(intercepts), 5))
+    starts = [
+        np.column_stack([np.ones_like(coefs), intercepts]),
+        np.column_stack([np.zeros_like(coefs), intercepts]),
+        np.column_stack([np.abs(intercepts)[:, None] * coefs, coefs[:, 0]]),
+    ]
+    n_starts = 3 * len(intercepts)
     problems = LogisticProblems(
         X=form(X),
         targets=T,
         target_of=np.zeros(n_starts, np.int32),
         C=np.full((n_starts, 1), C),
-        start=np.column_stack([np.ones((n_starts, 5)), intercepts]),
+        start=np.concatenate(starts),
     )
     solutions = solve_problems(problems, tol=1e-12)
-    assert solutions.converged.all()
     optimum = solve(X, T, C=C, tol=1e-12).objective[0, 0]
     np.testing.assert_allclose(solutions.objective, optimum, rtol=1e-10)
+    assert solutions.converged.all()
+
+
+@FORMS
+@pytest.mark.parametrize("largest", [1e4, 1e8, np.inf])
+@pytest.mark.parametrize("seed", range(12))
+def test_paths_down_from_separated_classes(form, largest, seed):
+    """Without a penalty the scores grow until all rows are flat; a strong penalty comes next."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rng.integers(10, 60), rng.integers(2, 11)))
+    T = (X @ rng.normal(size=(X.shape[1], 1)) > 0).astype(np.int8)
+    T[:2, 0] = 0, 1
+    problems = LogisticProblems(
+        X=form(X), targets=T, target_of=np.zeros(1, np.int32), C=np.array([[largest, 1e-4]])
+    )
+    solutions = solve_problems(problems, tol=1e-10)
+    optimum = solve(X, T, C=1e-4, tol=1e-12).objective[0, 0]
+    np.testing.assert_allclose(solutions.objective[0, 1], optimum, rtol=1e-8)
 
 
 @pytest.mark.parametrize("C", [0.0, -1.0, np.nan, 1e-320])
