@@ -17,6 +17,7 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     RandomForestClassifier,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, RepeatedKFold, cross_val_predict
 from sklearn.multiclass import OneVsRestClassifier
@@ -342,8 +343,11 @@ def test_models_of_several_kinds_are_kept_in_files(estimator, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"cv": 1}, "cv must be 'auto', 'oob', a splitter or a whole number of at least 2; got 1"),
-        ({"cv": "loo"}, "cv must be 'auto', 'oob', a splitter .*; got 'loo'"),
+        (
+            {"cv": 1},
+            "cv must be 'auto', 'oob', a splitter, .* or a whole number of at least 2; got 1",
+        ),
+        ({"cv": "loo"}, "cv must be 'auto', 'oob', a splitter, .*; got 'loo'"),
         ({"cv": 2.5}, "cv must be 'auto'"),
         ({"cv": "oob"}, r"cv='oob' needs bagged classifiers.*; got GaussianNB\(\)"),
         ({"multi_label": "yes"}, "multi_label must be 'auto', True or False; got 'yes'"),
@@ -407,11 +411,38 @@ def test_bagging_that_could_grow_further():
         ([([], range(90))], "cv has a fold without training rows"),
         ([(range(45), [90])], "cv names rows that X does not have"),
         ([([-91], range(45))], "cv names rows that X does not have"),
+        ([(range(46), range(45, 90))], "cv must hold out rows of each fold that are not trained"),
+        ([(range(45), np.arange(0))], "cv must hold out rows of each fold"),
     ],
 )
 def test_bad_splits(cv, message):
     with pytest.raises(ValueError, match=message):
         woven(GaussianNB(), cv=cv).fit(X, Y)
+
+
+def test_what_goes_wrong_when_rows_are_predicted_is_told():
+    with pytest.raises(ValueError, match=r"estimator: KNeighborsClassifier.*cannot predict"):
+        woven(KNeighborsClassifier(n_neighbors=80)).fit(X, Y)
+
+
+def test_classifiers_that_take_missing_values_get_them():
+    """The joint model sees log-odds, which are never missing, unless it sees the features too."""
+    missing = np.where(np.arange(X.size).reshape(X.shape) % 7 == 0, np.nan, X)
+    forest = RandomForestClassifier(10, max_depth=3)
+    model = woven(forest, cv="auto").fit(missing, Y)
+    assert np.isfinite(model.predict_proba(missing)).all()
+    assert get_tags(model).input_tags.allow_nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        woven(forest, passthrough=True).fit(missing, Y)
+    with pytest.raises(ValueError, match="contains NaN"):
+        woven([forest, GaussianNB()]).fit(missing, Y)
+    imputed = make_pipeline("passthrough", SimpleImputer(), GaussianNB())
+    assert np.isfinite(woven([forest, imputed]).fit(missing, Y).predict_proba(missing)).all()
+
+
+def test_pipelines_without_a_classifier():
+    with pytest.raises(ValueError, match="estimator must be a scikit-learn classifier"):
+        woven(make_pipeline("passthrough")).fit(X, Y)
 
 
 def test_folds_need_weight():
@@ -427,6 +458,7 @@ def test_the_label_that_a_classifier_cannot_learn_is_named():
         woven(calibrated).fit(X, rare)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_backends_without_generators():
     model = woven(GaussianNB(), n_jobs=2)
     with parallel_config("multiprocessing"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from labelweave._common.arrays import Floats, Positions
@@ -28,7 +29,16 @@ def validated_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     With `reset`, as in `fit`, the estimator takes the number and names of the features from X.
     """
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
+    finite = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
+    X = validate_data(
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=np.float64,
+        order="C",
+        ensure_all_finite=finite,
+        reset=reset,
+    )
     if isinstance(X, np.ndarray):
         return X
     check_csr(X)

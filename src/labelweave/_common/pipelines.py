@@ -23,6 +23,21 @@ def last_step(model: Any) -> Any:
     return last_step(model.best_estimator_) if is_fitted_search(model) else model
 
 
+def first_step(model: Any) -> Any:
+    """Return what sees the features first in pipelines.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> first_step(make_pipeline("passthrough", DummyClassifier()))
+    DummyClassifier()
+    """
+    if not isinstance(model, Pipeline):
+        return model
+    return first_step(next(step for _, step in model.steps if step not in (None, "passthrough")))
+
+
 def is_fitted_search(model: Any) -> bool:
     """Whether a fitted search predicts by its best estimator, as those of scikit-learn do.
 

@@ -278,7 +278,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         return progress_shown(f"fitting {type(self).__name__}") if self.verbose else nullcontext()
 
     def _tell(self, message: str) -> None:
-        if self.verbose:
+        if self.verbose > 0:
             print(f"{type(self).__name__}: {message}")
 
     def _n_threads(self) -> int:

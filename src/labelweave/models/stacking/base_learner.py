@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
 from labelweave._common.arrays import Floats, Labels, Positions
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import first_step, last_step
 from labelweave.models.base_classifier import seeded_clone, with_weight
 
 
@@ -30,6 +30,21 @@ def handles_all_labels(estimator: Any) -> bool:
     tags = get_tags(last_step(estimator))
     is_multi_label = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     return bool(is_multi_label or tags.target_tags.multi_output)
+
+
+def takes_missing_values(estimator: Any) -> bool:
+    """Whether scikit-learn's tags say that a classifier, or a pipeline's first step, takes NaN.
+
+    Examples
+    --------
+    >>> from sklearn.impute import SimpleImputer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> imputed = make_pipeline(SimpleImputer(), GaussianNB())
+    >>> takes_missing_values(imputed), takes_missing_values(GaussianNB())
+    (True, False)
+    """
+    return bool(get_tags(first_step(estimator)).input_tags.allow_nan)
 
 
 def offers_out_of_bag(estimator: Any) -> bool:
@@ -96,7 +111,10 @@ class FittedBase:
         """Return the probability of each label, (n, K)."""
         if self.classifier is None:
             return self._completed(np.empty((X.shape[0], 0)))
-        positive = self._positive(self.classifier.predict_proba(X))
+        try:
+            positive = self._positive(self.classifier.predict_proba(X))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"estimator: {self.classifier} cannot predict: {error}") from error
         if not np.isfinite(positive).all():
             raise ValueError(
                 f"estimator: {self.classifier} predicts probabilities that are not finite"
@@ -167,7 +185,7 @@ class BaseLearner:
                 warnings.filterwarnings("ignore", "invalid value", RuntimeWarning)
             try:
                 classifier.fit(X, self._target(chosen[:, varying]), **arguments)
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 raise ValueError(f"estimator: {self._described(chosen)}: {error}") from error
         return replace(untrained, classifier=classifier)
 

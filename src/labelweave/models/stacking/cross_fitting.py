@@ -135,6 +135,8 @@ def deal_folds(
             raise ValueError(
                 "cv has a fold without training rows, or all of their weights are zero"
             )
+        if len(outside) == 0 or inside[outside].any():
+            raise ValueError("cv must hold out rows of each fold that are not trained on")
         folds.append((inside, outside))
     if not folds:
         raise ValueError("cv must have at least one split; got an empty list")

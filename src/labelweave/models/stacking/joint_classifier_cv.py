@@ -29,6 +29,7 @@ from labelweave.models.stacking.base_learner import (
     handles_all_labels,
     offers_out_of_bag,
     smoothed_log_odds,
+    takes_missing_values,
 )
 from labelweave.models.stacking.cross_fitting import cross_fit
 from labelweave.models.stacking.named_estimators import NamedEstimators
@@ -50,9 +51,9 @@ class JointClassifierCV(NamedEstimators):
     estimator : classifier, list of classifiers or list of (name, classifier), optional
         Any scikit-learn classifiers with ``predict_proba``. Multi-label ones are fitted once,
         binary ones once per label; they see X as a float64 array or CSR matrix, without names of
-        columns. Those with names are parameters too, such as
-        ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap samples, for
-        more than 16 labels grown on random projections of them.
+        columns, and with missing values if all of them take these. Those with names are parameters
+        too, such as ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap
+        samples, for more than 16 labels grown on random projections of them.
     joint : estimator of P(y|x), optional
         What learns the labels from the log-odds, for example ``TreeMixture()``. By default
         ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
@@ -66,7 +67,8 @@ class JointClassifierCV(NamedEstimators):
         (``bootstrap=True`` and a parameter `oob_score`), in five folds elsewhere. A number of folds
         deals the rows by their content: their order does not matter, and equal rows share a fold;
         prefer it if many rows are equal, which out-of-bag predictions do not keep apart. Rows that
-        are never held out only train the base classifiers.
+        are never held out only train the base classifiers; of a row that is held out repeatedly
+        the predictions are averaged.
     multi_label : "auto", True or False, default="auto"
         Whether the classifiers learn all labels at once; "auto" asks scikit-learn's tags, in
         pipelines those of the last step. Set it where the tags are wrong, e.g. to True for
@@ -305,7 +307,9 @@ class JointClassifierCV(NamedEstimators):
             return _N_FOLDS
         if not is_name and (isinstance(self.cv, list) or hasattr(self.cv, "split")):
             return self.cv
-        return check_whole_number(self.cv, "cv", 2, otherwise="'auto', 'oob', a splitter")
+        return check_whole_number(
+            self.cv, "cv", 2, otherwise="'auto', 'oob', a splitter, a list of splits"
+        )
 
     def _joint_model(self) -> MultiLabelClassifier:
         """Return the joint model: fitted, if `fit` has come that far."""
@@ -320,11 +324,14 @@ class JointClassifierCV(NamedEstimators):
         return self._joint_model()._inference()
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the estimator accepts: sparse features if its classifiers do."""
+        """Tell scikit-learn whether sparse X and missing values suit: if they suit all bases."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = all(
-            get_tags(each).input_tags.sparse
+        bases = [
+            each
             for each in self._estimators()
-            if hasattr(each, "__sklearn_tags__") and not isinstance(each, type)
-        )
+            if hasattr(last_step(each), "__sklearn_tags__") and not isinstance(each, type)
+        ]
+        tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in bases)
+        # The joint model does not take missing values; log-odds have none.
+        tags.input_tags.allow_nan = not self.passthrough and all(map(takes_missing_values, bases))
         return tags
