@@ -179,7 +179,7 @@ class BestJoint(MultiLabelClassifier):
         best = race.best()
         if best is None:
             reasons = "; ".join(f"{trial.name}: {trial.problem}" for trial in self.trials_)
-            raise ValueError(f"none of the candidates can be fitted: {reasons}")
+            raise ValueError(f"none of the candidates can be fitted: {reasons}") from race.error
         chosen, self.weights_ = self._weighed(race, best)
         self._evidence = race.evidence(chosen, self.weights_) if race.rule and held_out else None
         data = TrainingData(X, self._encoding.named(labels), sample_weight)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.exceptions import FitFailedWarning
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.paired_gain import in_standard_errors
@@ -52,6 +54,8 @@ class Race:
     trials : list of Trial
     folds : dict
         What the candidates that went through all folds make of each, by their position.
+    error : Exception or None
+        Why the last of those that failed did.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Race:
         self.n_jobs = n_jobs
         self.trials: list[Trial] = []
         self.folds: dict[int, list[HeldOutFold]] = {}
+        self.error: Exception | None = None
 
     def skip(self, name: str, problem: str) -> None:
         """Enter a candidate that is not tried."""
@@ -91,8 +96,13 @@ class Race:
             if not problem:
                 folds += self._judged(estimator, self.held_out[at_first:])
                 self.folds[len(self.trials)] = folds
+        except Warning:  # one that the user wants as an error
+            raise
         except Exception as error:  # whatever fails, a base classifier of the user's, say
             folds, problem = [], _described(error)
+            self.error = error
+            if not isinstance(error, ValueError):
+                warnings.warn(f"candidate {name} failed: {problem}", FitFailedWarning, stacklevel=2)
         scores = tuple(fold.score for fold in folds)
         self.trials.append(Trial(name, scores, time.monotonic() - begin, problem))
 
@@ -145,7 +155,8 @@ class Race:
 
 def _described(error: Exception) -> str:
     """Return the message of an error, with its type unless it is about a value."""
-    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    is_plain = isinstance(error, ValueError) and str(error)
+    return str(error) if is_plain else f"{type(error).__name__}: {error}"
 
 
 def _is_far_behind(log_prob: Floats, leader: Floats, weight: Floats) -> bool:
