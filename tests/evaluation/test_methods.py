@@ -88,6 +88,8 @@ def test_brackets_and_quotes_must_match(text, message):
         ("1br", "cannot parse '1br'"),
         ("pcc(C)", "C needs the name of an option"),
         ("pcc(C=cv)", "strings need quotes: C='cv'"),
+        ("conformal(estimator=mc)", r"methods brackets: estimator=mc\(\)"),
+        ("weave(estimator=[mlknn()", "']' is missing at the end"),
         ("weave(estimator=[sklearn.svm.SVC])", "brackets: estimator=sklearn.svm.SVC()"),
         ("pcc(C=1+x)", "is not a number"),
         ("pcc(**{'C': 1})", "name=value"),

@@ -74,7 +74,7 @@ METHODS: dict[str, Method] = {
     ),
     "conformal": Method(
         "ConformalClassifier()",
-        "sets of label vectors with guaranteed coverage; conformal(estimator=mc)",
+        "sets of label vectors with guaranteed coverage; conformal(estimator=mc())",
     ),
     "bomc-cmn": Method(
         "BayesianOnlineClassifier(decision=ClassMassNormalization())",

@@ -98,6 +98,7 @@ def parse_specification(text: str) -> Specification:
     try:
         tree = ast.parse(f"_({arguments})", mode="eval").body
     except (SyntaxError, ValueError) as error:
+        split_specifications(text)  # names the bracket or quote that is missing
         raise ValueError(
             f"cannot parse {text!r}: write options as name=value, separated by commas"
         ) from error
@@ -145,7 +146,9 @@ def _value(node: ast.expr, option: str, text: str) -> Any:
     except (ValueError, TypeError) as error:
         shown, hint = ast.unparse(node), ""
         if isinstance(node, ast.Name):
-            hint = f"; strings need quotes: {option}='{shown}'"
+            hint = (
+                f"; strings need quotes: {option}='{shown}', methods brackets: {option}={shown}()"
+            )
         elif isinstance(node, ast.Attribute):
             hint = f"; classes need brackets: {option}={shown}()"
         raise ValueError(
