@@ -127,16 +127,21 @@ def test_rows_have_the_same_bits_in_any_batch_and_with_any_threads(quantity):
 def test_rows_of_any_conditionals_have_the_same_bits_in_any_batch(size):
     """Also where some hold fewer prefixes than others, because conditionals are certain."""
     linear = chain(8, 12, 20)[:]
+    rng = np.random.default_rng(8)
+    alone, coupling = rng.normal(size=(12, 20)), rng.normal(size=(20, 20))
 
     def log_odds(label, rows, prefixes):
-        z = linear.conditional_log_odds(label, rows, prefixes)
+        earlier = linear.order[: np.flatnonzero(linear.order == label)[0]]
+        effects = prefixes[:, earlier] * coupling[label, earlier]
+        # Added up from left to right: a product of matrices has other bits in other batches.
+        z = np.cumsum(np.column_stack([alone[rows, label], effects]), axis=1)[:, -1]
         return np.where(np.abs(z) > 2.0, np.inf * np.sign(z), z)
 
     joint = GeneralChain(log_odds, 12, 20, linear.order, row_ids=linear.row_ids)
     whole = joint._populate(joint.known, joint.order, (4, size), seed=1)
     for i in range(12):
-        alone = joint[[i]]
-        found = alone._populate(alone.known, joint.order, (4, size), seed=1)
+        single = joint[[i]]
+        found = single._populate(single.known, joint.order, (4, size), seed=1)
         for name in ("marginals", "quantum", "log_weight"):
             np.testing.assert_array_equal(getattr(found, name)[0], getattr(whole, name)[i], name)
 
