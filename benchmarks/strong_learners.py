@@ -199,7 +199,7 @@ def _folds(data: str, method: str, records: dict[str, Record]) -> dict[int, Reco
 
 def _cell(metric: str, folds: dict[int, Record], pool: dict[int, Record]) -> str:
     scores = _scores(metric, folds)
-    if not scores:
+    if len(scores) < len(folds):
         return "–"
     text = f"{np.mean(list(scores.values())):.3f}"
     of_pool = _scores(metric, pool)
@@ -212,7 +212,7 @@ def _cell(metric: str, folds: dict[int, Record], pool: dict[int, Record]) -> str
 
 
 def _scores(metric: str, folds: dict[int, Record]) -> dict[int, float]:
-    """Return the scores of the folds that have one."""
+    """Return the scores of the folds that have one: of some methods not all measures are known."""
     return {
         fold: record["scores"][metric]
         for fold, record in folds.items()
