@@ -66,6 +66,7 @@ void test_logistic(bool sparse, int n_threads) {
     else
         problems.design.dense = x.data();
     problems.targets.labels = targets.data();
+    problems.targets.n_labels = n_targets;
     problems.n_problems = n_targets;
     problems.target = target.data();
     problems.C = problems.extra_penalty = ones.data();
