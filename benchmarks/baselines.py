@@ -118,8 +118,8 @@ _PENALTIES: dict[str, Any] = {"C": 1.0, "label_penalty": 1.0}
 _PA = partial(PassiveAggressive, shuffle=False)
 SYSTEMS: Mapping[str, System] = {
     "mlknn": System(MLkNN, lambda _: _multilearn("mlknn"), **_NG),
-    "iblr(features=True)": System(
-        partial(InstanceBasedLogistic, features=True, **_PENALTIES),
+    "iblr(passthrough=True)": System(
+        partial(InstanceBasedLogistic, passthrough=True, **_PENALTIES),
         lambda _: _multilearn("FreshNeighbours", _logistic()),
         **_NG,
     ),

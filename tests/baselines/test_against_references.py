@@ -102,7 +102,7 @@ def test_parameters_changed_after_fit_do_not_change_the_model():
     model = InstanceBasedLogistic(n_neighbors=3, C=1.0).fit(TRAIN, LABELS)
     expected = model.predict_proba(TEST)
     np.testing.assert_array_equal(
-        model.set_params(features=True, n_neighbors=9).predict_proba(TEST), expected
+        model.set_params(passthrough=True, n_neighbors=9).predict_proba(TEST), expected
     )
     stacked = StackedBinaryRelevance(C=1.0, label_penalty=1.0).fit(TRAIN, LABELS)
     expected = stacked.predict_proba(TEST)

@@ -51,7 +51,7 @@ def test_mlknn(split):
 def test_instance_based_logistic_with_features(split):
     X, Y, rows, _ = split
     _, expected = probabilities(FreshNeighbours(LOGISTIC), X, Y, rows)
-    model = InstanceBasedLogistic(features=True, C=1.0, label_penalty=1.0).fit(X, Y)
+    model = InstanceBasedLogistic(passthrough=True, C=1.0, label_penalty=1.0).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(rows), expected, atol=1e-5)
 
 

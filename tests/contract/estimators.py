@@ -192,7 +192,7 @@ SKLEARN_CHECKED_VARIANTS = [
     TreeMixture(),
     TreeMixture(decision="hamming"),
     ChainMixture(),
-    InstanceBasedLogistic(features=True),
+    InstanceBasedLogistic(passthrough=True),
     MaxMarginOutputCoding(),
     ThresholdedSVM(),
     LaSVM(kernel="rbf"),

@@ -131,7 +131,7 @@ _RELEVANCE = {
     ),
     "iblr-features": touches(
         "determinism edge_cases inputs",
-        InstanceBasedLogistic(n_neighbors=3, features=True),
+        InstanceBasedLogistic(n_neighbors=3, passthrough=True),
         weighted=False,
         unsuited=NEIGHBOURS,
     ),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from labelweave._common.arrays import Counts, Floats, Labels
+from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines._neighbour_classifier import NeighbourClassifier
 from labelweave.decision import Decision
@@ -16,21 +17,24 @@ class InstanceBasedLogistic(NeighbourClassifier):
     """Instance-based learning by logistic regression (Cheng and Hüllermeier, 2009).
 
     The frequencies of the labels among the k nearest training rows are features: every label is
-    learned from the frequencies of all labels (IBLR-ML), with ``features=True`` from these and the
-    original features (IBLR-ML+). In training, no row is its own neighbour. Distances are Euclidean,
-    so features should be on comparable scales. Ties are broken by the order of the training rows.
+    learned from the frequencies of all labels (IBLR-ML), with ``passthrough=True`` from these and
+    the original features (IBLR-ML+). In training, no row is its own neighbour. Distances are
+    Euclidean, so features should be on comparable scales. Ties are broken by the order of the
+    training rows.
+    ``InstanceBasedLogistic.preset("published")`` has ten neighbours, as by default.
 
     Parameters
     ----------
     n_neighbors : int, default=10
         Number of neighbours k; all other rows if there are fewer.
-    features : bool, default=False
+    passthrough : bool, default=False
         Whether to learn the labels from the original features too.
     C : float or "cv", default="cv"
-        Inverse strength of the L2 penalty on the frequencies (with `features`, on the original
+        Inverse strength of the L2 penalty on the frequencies (with `passthrough`, on the original
         features), shared by all labels; "cv" chooses it by cross-validated log-likelihood.
     label_penalty : float or "cv", default="cv"
-        Penalty of the frequencies relative to the original features'. Ignored without `features`.
+        Penalty of the frequencies relative to the original features'. Ignored without
+        `passthrough`.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
@@ -46,10 +50,10 @@ class InstanceBasedLogistic(NeighbourClassifier):
     n_neighbors_ : int
         Number of neighbours used.
     conditionals_ : LinearConditionals
-        ``weights[j, k]`` (with `features`, ``coupling[j, k]``) is the coefficient of the frequency
-        of label k among the neighbours in the log-odds of label j.
+        ``weights[j, k]`` (with `passthrough`, ``coupling[j, k]``) is the coefficient of the
+        frequency of label k among the neighbours in the log-odds of label j.
     C_, label_penalty_ : float
-        The penalties used; `label_penalty_` only with `features`.
+        The penalties used; `label_penalty_` only with `passthrough`.
 
     Examples
     --------
@@ -62,11 +66,13 @@ class InstanceBasedLogistic(NeighbourClassifier):
            [0.18, 0.31, 0.62, 0.29, 0.33, 0.18]])
     """
 
+    presets: ClassVar[Presets] = published(n_neighbors=10)
+
     def __init__(
         self,
         *,
         n_neighbors: int = 10,
-        features: bool = False,
+        passthrough: bool = False,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
         decision: str | Decision = "subset",
@@ -75,7 +81,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
-        self.features = features
+        self.passthrough = passthrough
         self.C = C
         self.label_penalty = label_penalty
         self.decision = decision
@@ -86,7 +92,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         shared: dict[str, Any] = {"seed": self._seed(), "n_threads": self._n_threads()}
-        self._with_features = bool(self.features)
+        self._with_features = bool(self.passthrough)
         frequency = self._frequency(self._remember(X, labels))
         if self._with_features:
             self.conditionals_ = fit_on_estimates(
