@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,11 @@ from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines._out_of_fold import row_squares
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import ThresholdRule
+from labelweave.logistic.class_weights import (
+    ClassWeight,
+    check_class_weight,
+    weights_of_classes,
+)
 
 # What |x|² and C|x|² may come to.
 _MOST_SQUARE, _MOST_CURVATURE = 1e300, 1e100
@@ -42,6 +48,10 @@ class ThresholdedSVM(ThresholdClassifier):
         one threshold for all labels. "cmn" predicts each label on the share of rows that had it in
         training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0. A
         rule such as ``TunedThresholds(fbr=0.3)`` has settings of its own.
+    class_weight : dict {0: float, 1: float} or "balanced", optional
+        Weights of the losses of the classes 0 and 1 of each label; "balanced" gives both the same
+        total weight, label by label. With ``decision="fixed"`` this is the usual alternative to
+        tuned thresholds.
     n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     tol : float, default=1e-4
@@ -96,6 +106,7 @@ class ThresholdedSVM(ThresholdClassifier):
         *,
         C: float | str = "cv",
         decision: str | ThresholdRule = "scut",
+        class_weight: Mapping[int, float] | str | None = None,
         n_folds: int = 5,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -105,6 +116,7 @@ class ThresholdedSVM(ThresholdClassifier):
     ) -> None:
         self.C = C
         self.decision = decision
+        self.class_weight = class_weight
         self.n_folds = n_folds
         self.tol = tol
         self.max_iter = max_iter
@@ -126,6 +138,7 @@ class ThresholdedSVM(ThresholdClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_class_weight(self.class_weight)
         self._count("max_iter")
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
@@ -140,6 +153,7 @@ class ThresholdedSVM(ThresholdClassifier):
             labels,
             weight,
             C,
+            class_weight=check_class_weight(self.class_weight),
             tol=self.tol,
             max_iter=self.max_iter,
             seed=self.seed_,
@@ -174,6 +188,7 @@ def train_svms(
     weight: Floats,
     C: float,
     *,
+    class_weight: ClassWeight = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
     seed: int = 0,
@@ -184,9 +199,11 @@ def train_svms(
     weights, intercept = np.zeros((labels.shape[1], X.shape[1])), np.zeros(labels.shape[1])
     svm = LinearSVC(C=C, tol=tol, max_iter=max_iter, random_state=seed)
     trained = varying(labels)
+    by_class = weights_of_classes(labels, weight, class_weight)
     # Threads would share liblinear's one generator of random numbers: processes do not.
     machines = Parallel(n_jobs=n_jobs)(
-        delayed(_train_one)(svm, X, labels[:, label], weight) for label in trained
+        delayed(_train_one)(svm, X, labels[:, j], weight * by_class[labels[:, j], j])
+        for j in trained
     )
     for label, (w, b, _) in zip(trained, machines, strict=True):
         weights[label], intercept[label] = w, b

@@ -49,7 +49,7 @@ def class_weighted(problems: LogisticProblems, class_weight: ClassWeight) -> Log
     """
     n, n_targets = problems.targets.shape
     weights = np.ones((n, 1)) if problems.weights is None else problems.weights
-    by_class = _weights_of_classes(problems.targets, weights[:, 0], class_weight)
+    by_class = weights_of_classes(problems.targets, weights[:, 0], class_weight)
     return replace(
         problems,
         weights=weights * np.where(problems.targets == 1, by_class[1], by_class[0]),
@@ -58,8 +58,16 @@ def class_weighted(problems: LogisticProblems, class_weight: ClassWeight) -> Log
     )
 
 
-def _weights_of_classes(targets: Any, weight: Any, class_weight: ClassWeight) -> Any:
-    """Weights of the classes 0 and 1 of every target, (2, T)."""
+def weights_of_classes(targets: Any, weight: Any, class_weight: ClassWeight) -> Any:
+    """Return the weights of the classes 0 and 1 of every target, (2, T).
+
+    Examples
+    --------
+    >>> weights_of_classes(np.array([[1], [0], [0], [0]]), np.ones(4), "balanced").ravel()
+    array([0.66666667, 2.        ])
+    """
+    if class_weight is None:
+        return np.ones((2, targets.shape[1]))
     if isinstance(class_weight, Mapping):
         pair = [[class_weight.get(value, 1.0)] for value in (0, 1)]
         return np.broadcast_to(np.array(pair, dtype=np.float64), (2, targets.shape[1]))
