@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.preprocessing import scale
@@ -10,8 +12,9 @@ from threadpoolctl import threadpool_limits
 from labelweave.datasets import load_emotions
 from labelweave.datasets.synthetic import make_mixture
 from labelweave.inference import Annealing
+from labelweave.logistic import PenaltyChoice
 from labelweave.models import TreeMixture
-from labelweave.models.mixtures.component_selection import selection_splits
+from labelweave.models.mixtures.component_selection import compare_sizes, selection_splits
 from labelweave.models.mixtures.mixture_learner import MixtureLearner
 from tests.reference.tree_mixture import PlainMixture, learn
 
@@ -77,6 +80,23 @@ def test_it_is_decoded_by_annealing_from_the_best_of_the_trees():
     model = published(n_components=3).fit(X, Y)
     joint = model.predict_joint(X)
     np.testing.assert_array_equal(model.predict(X), Annealing.preset("published")(joint).labels)
+
+
+@pytest.mark.parametrize("size", ["auto", 2])
+def test_no_penalty_next_to_the_held_out_one_is_better(size):
+    """By rows held out as often as the choice holds them out, for the size at each penalty."""
+    X, Y = mixed(150, 3)
+    options = {"max_components": 3, "n_splits": 3, "label_penalty": 1.0}
+    model = TreeMixture(C="held-out", n_components=size, **options).fit(X, Y)
+    components = model._learner(X, Y.astype(np.int8), None)
+    learner = MixtureLearner(components, PenaltyChoice(model.C_, 1.0), model._settings())
+
+    def validation(C):
+        given = replace(learner, penalties=PenaltyChoice(C, 1.0))
+        return compare_sizes(given, 3, None if size == "auto" else size).validation
+
+    around = [validation(model.C_ * 10.0**step) for step in (-0.5, 0.0, 0.5)]
+    assert around[1] == max(around)
 
 
 @pytest.mark.slow

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
 from labelweave._common.label_graph import LabelGraph
+from labelweave._common.presets import Presets, published
 from labelweave.decision import Decision
-from labelweave.inference import Inference
+from labelweave.inference import Annealing, Inference
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.logistic import (
     LinearConditionals,
@@ -110,7 +111,8 @@ class ChainMixture(StructuredMixture):
     """A mixture of probabilistic classifier chains: P(y|x) = Σ_k λ_k(x) P(y|x, chain k).
 
     Learned like `TreeMixture`, with chains as components: each label depends on all labels before
-    it in the chain's order.
+    it in the chain's order. ``ChainMixture.preset("published")`` learns and decodes them as
+    ``TreeMixture.preset("published")`` does trees.
 
     Parameters
     ----------
@@ -133,9 +135,10 @@ class ChainMixture(StructuredMixture):
     patience : int, default=2
         "auto" stops after this many consecutive sizes that are worse than the best, or one that is
         worse by more than three standard errors.
-    C : float or "cv", default="cv"
+    C : float, "cv" or "held-out", default="cv"
         Inverse strength of the features' L2 penalty, in the chains and in the gate; "cv" chooses it
-        by cross-validated log-likelihood of a single chain.
+        by cross-validated log-likelihood of a single chain, "held-out" by the log-likelihood of the
+        mixture on the rows that are held out to compare numbers of chains.
     label_penalty : float or "cv", default="cv"
         Penalty of the earlier labels' coefficients relative to the features'.
     order : None, "random", "auto", or sequence of int or str, default=None
@@ -172,6 +175,17 @@ class ChainMixture(StructuredMixture):
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
     """
+
+    presets: ClassVar[Presets] = published(
+        gate="constant",
+        weighting="equal",
+        prior_weight=0.0,
+        n_splits=1,
+        patience=1,
+        C="held-out",
+        label_penalty=1.0,
+        inference=Annealing.preset("published"),
+    )
 
     def __init__(
         self,

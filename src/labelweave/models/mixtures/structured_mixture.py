@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,11 @@ from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.linear_members import LinearMembers
-from labelweave.models.mixtures.component_selection import SelectionStep, select_components
+from labelweave.models.mixtures.component_selection import (
+    SelectionStep,
+    best_penalty,
+    compare_sizes,
+)
 from labelweave.models.mixtures.mixture_learner import (
     ComponentLearner,
     MixtureLearner,
@@ -51,6 +56,7 @@ class StructuredMixture(MultiLabelClassifier):
     prior_weight: float
     n_splits: int
     patience: int
+    C: float | str
 
     @abstractmethod
     def _learner(self, X: Any, labels: Labels, sample_weight: Floats | None) -> ComponentLearner:
@@ -76,11 +82,13 @@ class StructuredMixture(MultiLabelClassifier):
         components = self._learner(X[rows], labels[rows], distinct)
         penalties = self._penalties(components)
         learner: MixtureLearner[Any] = MixtureLearner(components, penalties, settings)
-        self.history_: list[SelectionStep] = []
-        if size is None:
-            fitted, self.history_ = select_components(learner, self.max_components)
-        else:
-            fitted = learner.fit(size)
+        if self._C_is_held_out():
+            C = best_penalty(learner, self.max_components, size)
+            penalties = replace(penalties, C=C)
+            learner = replace(learner, penalties=penalties)
+        selection = compare_sizes(learner, self.max_components) if size is None else None
+        self.history_: list[SelectionStep] = [] if selection is None else selection.steps
+        fitted = learner.fit(size or 1) if selection is None else selection.fit()
         self.C_, self.label_penalty_ = penalties.C, penalties.label_penalty
         self.components_ = fitted.components
         self.conditionals_ = fitted.mixture.conditionals(penalties)
@@ -91,6 +99,13 @@ class StructuredMixture(MultiLabelClassifier):
             f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
             f"{self.n_components_} components"
         )
+
+    def _C_is_held_out(self) -> bool:
+        return isinstance(self.C, str) and self.C == "held-out"
+
+    def _penalty(self, name: str) -> float | str:
+        # The search for the mixture's C starts from the C of a single component.
+        return "cv" if name == "C" and self._C_is_held_out() else super()._penalty(name)
 
     def _settings(self) -> MixtureSettings:
         return MixtureSettings(

@@ -32,7 +32,8 @@ class TreeMixture(StructuredMixture):
 
     ``TreeMixture.preset("published")`` is the mixture as its authors learn and decode it: constant
     mixing weights, rows weighted by γ/Γ in every tree, one penalty for features and labels, a size
-    chosen on one split at the first decrease, the trees of that split, and simulated annealing.
+    chosen on one split at the first decrease, the trees of that split, and simulated annealing. The
+    paper chooses the penalty "by cross validation": the preset takes the best one on that split.
 
     Parameters
     ----------
@@ -55,9 +56,10 @@ class TreeMixture(StructuredMixture):
     patience : int, default=2
         "auto" stops after this many consecutive sizes that are worse than the best, or one that is
         worse by more than three standard errors.
-    C : float or "cv", default="cv"
+    C : float, "cv" or "held-out", default="cv"
         Inverse strength of the features' L2 penalty, in the trees and in the gate; "cv" chooses it
-        by cross-validated log-likelihood of a single tree.
+        by cross-validated log-likelihood of a single tree, "held-out" by the log-likelihood of the
+        mixture on the rows that are held out to compare numbers of trees.
     label_penalty : float or "cv", default="cv"
         Penalty of the parents' coefficients relative to the features'.
     screen : int, "auto" or None, default="auto"
@@ -136,6 +138,7 @@ class TreeMixture(StructuredMixture):
         n_splits=1,
         patience=1,
         n_folds=1,
+        C="held-out",
         label_penalty=1.0,
         inference=Annealing.preset("published"),
     )
