@@ -263,3 +263,43 @@ def test_named_classifiers_and_pipelines():
     assert str(parse_specification("a(b=(1,), c=(), d=[(e(), 2)])")) == (
         "a(b=(1,), c=(), d=[(e(), 2)])"
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("P2CG", "p2cg"),
+        ("MC", "mc"),
+        ("CTBN", "sc"),
+        ("MCC", "mcc"),
+        ("MPCC", "mpcc"),
+        ("BOMC_CMN", "bomc-cmn"),
+        ("BOMC_IND_Sample", "bomc-ind-sample"),
+        ("SVM_Batch", "svm"),
+        ("PA_OnlineCV", "pa-online"),
+        ("PA_BatchCV", "pa-batch"),
+        ("MLKNN", "mlknn"),
+        ("Ecc", "ecc"),
+    ],
+)
+def test_names_as_papers_write_them(written, meant):
+    assert repr(make_method(written)) == repr(make_method(meant))
+    (name,) = make_methods(written)
+    assert name == written
+
+
+def test_classes_are_told_from_methods_by_their_case():
+    assert make_method("cc(inference=Beam(width=3))").inference.width == 3
+    with pytest.raises(ValueError, match="unknown method 'Ppcg'"):
+        make_method("Ppcg")
+
+
+def test_published_methods_have_a_preset():
+    ours = {"auto", "forest", "weave", "best", "calibrated", "conformal", "lp"}
+    as_published = {"svm", "lasvm", "pa-online", "pa-batch"}
+    for name in METHODS.keys() - ours - as_published:
+        make_method(f"{name}(preset='published')")
+
+
+def test_the_neighbours_pass_the_features_through():
+    assert make_method("iblr(passthrough=True)").passthrough is True

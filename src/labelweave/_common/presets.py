@@ -26,10 +26,8 @@ class HasPresets:
     ...         self.steps, self.seed = steps, seed
     >>> Walk.preset("published", seed=3).steps
     150
-    >>> Walk.preset("published", steps=20)
-    Traceback (most recent call last):
-    ...
-    ValueError: preset 'published' of Walk sets steps=150: leave steps out, or give all ...
+    >>> Walk.preset("published", steps=20).steps
+    20
     """
 
     presets: ClassVar[Presets] = MappingProxyType({})
@@ -43,19 +41,12 @@ class HasPresets:
         name : str
             One of `presets`, such as "published".
         **parameters
-            Parameters that the preset leaves open.
+            Other parameters, and those in which the object shall differ from the preset.
         """
         if not isinstance(name, str) or name not in cls.presets:
             known = ", ".join(map(repr, cls.presets)) or "none"
             raise ValueError(f"{cls.__name__} has no preset {name!r}: it has {known}")
-        settings = cls.presets[name]
-        for parameter in parameters:
-            if parameter in settings:
-                raise ValueError(
-                    f"preset {name!r} of {cls.__name__} sets {parameter}={settings[parameter]!r}: "
-                    f"leave {parameter} out, or give all parameters to {cls.__name__} yourself"
-                )
-        return cls(**settings, **parameters)
+        return cls(**{**cls.presets[name], **parameters})
 
 
 def published(**settings: Any) -> Presets:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from labelweave._common.arrays import Counts, Floats, Labels, Mask
 from labelweave._common.checks import check_number
+from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines._neighbour_classifier import NeighbourClassifier
 from labelweave.decision import Decision
@@ -21,6 +22,7 @@ class MLkNN(NeighbourClassifier):
     P(y_j = 1 | c) ∝ P(y_j = 1) P(c | y_j = 1), with both factors estimated by smoothed counts in
     the training data, where no row is its own neighbour. Distances are Euclidean, so features
     should be on comparable scales. Ties are broken by the order of the training rows.
+    ``MLkNN.preset("published")`` has ten neighbours, as by default.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ class MLkNN(NeighbourClassifier):
     array([[0.14, 0.26, 0.45, 0.74, 0.44, 0.07],
            [0.3 , 0.27, 0.64, 0.28, 0.44, 0.21]])
     """
+
+    presets: ClassVar[Presets] = published(n_neighbors=10)
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import assign_folds
 from labelweave.baselines._code_regression import fit_ridge, out_of_fold_predictions
 from labelweave.baselines._local_search import flip_costs
@@ -47,7 +48,8 @@ class MaxMarginOutputCoding(LabelClassifier):
       formulation, its conversion to metric learning with exponentially many constraints, and their
       relaxation together with cutting planes.
     - From descriptions by others: codes are used together with classifiers of the labels; decoding
-      is a quadratic program over [0, 1]^L and rounding, with decoding weight 1.
+      is a quadratic program over [0, 1]^L and rounding, with decoding weight 1, as in
+      ``MaxMarginOutputCoding.preset("published")``.
     - Ours: everything else. The margin is the Hamming distance and distances are squared; the
       penalty is the trace of Q; margins are taken on out-of-fold predictions of the regressions
       (five folds), so that codes that only seem predictable get no weight; a proximal term
@@ -109,6 +111,8 @@ class MaxMarginOutputCoding(LabelClassifier):
     >>> len(model.codes_)
     6
     """
+
+    presets: ClassVar[Presets] = published(decoding_weight=1.0)
 
     def __init__(
         self,

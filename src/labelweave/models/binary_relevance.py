@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.label_graph import LabelGraph
+from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
@@ -22,6 +23,8 @@ from labelweave.models.linear_members import LinearMembers
 
 class BinaryRelevance(MultiLabelClassifier):
     """One independent classifier per label: P(y|x) = Π_j P(y_j|x).
+
+    ``BinaryRelevance.preset("published")`` is the same: the papers' method has no other settings.
 
     Parameters
     ----------
@@ -66,6 +69,8 @@ class BinaryRelevance(MultiLabelClassifier):
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
     """
+
+    presets: ClassVar[Presets] = published(C="cv")
 
     def __init__(
         self,

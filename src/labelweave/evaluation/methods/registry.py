@@ -60,6 +60,7 @@ METHODS: dict[str, Method] = {
     "epcc": Method("ChainEnsemble()", "ensemble of probabilistic chains, averaged marginals"),
     "sc": Method("TreeNetwork()", "tree network: each label given at most one other"),
     "mc": Method("TreeMixture()", "mixture of tree networks"),
+    "mcc": Method("ChainMixture(inference=Greedy())", "mixture of classifier chains, greedy"),
     "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
     "forest": Method("DistributionalForest()", "label vectors of the leaf mates in a forest"),
@@ -107,6 +108,15 @@ METHODS: dict[str, Method] = {
     ),
 }
 
+#: What papers call some of the methods.
+_ALIASES = {
+    "ctbn": "sc",
+    "svm-batch": "svm",
+    "pa-onlinecv": "pa-online",
+    "pa-batchcv": "pa-batch",
+    "bomc": "bomc-cmn",
+}
+
 # A name without a dot is a public name of one of these packages.
 _PACKAGES = (
     "labelweave.models",
@@ -127,6 +137,7 @@ def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[
     specifications : str or iterable of str
         Specifications such as ``"br, pcc(C=1)"``: short names (:data:`METHODS`), names of
         labelweave's classes, or import paths of scikit-learn classifiers, each with options.
+        Short names may be written as papers do: ``MC``, ``BOMC_CMN``, ``SVM_Batch``.
         The option `features` puts a transformer in front: ``"pcc(features=KernelFeatures())"``;
         the option `calibrate` makes it a `CalibratedJointCV`: ``"pcc(calibrate='temperature')"``.
     seed : int, default=0
@@ -197,8 +208,9 @@ def build(specification: Specification) -> Any:
     if "features" in options:
         features = _build_transformer(options.pop("features"))
         return make_pipeline(features, build(replace(specification, options=options)))
-    if specification.name in METHODS:
-        standard = parse_specification(METHODS[specification.name].specification)
+    method = _find_method(specification.name)
+    if method is not None:
+        standard = parse_specification(method.specification)
         constructor = _find_class(standard.name)
         if "preset" in options:
             standard = _preset_parts(standard, options["preset"])
@@ -212,6 +224,16 @@ def build(specification: Specification) -> Any:
     if preset is None:
         return constructor(**parameters)
     return constructor.preset(preset, **parameters)  # type: ignore[attr-defined]
+
+
+def _find_method(name: str) -> Method | None:
+    """Return the method of a short name; a class of exactly that name comes first."""
+    if name in METHODS:
+        return METHODS[name]
+    if "." in name or _public_class(name) is not None:
+        return None
+    key = name.lower().replace("_", "-")
+    return METHODS.get(_ALIASES.get(key, key))
 
 
 def _build_value(value: Any) -> Any:
@@ -300,18 +322,25 @@ def _find_class(head: str) -> type:
         if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
             raise ValueError(f"{head} is not a scikit-learn estimator")
         return found
-    for package in _PACKAGES:
-        module = import_module(package)
-        if head in getattr(module, "__all__", ()):
-            found = getattr(module, head)
-            if isinstance(found, type):
-                return found
+    public = _public_class(head)
+    if public is not None:
+        return public
     near = get_close_matches(head.lower(), METHODS, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise ValueError(
         f"unknown method {head!r}: {hint}choose from {', '.join(METHODS)}, "
         "or an import path such as sklearn.tree.DecisionTreeClassifier"
     )
+
+
+def _public_class(name: str) -> type | None:
+    for package in _PACKAGES:
+        module = import_module(package)
+        if name in getattr(module, "__all__", ()):
+            found = getattr(module, name)
+            if isinstance(found, type):
+                return found
+    return None
 
 
 def _import(path: str) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.label_graph import LabelGraph
+from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.inference import Inference
@@ -26,7 +27,8 @@ class ClassifierChain(MultiLabelClassifier):
     """A probabilistic classifier chain: P(y|x) = Π_j P(y_j | x, labels before j).
 
     With ``inference=Greedy()`` this is the classifier chain (CC), with exact inference the
-    probabilistic classifier chain (PCC).
+    probabilistic classifier chain (PCC). ``ClassifierChain.preset("published")`` has one penalty
+    for features and labels, as a chain of ordinary logistic regressions has.
 
     Parameters
     ----------
@@ -90,6 +92,8 @@ class ClassifierChain(MultiLabelClassifier):
     array([[1, 0, 1, 1, 0, 0],
            [1, 0, 0, 0, 0, 1]], dtype=int8)
     """
+
+    presets: ClassVar[Presets] = published(label_penalty=1.0)
 
     def __init__(
         self,

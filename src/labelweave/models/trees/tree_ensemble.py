@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice
 from labelweave._common.label_graph import LabelGraph
+from labelweave._common.presets import Presets, published
 from labelweave.decision import Decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
@@ -22,7 +23,9 @@ from labelweave.models.trees.tree_network import TreeNetwork, check_screen, tree
 class TreeEnsemble(UniformEnsemble):
     """Tree networks with random or learned trees on bootstrap samples.
 
-    The joint distribution is the uniform mixture of the trees'.
+    The joint distribution is the uniform mixture of the trees'. As published (ECTBN), with
+    ``TreeEnsemble.preset("published")``, trees are random, and one penalty is common to features
+    and labels.
 
     Parameters
     ----------
@@ -71,6 +74,10 @@ class TreeEnsemble(UniformEnsemble):
     array([[0, 0, 1, 1, 0, 0],
            [0, 0, 0, 0, 0, 1]])
     """
+
+    presets: ClassVar[Presets] = published(
+        n_estimators=10, structure="random", bootstrap=True, label_penalty=1.0
+    )
 
     def __init__(
         self,
