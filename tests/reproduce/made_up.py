@@ -6,7 +6,7 @@ from labelweave.reproduce import Record, Results, Task
 WIGGLE = (0.0, 0.004, -0.004, 0.002, -0.002, 0.001, -0.001, 0.003, -0.003, 0.0)
 
 
-def folds(scores, metric, n_folds=10):
+def folds(scores, metric, n_folds=10, **settings):
     """Make ten folds of each ``scores[data][method]``; a number may be a dict of metrics."""
     records = []
     for data, by_method in scores.items():
@@ -15,7 +15,7 @@ def folds(scores, metric, n_folds=10):
                 shift = WIGGLE[(fold + 3 * place) % len(WIGGLE)]
                 values = score if isinstance(score, dict) else {metric: score}
                 values = {name: value + shift for name, value in values.items()}
-                task = Task("fold", data, method, fold, 0)
+                task = Task("fold", data, method, fold, 0, settings)
                 records.append(Record(task, values, 1.0))
     return Results(tuple(records))
 

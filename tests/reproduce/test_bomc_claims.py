@@ -25,6 +25,7 @@ from labelweave.reproduce.bomc.experiments import (
     SIZES,
     SVM,
     SVM_ALONE,
+    SVM_WEIGHTED,
 )
 from labelweave.reproduce.plan import tasks_of
 from labelweave.reproduce.results import Results
@@ -61,6 +62,7 @@ def f1(**changed: Any) -> tuple[Record, ...]:
     """Make up learning curves; those not given are flat at 0.5."""
     short = {"cmn": CMN, "sample": SAMPLE, "ind": IND_CMN, "svm": SVM, "lasvm": LASVM}
     short |= {"pa": PA_ONLINE, "pa_batch": PA_BATCH, "narrow": NARROW_CMN}
+    short |= {"weighted": SVM_WEIGHTED}
     curves = dict.fromkeys(short.values(), 0.5) | {short[k]: v for k, v in changed.items()}
     curves[LASVM] = [curves[LASVM]] * 4 if isinstance(curves[LASVM], float) else curves[LASVM]
     return streams(curves)
@@ -103,6 +105,11 @@ def settling(mean: float, variance: float, first: float = 0.1) -> tuple[Record, 
         "variance@100": [0.1, variance, 1e-9],
     }
     return others(CMN, "message_changes", values)
+
+
+def biases(one: float, local: float) -> tuple[Record, ...]:
+    pair = (CMN, one), (IND_CMN, local)
+    return sum((others(m, "bias_variance", {"variance": v}) for m, v in pair), ())
 
 
 def samples(*curves: float) -> tuple[Record, ...]:
@@ -156,6 +163,18 @@ CASES = {
     "40 settled": (40, settling(1e-5, 9e-4, first=0.01), "reproduced"),
     "40 variance is not": (40, settling(1e-5, 2e-3), "not reproduced"),
     "40 mean is not": (40, settling(2e-3, 1e-5), "not reproduced"),
+    "41 both worse": (41, f1(pa=0.4, pa_batch=0.4), "reproduced"),
+    "41 at two": (41, f1(pa=[0.4, 0.4, 0.6, 0.6, 0.6], pa_batch=0.4), "partly"),
+    "41 one is not": (41, f1(pa=0.4), "not reproduced"),
+    "42 a little worse": (42, f1(lasvm=0.49), "reproduced"),
+    "42 much worse": (42, f1(lasvm=0.4), "partly"),
+    "42 better": (42, f1(lasvm=0.6), "partly"),
+    "42 sometimes better, else far off": (42, f1(lasvm=[0.6, 0.6, 0.4, 0.4]), "not reproduced"),
+    "43 far surer": (43, biases(1e-5, 1e-3), "reproduced"),
+    "43 a little surer": (43, biases(1e-4, 2e-4), "not reproduced"),
+    "44 thresholds": (44, f1(weighted=0.4), "reproduced"),
+    "44 at two": (44, f1(svm=AT_TWO), "partly"),
+    "44 weights": (44, f1(weighted=0.6), "not reproduced"),
 }
 
 

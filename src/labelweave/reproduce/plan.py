@@ -34,6 +34,8 @@ class Experiment:
         Why a method is not run on a data set, by ``(data, method)``.
     repeated : bool
         Whether ``--seeds`` repeats the experiment; otherwise only seed 0 is run.
+    shows : tuple of str
+        The paper's tables and figures that it measures, further names for ``--only``.
 
     Examples
     --------
@@ -50,6 +52,12 @@ class Experiment:
     settings: Mapping[str, Any] = field(default_factory=dict)
     omitted: Mapping[tuple[str, str], str] = field(default_factory=dict)
     repeated: bool = True
+    shows: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names for ``--only``."""
+        return (self.name, *self.shows)
 
     def tasks(self, n_seeds: int) -> list[Task]:
         """Return the tasks, the first fold of everything first."""
@@ -154,7 +162,7 @@ class Plan:
     def chosen(self, *, quick: bool = False, only: Sequence[str] = ()) -> tuple[Experiment, ...]:
         """Return the experiments to run: all of them, or those that `only` names."""
         experiments = self.quick if quick else self.experiments
-        return tuple(e for e in experiments if not only or e.name in only)
+        return tuple(e for e in experiments if not only or not set(e.names).isdisjoint(only))
 
 
 def tasks_of(experiments: Sequence[Experiment], n_seeds: int = 1) -> list[Task]:

@@ -125,7 +125,10 @@ def reproduce(
 
 def check_experiments(plans: Sequence[Plan], only: Sequence[str], *, quick: bool) -> None:
     """Raise a ValueError if no plan has one of the experiments."""
-    known = {plan.name: [e.name for e in plan.chosen(quick=quick)] for plan in plans}
+    known = {
+        plan.name: list(dict.fromkeys(n for e in plan.chosen(quick=quick) for n in e.names))
+        for plan in plans
+    }
     for name in only:
         if not any(name in names for names in known.values()):
             choices = "; ".join(f"{plan}: {', '.join(names)}" for plan, names in known.items())

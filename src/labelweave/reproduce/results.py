@@ -57,6 +57,29 @@ class Results:
         ]
         return sorted(found, key=lambda record: (record.task.seed, record.task.fold))
 
+    def where(self, **settings: Any) -> Results:
+        """Return the records of tasks that have these settings.
+
+        Examples
+        --------
+        >>> from labelweave.reproduce.task import Task
+        >>> runs = [Record(Task("fold", "emotions", "br", 0, 0, {"scale": scale}), {}, 1.0)
+        ...         for scale in ("auto", "minmax")]
+        >>> len(Results(tuple(runs)).where(scale="auto").records)
+        1
+        """
+        return Results(
+            tuple(
+                record
+                for record in self.records
+                if all(record.task.settings.get(name) == want for name, want in settings.items())
+            )
+        )
+
+    def on(self, *data: str) -> Results:
+        """Return the records of these data sets."""
+        return Results(tuple(record for record in self.records if record.task.data in data))
+
     def values(self, measurement: str, data: str, method: str, name: str) -> Floats:
         """Return one value per seed and fold, nan where it is missing; vectors are stacked."""
         found = self.select(measurement, data, method)

@@ -125,39 +125,51 @@ def _measured(
 
 
 def tally(
-    results: Results, metric: str, method: str, rival: str, data: Sequence[str] = ()
+    results: Results, metric: str, method: str, rival: str, data: Sequence[str] | None = None
 ) -> tuple[int, int, int]:
     """Return on how many data sets a method is significantly better, neither, and worse."""
-    names = data or results.data("fold")
+    names = results.data("fold") if data is None else data
     verdicts = [results.compare(name, method, rival, metric) for name in names]
     return verdicts.count("better"), verdicts.count("tie"), verdicts.count("worse")
 
 
 def wins_table(
     title: str,
-    results: Results,
     metric: str,
-    champions: Mapping[str, str],
-    rivals: Mapping[str, Mapping[str, str]],
+    versions: Mapping[str, tuple[Results, Mapping[str, str]]],
+    champion: str,
+    rivals: Sequence[str],
     published: Mapping[str, str] | None = None,
 ) -> Table:
-    """Return wins/ties/losses over the data sets: a row per rival, a column per champion.
+    """Return wins/ties/losses over the data sets: a row per rival, a column per version.
 
-    ``rivals[heading][champion]`` is the specification that a champion is compared with: the
-    published version of both, or ours. `published` has the published counts by rival.
+    Parameters
+    ----------
+    title : str
+        Caption.
+    metric : str
+        Name of the metric.
+    versions : mapping
+        Results and the specifications of methods, by the heading of the column.
+    champion : str
+        The method whose wins are counted.
+    rivals : sequence of str
+        The methods it is compared with, of the same version.
+    published : mapping, optional
+        The published counts by rival.
     """
     rows = []
-    for heading, by_champion in rivals.items():
-        cells = []
-        for champion, specification in champions.items():
-            rival = by_champion.get(champion)
-            counted = (0, 0, 0) if rival is None else tally(results, metric, specification, rival)
-            cells.append(_MISSING if not any(counted) else "/".join(map(str, counted)))
-        if not all(cell is _MISSING for cell in cells):
-            given = [] if published is None else [published.get(heading, "–")]
-            rows.append((heading, *given, *cells))
+    for rival in rivals:
+        counts = [
+            tally(results, metric, methods[champion], methods[rival])
+            for results, methods in versions.values()
+        ]
+        if rival != champion and any(map(any, counts)):
+            given = [] if published is None else [published.get(rival, "–")]
+            cells = ["/".join(map(str, count)) if any(count) else _MISSING for count in counts]
+            rows.append((rival, *given, *cells))
     columns = [] if published is None else ["published"]
-    return Table(title, ("wins/ties/losses against", *columns, *champions), tuple(rows))
+    return Table(title, ("wins/ties/losses against", *columns, *versions), tuple(rows))
 
 
 def duration(seconds: float) -> str:

@@ -30,6 +30,7 @@ from labelweave.reproduce.bomc.experiments import (
     SAMPLE,
     SAMPLES,
     SVM,
+    SVM_WEIGHTED,
 )
 from labelweave.reproduce.plan import Judgement
 from labelweave.reproduce.results import Results
@@ -37,11 +38,15 @@ from labelweave.reproduce.results import Results
 __all__ = [
     "batch_best",
     "best_online",
+    "global_bias_surer",
     "five_samples_enough",
     "independent_on_topics",
     "large_test_sets",
+    "lasvm_competitive",
+    "passive_aggressive_worst",
     "poor_without_heuristic",
     "sample_competitive",
+    "thresholds_better_than_weights",
     "thresholds_close",
 ]
 
@@ -57,6 +62,8 @@ SIGNIFICANT = 0.01
 CLOSE, ROUGHLY = 0.944, 0.9
 #: "Very poorly": without a heuristic at least this share of macro F1 is lost.
 VERY_POORLY = 0.25
+#: "Much more confident": a tenth of the variance.
+MUCH_SURER = 10.0
 
 
 def _best(results: Results, methods: Sequence[str]) -> Floats:
@@ -163,3 +170,43 @@ def poor_without_heuristic(results: Results) -> Judgement:
     measured = "; ".join(f"{NAMES[HEURISTICS[m]]} {listed(bare)}" for m, (_, bare) in pairs.items())
     reason = f"all lose at least {VERY_POORLY:.0%} {at_sizes(poor)}"
     return Judgement(mostly(poor), measured, reason)
+
+
+@needs("stream", PA_ONLINE, PA_BATCH, CMN, SAMPLE, LASVM, SVM)
+def passive_aggressive_worst(results: Results) -> Judgement:
+    """Judge claim 41."""
+    best = _best(results, (PA_ONLINE, PA_BATCH))
+    others = np.nanmin([curve(results, method) for method in (CMN, SAMPLE, LASVM, SVM)], axis=0)
+    measured = f"better of PA_OnlineCV and PA_BatchCV {listed(best)}; worst other {listed(others)}"
+    return Judgement(mostly(best < others), measured, f"both worse {at_sizes(best < others)}")
+
+
+@needs("stream", LASVM, CMN)
+def lasvm_competitive(results: Results) -> Judgement:
+    """Judge claim 42."""
+    known = ~np.isnan(curve(results, LASVM))
+    lasvm, cmn = curve(results, LASVM)[known], curve(results, CMN)[known]
+    worse, competitive = lasvm < cmn, lasvm > cmn - COMPETITIVE
+    reason = f"worse {at_sizes(worse)}; by at most {COMPETITIVE} {at_sizes(competitive)}"
+    outcome = both(worse.mean() > 0.5, competitive.mean() > 0.5)
+    return Judgement(outcome, f"LaSVM {listed(lasvm)}; BOMC_CMN {listed(cmn)}", reason)
+
+
+@needs("bias_variance", CMN, IND_CMN)
+def global_bias_surer(results: Results) -> Judgement:
+    """Judge claim 43."""
+    one, local = (
+        results.mean("bias_variance", DATA, method, "variance") for method in (CMN, IND_CMN)
+    )
+    measured = f"variance of the global bias {one:.1e}, of local ones {local:.1e} on average"
+    reason = f"far more confident: at least {MUCH_SURER:g} times less variance"
+    surer = local >= MUCH_SURER * one
+    return Judgement("reproduced" if surer else "not reproduced", measured, reason)
+
+
+@needs("stream", SVM, SVM_WEIGHTED)
+def thresholds_better_than_weights(results: Results) -> Judgement:
+    """Judge claim 44."""
+    tuned, weighted = curve(results, SVM), curve(results, SVM_WEIGHTED)
+    measured = f"SVM_Batch {listed(tuned)}; classes weighted {listed(weighted)}"
+    return Judgement(mostly(tuned > weighted), measured, f"better {at_sizes(tuned > weighted)}")

@@ -8,7 +8,7 @@ from typing import Any
 from labelweave.reproduce.measurements.chains import convergence, enumeration
 from labelweave.reproduce.measurements.folds import fit_key, fold, forget_fit
 from labelweave.reproduce.measurements.mixtures import map_agreement, tree_counts
-from labelweave.reproduce.measurements.posteriors import expected_f1, message_changes
+from labelweave.reproduce.measurements.posteriors import bias_variance, expected_f1, message_changes
 from labelweave.reproduce.measurements.streams import in_parts, stream, training_time
 from labelweave.reproduce.task import Task
 
@@ -26,6 +26,7 @@ MEASUREMENTS: dict[str, Callable[[Task], dict[str, Any]]] = {
     "in_parts": in_parts,
     "expected_f1": expected_f1,
     "message_changes": message_changes,
+    "bias_variance": bias_variance,
 }
 
 #: Tasks of these measurements that have the same key are best measured one after another.

@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sklearn.preprocessing import StandardScaler
+from scipy.sparse import issparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from labelweave._common.pipelines import last_step
 from labelweave.datasets import Dataset
 from labelweave.evaluation import (
     make_method,
@@ -18,7 +21,7 @@ from labelweave.evaluation import (
 from labelweave.evaluation.comparison import shared_fits
 from labelweave.reproduce.task import Task, load_data
 
-__all__ = ["fit_key", "fold", "forget_fit", "split_data", "standardised"]
+__all__ = ["fit_key", "fold", "forget_fit", "scaled", "split_data", "standardised"]
 
 _last_fit: dict[str, tuple[Any, float]] = {}  # of this process: the model and its seconds
 
@@ -46,25 +49,44 @@ def standardised(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
     return Dataset(scaler.transform(train.X), train.Y), Dataset(scaler.transform(test.X), test.Y)
 
 
+def scaled(estimator: Any, X: Any, scale: Any) -> Any:
+    """Return an estimator behind the scaling of its features that a task asks for.
+
+    "minmax" puts dense features into [0, 1], by the training rows, and leaves sparse ones as they
+    are; other values are those of `labelweave.evaluation.with_preprocessing`.
+    """
+    if scale == "minmax":
+        return estimator if issparse(X) else make_pipeline(MinMaxScaler(), estimator)
+    return with_preprocessing(estimator, X, scale)
+
+
 def fold(task: Task) -> dict[str, Any]:
     """Fit and score a method on one fold.
 
     A method with the :func:`fit_key` of the one before it in the same process is not fitted again;
     its ``fit_seconds`` are those of the common fit. Settings: ``n_folds``; ``metrics``; ``scale``,
-    whether to standardise the features ("auto": dense ones).
+    see `scaled`. What the model chose is among the values: ``C``, the penalty, and
+    ``n_components``, the size of a mixture.
 
     Examples
     --------
     >>> settings = {"n_folds": 10, "metrics": ["exact_match"]}
     >>> values = fold(Task("fold", "emotions", "br(C=1)", 0, 0, settings))
     >>> sorted(values)
-    ['exact_match', 'fit_seconds', 'predict_seconds']
+    ['C', 'exact_match', 'fit_seconds', 'predict_seconds']
     """
     train, test = split_data(task)
     model, fit_seconds = _fitted(task, train)
     metrics = resolve_metrics(task.settings["metrics"])
     scores, predict_seconds = score_model(model, test.X, test.Y, metrics)
-    return scores | {"fit_seconds": fit_seconds, "predict_seconds": predict_seconds}
+    seconds = {"fit_seconds": fit_seconds, "predict_seconds": predict_seconds}
+    return scores | seconds | _chosen(model)
+
+
+def _chosen(model: Any) -> dict[str, float]:
+    fitted = last_step(model)
+    found = {name: getattr(fitted, f"{name}_", None) for name in ("C", "n_components")}
+    return {name: float(value) for name, value in found.items() if value is not None}
 
 
 def fit_key(task: Task) -> str:
@@ -93,7 +115,7 @@ def _fitted(task: Task, train: Dataset) -> tuple[Any, float]:
     estimator = make_method(task.method, seed=task.seed)
     if key not in _last_fit:
         _last_fit.clear()
-        model = with_preprocessing(estimator, train.X, task.settings.get("scale", "auto"))
+        model = scaled(estimator, train.X, task.settings.get("scale", "auto"))
         start = time.perf_counter()
         model.fit(train.X, train.Y)
         _last_fit[key] = model, time.perf_counter() - start

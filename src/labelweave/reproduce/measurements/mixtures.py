@@ -7,56 +7,60 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation import cll_loss_row, exact_match, make_method
+from labelweave.evaluation import cll_loss_row, exact_match, make_method, predict_joint
 from labelweave.inference import ThresholdAlgorithm
-from labelweave.models import TreeNetwork
-from labelweave.reproduce.measurements.folds import split_data, standardised
+from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.reproduce.measurements.folds import scaled, split_data
 from labelweave.reproduce.task import Task
 
 __all__ = ["map_agreement", "tree_counts"]
 
 
 def tree_counts(task: Task) -> dict[str, Any]:
-    """Score mixtures of growing numbers of trees, with the penalties that suit a single tree.
+    """Score mixtures of growing numbers of trees.
 
-    Settings: ``n_folds``, ``counts``.
+    Settings: ``n_folds``; ``counts``; ``scale``, as of a fold; ``C``, a number, or "cv" for the
+    penalties that suit a single tree.
 
     Examples
     --------
     >>> task = Task("tree_counts", "emotions top:3", "mc(preset='published')", 0, 0,
-    ...             {"n_folds": 10, "counts": [1, 2]})
+    ...             {"n_folds": 10, "counts": [1, 2], "scale": "minmax", "C": 0.3})
     >>> values = tree_counts(task)
     >>> len(values["exact_match"]), len(values["cll_loss_row"])
     (2, 2)
     """
-    train, test = standardised(*split_data(task))
-    model = make_method(task.method, seed=task.seed)
-    single = TreeNetwork(label_penalty=model.label_penalty, random_state=task.seed)
-    single.fit(train.X, train.Y)
-    model.set_params(C=single.C_, label_penalty=single.label_penalty_)
+    train, test = split_data(task)
     scores: dict[str, list[float]] = {"exact_match": [], "cll_loss_row": []}
     for count in task.settings["counts"]:
-        model.set_params(n_components=count).fit(train.X, train.Y)
+        mixture = make_method(task.method, seed=task.seed)
+        mixture.set_params(n_components=count, C=task.settings["C"])
+        model = scaled(mixture, train.X, task.settings["scale"]).fit(train.X, train.Y)
         scores["exact_match"].append(exact_match(test.Y, model.predict(test.X)))
-        scores["cll_loss_row"].append(cll_loss_row(test.Y, model.predict_joint(test.X)))
+        scores["cll_loss_row"].append(cll_loss_row(test.Y, _joint(model, test.X)))
     return scores
 
 
 def map_agreement(task: Task) -> dict[str, Any]:
     """Measure how often the best of the trees' modes is the mode of the mixture.
 
-    Settings: ``n_folds``, ``count``, the number of trees. Only rows whose mode is proven count.
+    Settings: ``n_folds``; ``count``, the number of trees; ``scale``. Only rows whose mode is proven
+    count.
 
     Examples
     --------
     >>> task = Task("map_agreement", "emotions top:3", "mc(preset='published')", 0, 0,
-    ...             {"n_folds": 10, "count": 2})
+    ...             {"n_folds": 10, "count": 2, "scale": "minmax"})
     >>> 0.0 <= map_agreement(task)["agreement"] <= 1.0
     True
     """
-    train, test = standardised(*split_data(task))
-    model = make_method(task.method, seed=task.seed).set_params(n_components=task.settings["count"])
-    joint = model.fit(train.X, train.Y).predict_joint(test.X)
+    train, test = split_data(task)
+    mixture = make_method(task.method, seed=task.seed).set_params(
+        n_components=task.settings["count"]
+    )
+    model = scaled(mixture, train.X, task.settings["scale"]).fit(train.X, train.Y)
+    joint = _joint(model, test.X)
+    assert isinstance(joint, MixtureJoint)
     mode = ThresholdAlgorithm()(joint)
     candidates = [joint.log_prob(tree.mode().labels) for tree in joint.components]
     found: Floats = np.max(candidates, axis=0)
@@ -65,3 +69,9 @@ def map_agreement(task: Task) -> dict[str, Any]:
         "agreement": float(same[mode.optimal].mean()),
         "proven": float(mode.optimal.mean()),
     }
+
+
+def _joint(model: Any, X: Any) -> JointDistribution:
+    joint = predict_joint(model, X)
+    assert isinstance(joint, JointDistribution)
+    return joint

@@ -16,7 +16,7 @@ from labelweave.online import BayesianOnlineClassifier, OnlineState
 from labelweave.reproduce.measurements.streams import first_rows, random_split
 from labelweave.reproduce.task import Task
 
-__all__ = ["Factors", "expected_f1", "message_changes", "messages", "next_factors"]
+__all__ = ["Factors", "bias_variance", "expected_f1", "message_changes", "messages", "next_factors"]
 
 #: Labels whose curves are kept, from the most frequent to the rarest that occurs.
 SHOWN = 4
@@ -108,6 +108,22 @@ def message_changes(task: Task) -> dict[str, Any]:
         )
         values[f"mean@{learned}"], values[f"variance@{learned}"] = changes.tolist()
     return values
+
+
+def bias_variance(task: Task) -> dict[str, Any]:
+    """Return how certain BOMC is of its biases: the mean posterior variance.
+
+    Settings: ``size``, the number of training rows.
+
+    Examples
+    --------
+    >>> task = Task("bias_variance", "emotions", "bomc-cmn", 0, 0, {"size": 400})
+    >>> 0 < bias_variance(task)["variance"] < 1
+    True
+    """
+    train, _ = first_rows(*random_split(task), task.settings["size"])
+    model = _fitted(task, train.X, train.Y)
+    return {"variance": float(np.mean(model.bias_variance_))}
 
 
 @dataclass(frozen=True)
