@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.ensemble import (
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     RandomForestClassifier,
 )
@@ -244,3 +245,52 @@ def test_bad_parameters(name):
 def test_a_smooth_joint_that_takes_no_weights():
     with pytest.raises(ValueError, match=r"sample_weight was given, but smooth MLkNN"):
         DistributionalForest(smooth=MLkNN()).fit(X, Y, sample_weight=np.linspace(1, 2, len(X)))
+
+
+def test_trees_for_label_vectors_are_a_label_powerset_with_smoothing():
+    """The estimator sees the rows in an order of its own, which trees on all rows ignore."""
+    trees = DecisionTreeClassifier(max_depth=4, random_state=0)
+    model = DistributionalForest(estimator=trees, targets="vectors", temperature=1.0).fit(X, Y)
+    powerset = LabelPowerset(estimator=trees).fit(X, Y)
+    np.testing.assert_array_equal(model.vectors_, powerset.vectors_)
+    shares = model.leaf_mates_.shares(leaves_of(model.forest_, TEST)).toarray()
+    expected = powerset.estimator_.predict_proba(TEST)
+    np.testing.assert_allclose(shares, expected, atol=1e-12)
+    listed, smooth = model.predict_joint(TEST).components
+    np.testing.assert_allclose(
+        np.exp(model.predict_joint(TEST).log_prob(TRUTH)),
+        (1 - model.smooth_weight_) * np.exp(listed.log_prob(TRUTH))
+        + model.smooth_weight_ * np.exp(smooth.log_prob(TRUTH)),
+    )
+
+
+@pytest.mark.parametrize("targets", ["labels", "vectors"])
+def test_without_bootstrap_samples_every_tree_has_seen_every_row(targets):
+    model = DistributionalForest(bootstrap=False, targets=targets).fit(X, Y)
+    assert unseen_by(model.forest_, len(X)) is None
+    # A tree on all rows tells distinct rows apart, down to single ones.
+    assert (model.predict(X) == Y).all()
+    assert 0 < model.smooth_weight_ < 1
+
+
+def test_many_label_vectors_are_projected():
+    many = np.array([[int(bit) for bit in f"{number:06b}"] for number in range(64)] * 2)
+    features = np.arange(128.0)[:, None]
+    few = DistributionalForest(bootstrap=False, targets="vectors").fit(features, many[:, :2])
+    model = DistributionalForest(bootstrap=False, targets="vectors").fit(features, many)
+    assert isinstance(few.forest_, ExtraTreesClassifier)
+    assert isinstance(model.forest_, ExtraTreesRegressor)
+    assert model.forest_.n_outputs_ == 16
+    assert (model.predict(features) == many).all()
+
+
+def test_no_more_rows_are_held_out_than_the_smoothing_needs(monkeypatch):
+    data = make_mixture(1000, 3, 3, random_state=0)
+    grown = []
+    grow = DistributionalForest._grown
+    monkeypatch.setattr(
+        DistributionalForest, "_grown", lambda self, rows: grown.append(rows) or grow(self, rows)
+    )
+    trees = ExtraTreesClassifier(3, random_state=0)
+    DistributionalForest(estimator=trees).fit(data.X, data.Y)
+    assert [len(rows.place) for rows in grown] == [1000, 800, 800, 800]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.checks import check_choice, check_flag, check_number, check_whole_number
 from labelweave._common.progress import steps
 from labelweave._common.row_keys import assign_folds, presentation_order, row_keys
 from labelweave.decision import Decision
@@ -30,6 +31,11 @@ from labelweave.models.forests.smoothing import (
 )
 from labelweave.models.forests.training_rows import TrainingRows
 
+# More label vectors than this are projected: trees keep a number for every class in every node.
+_MOST_CLASSES = 32
+# The three parameters of the smoothing are known well enough from this many rows.
+_ENOUGH_HELD_OUT = 500
+
 
 class DistributionalForest(MultiLabelClassifier):
     """The label vectors of a row's leaf mates in a forest, mixed with a smooth joint distribution.
@@ -39,15 +45,23 @@ class DistributionalForest(MultiLabelClassifier):
     2022). Their distribution knows how labels depend on each other, which the forest's marginals
     do not. To vectors that no leaf mate has, a smooth joint gives some probability. How much it is,
     and how far the shares are sharpened, is chosen by the likelihood of rows that the trees have
-    not seen: out-of-bag rows if the forest draws bootstrap samples, else by cross-fitting.
+    not seen: out-of-bag rows if the forest draws bootstrap samples, else rows that are held out.
 
     Parameters
     ----------
     estimator : scikit-learn forest, optional
         A classifier with ``apply``, which names the leaves of rows, such as a random forest or a
-        single tree. By default ``ExtraTreesClassifier(n_estimators=300, bootstrap=True)``, for
-        more than 16 labels on random projections of them; without bootstrap samples, which leave
-        rows out of every tree to choose the smoothing by, `fit` takes `n_folds` forests more.
+        single tree. By default ``ExtraTreesClassifier(n_estimators=300)``, for more than 16 labels
+        on random projections of them.
+    bootstrap : bool, default=True
+        Whether the default trees see bootstrap samples of the rows, or all rows. Trees that see all
+        rows lean on the most similar ones, which is better on some data; since they leave no row
+        out to choose the smoothing by, `fit` takes one forest more, with few rows several.
+    targets : {"labels", "vectors"}, default="labels"
+        Whether trees are grown to tell apart the values of each label, or whole label vectors, as
+        those of a label powerset are; the latter is better where there are few vectors. An
+        `estimator` gets the vectors as its classes, the default forest random projections of them
+        if there are more than 32.
     smooth : estimator of P(y|x), optional
         The smooth joint: a model of this library, such as ``ClassifierChain()``. By default
         independent labels with the leaf mates' marginals, shrunk towards the training frequencies.
@@ -55,8 +69,8 @@ class DistributionalForest(MultiLabelClassifier):
         The shares of the vectors are raised to the power of 1 / temperature; 1 leaves them as they
         are, and "cv" chooses among 1 and less.
     n_folds : int, default=5
-        Folds of the cross-fitting, each of which takes a forest of its own. With bootstrap samples
-        only `smooth` needs them.
+        Parts of the rows of which one after the other is held out to choose the smoothing by, until
+        500 rows have been. With bootstrap samples only `smooth` needs them.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
@@ -118,6 +132,8 @@ class DistributionalForest(MultiLabelClassifier):
         self,
         *,
         estimator: Any = None,
+        bootstrap: bool = True,
+        targets: str = "labels",
         smooth: Any = None,
         temperature: float | str = "cv",
         n_folds: int = 5,
@@ -127,6 +143,8 @@ class DistributionalForest(MultiLabelClassifier):
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
+        self.bootstrap = bootstrap
+        self.targets = targets
         self.smooth = smooth
         self.temperature = temperature
         self.n_folds = n_folds
@@ -164,9 +182,12 @@ class DistributionalForest(MultiLabelClassifier):
     def _check_settings(self, sample_weight: Floats | None) -> tuple[float, ...]:
         """Check the parameters; return the temperatures to choose from."""
         check_whole_number(self.n_folds, "n_folds", 2)
+        check_flag(self.bootstrap, "bootstrap")
+        check_choice(self.targets, "targets", ("labels", "vectors"))
         if self.estimator is not None:
             check_base_classifier(self.estimator, sample_weight)
-            takes_labels = self.n_labels_ == 1 or get_tags(self.estimator).target_tags.multi_output
+            is_single = self.n_labels_ == 1 or self.targets == "vectors"
+            takes_labels = is_single or get_tags(self.estimator).target_tags.multi_output
             if not (hasattr(self.estimator, "apply") and takes_labels):
                 raise ValueError(
                     "estimator must be a forest or a tree that takes all labels at once, and whose "
@@ -191,17 +212,31 @@ class DistributionalForest(MultiLabelClassifier):
 
     def _grown(self, rows: TrainingRows) -> Any:
         """Return a forest fitted to the rows."""
-        # Trees take a single label as a vector.
-        target = rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
+        target = self._target(rows)
         # Equal weights mean nothing to a forest, but its bootstrap samples would be others.
         weights = rows.weights() if np.ptp(rows.weight) > 0 else {}
         if self.estimator is None:
             weight = weights.get("sample_weight")
-            return projected_forest(rows.X, target, weight, seed=self._seed(), n_jobs=self.n_jobs)
+            return projected_forest(
+                rows.X,
+                target,
+                weight,
+                seed=self._seed(),
+                n_jobs=self.n_jobs,
+                bootstrap=self.bootstrap,
+            )
         forest = seeded_clone(self.estimator, self._seed())
         if forest.get_params(deep=False).get("n_jobs", 1) is None:
             forest.set_params(n_jobs=self.n_jobs)
         return forest.fit(rows.X, target, **weights)
+
+    def _target(self, rows: TrainingRows) -> Labels | Indices:
+        """Return what the trees are to tell apart: a column, or the columns of a matrix."""
+        if self.targets == "labels":
+            return rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
+        if self.estimator is not None or len(rows.vectors) <= _MOST_CLASSES:
+            return rows.place
+        return np.eye(len(rows.vectors), dtype=np.int8)[rows.place]
 
     def _fitted_smooth(self, rows: TrainingRows) -> Any:
         smooth = seeded_clone(self.smooth, self._seed())
@@ -213,35 +248,37 @@ class DistributionalForest(MultiLabelClassifier):
         unseen = unseen_by(self.forest_, len(fold))
         if n_folds < 2 and (unseen is None or self.smooth is not None):
             return None
-        folds = [np.flatnonzero(fold == number) for number in range(n_folds)]
-        judged = np.ones(len(fold), dtype=np.bool_)
-        if unseen is None:
-            shares = self._shares_by_folds(rows, folds)
-        else:
+        n_held_out = min(n_folds, math.ceil(_ENOUGH_HELD_OUT * n_folds / rows.weight.sum()))
+        folds = [np.flatnonzero(fold == number) for number in range(n_held_out)]
+        if unseen is not None:
             shares, judged = self.leaf_mates_.shares_without(
                 leaves, unseen, rows.place, rows.weight
             )
-        log_smooth = None if self.smooth is None else self._log_smooth_by_folds(rows, folds)
-        at = np.flatnonzero(judged)
+            if self.smooth is not None:
+                judged &= fold < n_held_out
+            at = np.flatnonzero(judged)
+            shares = shares[at]
+        else:
+            shares, at = self._shares_by_folds(rows, folds), np.concatenate(folds)
         if len(at) == 0:
             return None
         kept = rows.taken(at)
-        smooth = None if log_smooth is None else log_smooth[at]
-        return HeldOutRows(shares[at], kept.place, kept.labels, kept.weight, smooth)
+        smooth = None if self.smooth is None else self._log_smooth_by_folds(rows, folds)[at]
+        return HeldOutRows(shares, kept.place, kept.labels, kept.weight, smooth)
 
     def _shares_by_folds(self, rows: TrainingRows, folds: list[Indices]) -> Shares:
-        """Return the shares of the vectors for every row by a forest fitted to the other folds."""
+        """Return the shares of the vectors in each fold by a forest fitted to all other rows."""
         parts = []
         for outside in steps("cross-fitting the forest", folds):
             others = rows.without(outside)
             forest = self._grown(others)
             mates = _mates(others, leaves_of(forest, others.X))
             parts.append(mates.shares(leaves_of(forest, rows.X[outside])))
-        return sp.vstack(parts, format="csr")[np.argsort(np.concatenate(folds))]
+        return sp.vstack(parts, format="csr")
 
     def _log_smooth_by_folds(self, rows: TrainingRows, folds: list[Indices]) -> Floats:
-        """Return log P(labels) of every row by a smooth model fitted to the other folds."""
-        out = np.empty(len(rows.labels))
+        """Return log P(labels) of the rows in the folds by smooth models fitted to all others."""
+        out = np.zeros(len(rows.labels))
         for outside in steps("cross-fitting the smooth model", folds):
             smooth = self._fitted_smooth(rows.without(outside))
             out[outside] = smooth.predict_joint(rows.X[outside]).log_prob(rows.labels[outside])

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils import Tags
 
-from labelweave._common.arrays import Floats, Labels
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.models.forests.leaf_mates import LeafMates, leaves_of, unseen_by
 from labelweave.models.forests.training_rows import TrainingRows
 
@@ -38,26 +38,29 @@ DENSE_BYTES = 2**30
 
 def projected_forest(
     X: Any,
-    labels: Labels,
+    labels: Labels | Indices,
     weight: Floats | None,
     *,
     seed: int,
     n_trees: int = N_TREES,
     n_jobs: int | None = None,
+    bootstrap: bool = True,
     oob_score: bool = False,
 ) -> ExtraTreesClassifier | ExtraTreesRegressor:
-    """Return extremely randomized trees on bootstrap samples, grown for a label matrix.
+    """Return extremely randomized trees, grown for a label matrix.
 
     Parameters
     ----------
     X : (n, D) array or CSR matrix
-    labels : (n, L) or, for a single label, (n,) array of 0/1
+    labels : (n, L) array of 0/1, or (n,) array of classes
         Up to `N_PROJECTIONS` labels are the trees' classes; more are projected.
     weight : (n,) array or None
     seed : int
         Seeds the projection and the trees.
     n_trees : int
     n_jobs : int, optional
+    bootstrap : bool
+        Whether every tree sees a bootstrap sample of the rows, or all of them.
     oob_score : bool
         Whether a classifier keeps its out-of-bag predictions.
 
@@ -68,7 +71,12 @@ def projected_forest(
     16
     """
     X = laid_out_for_trees(X)
-    settings = {"n_estimators": n_trees, "bootstrap": True, "random_state": seed, "n_jobs": n_jobs}
+    settings = {
+        "n_estimators": n_trees,
+        "bootstrap": bootstrap,
+        "random_state": seed,
+        "n_jobs": n_jobs,
+    }
     if np.ndim(labels) == 1 or labels.shape[1] <= N_PROJECTIONS:
         forest = ExtraTreesClassifier(oob_score=oob_score, **settings)
         return forest.fit(X, labels, sample_weight=weight)
