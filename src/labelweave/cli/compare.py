@@ -60,7 +60,9 @@ def compare(
         typer.Option(
             "--decisions",
             help="Comma-separated decisions, such as subset,hamming,f1: a probabilistic method is "
-            "fitted once per fold and scored once for each of them.",
+            "fitted once per fold and scored once for each of them. 'matching' judges each measure "
+            "by the decision that is right for it; thresholds for micro and macro F1 take further "
+            "fits.",
             show_default="the decision of each method",
         ),
     ] = None,
@@ -119,6 +121,7 @@ def compare(
     labelweave compare scene -m br,sklearn.tree.DecisionTreeClassifier(max_depth=5) -k 5
     labelweave compare yeast --splits stratified --test corrected --output yeast.json
     labelweave compare yeast --methods br,auto --decisions subset,hamming,f1
+    labelweave compare yeast --methods auto,mlknn --decisions matching
     labelweave compare emotions --methods br,cc,pcc,sc --report emotions.html
     labelweave compare yeast --methods br,mc --results yeast.jsonl --cluster tcp://host:8786
     """  # noqa: D301
@@ -136,7 +139,8 @@ def compare(
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
-    if decisions is not None:
+    matching = decisions is not None and decisions.strip() == "matching"
+    if decisions is not None and not matching:
         with argument("--decisions"):
             chosen = evaluation.make_decisions(decisions)
             estimators = evaluation.with_decisions(estimators, chosen)
@@ -147,15 +151,19 @@ def compare(
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
     kept = _what_is_kept(results)
+    n_runs = len(estimators)
+    if matching:
+        n_runs = len(evaluation.with_matching_decisions(estimators, measures))
+    cross_validate = evaluation.compare_matching if matching else evaluation.compare
     with (
         workers(jobs, cluster, kept=kept, folds=True) as engine,
-        _progress(len(estimators) * folds) as advance,
+        _progress(n_runs * folds) as advance,
         resumable(kept),
         file_of_results("--results"),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore", FitFailedWarning)  # reported below, with the exit code
-        result = evaluation.compare(
+        result = cross_validate(
             estimators,
             data.X,
             data.Y,

@@ -54,6 +54,8 @@ class Metric:
         Whether it scores the joint distribution instead of predicted labels.
     needs_scores : bool
         Whether it evaluates probabilities or other scores instead of predicted labels.
+    decision : str or None
+        The decision that is optimal for it, or tuned for it; None if it has none of its own.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Metric:
     higher_is_better: bool
     needs_joint: bool = False
     needs_scores: bool = False
+    decision: str | None = None
 
     def __call__(self, Y_true: ArrayLike, predicted: Any) -> float:
         """Evaluate predicted labels, scores or a joint distribution against the true labels."""
@@ -96,17 +99,23 @@ _RANKING = tuple(
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("exact_match", "exact match", exact_match, True),
-        Metric("subset_loss", "subset 0/1 loss", subset_loss, False),
-        Metric("hamming_loss", "Hamming loss", hamming_loss, False),
+        Metric("exact_match", "exact match", exact_match, True, decision="subset"),
+        Metric("subset_loss", "subset 0/1 loss", subset_loss, False, decision="subset"),
+        Metric("hamming_loss", "Hamming loss", hamming_loss, False, decision="hamming"),
         Metric("cll_loss", "CLL-loss", cll_loss, False, needs_joint=True),
         Metric("cll_loss_row", "CLL-loss / row", cll_loss_row, False, needs_joint=True),
         Metric("cll_loss_path", "CLL-loss / row (path)", cll_loss_path, False, needs_joint=True),
-        Metric("f1_micro", "micro F1", f1_micro, True),
-        Metric("f1_macro", "macro F1 (0/0 = 0)", f1_macro, True),
-        Metric("f1_macro_zero_division_1", "macro F1 (0/0 = 1)", f1_macro_zero_division_1, True),
-        Metric("f1_example", "example F1 (0/0 = 1)", f1_example, True),
-        Metric("jaccard", "Jaccard (0/0 = 1)", jaccard, True),
+        Metric("f1_micro", "micro F1", f1_micro, True, decision="micro_f1"),
+        Metric("f1_macro", "macro F1 (0/0 = 0)", f1_macro, True, decision="macro_f1"),
+        Metric(
+            "f1_macro_zero_division_1",
+            "macro F1 (0/0 = 1)",
+            f1_macro_zero_division_1,
+            True,
+            decision="macro_f1",
+        ),
+        Metric("f1_example", "example F1 (0/0 = 1)", f1_example, True, decision="f1"),
+        Metric("jaccard", "Jaccard (0/0 = 1)", jaccard, True, decision="jaccard"),
         Metric("precision_micro", "micro precision", precision_micro, True),
         Metric("recall_micro", "micro recall", recall_micro, True),
         Metric("precision_macro", "macro precision (0/0 = 0)", precision_macro, True),
