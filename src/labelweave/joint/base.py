@@ -96,6 +96,22 @@ class JointDistribution(Queries):
         """
         return self.estimate("marginals").value
 
+    def marginal_log_odds(self) -> Floats:
+        """Log P(y_j = 1) − log P(y_j = 0), (n, L); infinite where a label is certain.
+
+        Marginals near 1 are rounded to few digits and then to 1; their log-odds keep the order of
+        rows and labels, by which decisions and metrics rank them. They are exact where the
+        marginals are, and the logits of estimated marginals elsewhere.
+
+        Examples
+        --------
+        >>> from labelweave.joint import IndependentJoint
+        >>> joint = IndependentJoint([[40.0], [50.0]])
+        >>> joint.marginals().ravel(), joint.marginal_log_odds().ravel()
+        (array([1., 1.]), array([40., 50.]))
+        """
+        return quantities.marginal_log_odds(self)
+
     def pairwise(self) -> Floats:
         """P(y_i = 1, y_j = 1), (n, L, L); the diagonal holds the marginals, as far as exact."""
         return self.estimate("pairwise").value
