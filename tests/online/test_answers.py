@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from scipy.stats import kstest, norm
 
 from labelweave.online import OnlineSettings, OnlineState
 from labelweave.online.bias_mixture import bias_mixture
+from labelweave.online.calibration import CalibrationMap
+from labelweave.online.categorical import categorical_log_odds
 from labelweave.online.latent import Latent
 from tests.online.make import same, stream
 
@@ -112,3 +114,29 @@ def test_the_mixture_integrates_the_bias():
     expected = np.einsum("nib,njb,b->nij", p, p, weight)
     off = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(joint.pairwise()[:, off], expected[:, off], atol=1e-4)
+
+
+@pytest.mark.parametrize("likelihood", ["bias", "multiclass"])
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_log_odds_are_those_of_the_probabilities(likelihood, calibrate):
+    X, Y = stream()
+    if likelihood == "multiclass":
+        Y = np.eye(5, dtype=np.int8)[np.asarray(X.sum(axis=1)).ravel().argsort().argsort() % 5]
+    settings = OnlineSettings(likelihood=likelihood, calibrate=calibrate)
+    state = OnlineState(X.shape[1], 5, settings=settings)
+    state.update(X, Y)
+    np.testing.assert_allclose(expit(state.log_odds(X)), state.probabilities(X), atol=1e-12)
+
+
+def test_log_odds_of_one_label_among_many_are_never_rounded():
+    log_odds = np.array([[1e4, -1e4, 30.0], [0.0, 9e3, 1e4]])
+    found = categorical_log_odds(log_odds)
+    np.testing.assert_allclose(found, [[9970, -2e4, -9970], [-1e4, -1e3, 1e3]])
+
+
+def test_calibration_keeps_the_order_of_scores_however_large():
+    z = np.linspace(-1e4, 1e4, 101)[:, None]
+    latent = Latent(z, np.full_like(z, 0.5)).calibrated(
+        CalibrationMap(np.array([2.0]), np.zeros(1))
+    )
+    np.testing.assert_allclose(latent.log_odds(), 2 * z, rtol=1e-9, atol=1e-9)

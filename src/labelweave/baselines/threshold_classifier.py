@@ -17,6 +17,7 @@ from labelweave.baselines._decision_functions import Scorer
 from labelweave.baselines._out_of_fold import HeldOut, best_held_out, hold_out, mean_square
 from labelweave.decision import (
     Evidence,
+    Scores,
     ThresholdRule,
     TunedThresholds,
     resolve_score_rule,
@@ -82,9 +83,9 @@ class ThresholdClassifier(LabelClassifier):
         check_is_fitted(self)
         return Evidence(self._scores(self._features(X, reset=False)))
 
-    def predict_above(self, X: Any, thresholds: Floats) -> NDArray[Any]:
+    def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
         """Return the labels above these thresholds; those that were constant stay constant."""
-        thresholds = np.where(self._rates == 0, np.inf, thresholds)
+        thresholds = np.where(self._rates == 0, np.inf, np.asarray(thresholds))
         return super().predict_above(X, np.where(self._rates == 1, -np.inf, thresholds))
 
     @property
@@ -179,11 +180,12 @@ def tuned_rule(
     return TunedThresholds(values=_finite(tuned, scores))
 
 
-def _finite(thresholds: Floats, scores: Floats) -> Floats:
+def _finite(chosen: Scores, scores: Floats) -> Floats:
     """Put infinite thresholds so far outside the scores that they mean the same.
 
     Differences to them stay numbers then, and keep the order of the scores.
     """
+    thresholds = np.asarray(chosen)
     if len(scores) == 0 or np.isfinite(thresholds).all():
         return thresholds
     low, high = scores.min(axis=0), scores.max(axis=0)

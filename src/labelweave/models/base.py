@@ -63,10 +63,14 @@ class MultiLabelClassifier(LabelClassifier):
 
     @property
     def thresholds_(self) -> Floats:
-        """The threshold of each label, (L,), if `decision` is tuned on held-out rows."""
+        """The probability above which each label is predicted, (L,).
+
+        It exists if `decision` is tuned on held-out rows. `predict` compares log-odds, which tell
+        probabilities apart that are rounded to the same number.
+        """
         if not hasattr(self, "rule_"):
             raise AttributeError("thresholds_ exist after fit with a decision such as 'macro_f1'")
-        return self.rule_.thresholds(np.empty((0, self.n_labels_)))
+        return np.asarray(self.rule_.thresholds(np.empty((0, self.n_labels_))))
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
@@ -116,7 +120,7 @@ class MultiLabelClassifier(LabelClassifier):
         return decision if isinstance(decision, ThresholdRule) else None
 
     def evidence(self, X: Any) -> Evidence:
-        """Return what `threshold_rule` decides by, usually the marginal probabilities."""
+        """Return what `threshold_rule` decides by, usually the marginals, held as log-odds."""
         joint, rule = self.predict_joint(X), self.threshold_rule()
         return Evidence.of(joint) if rule is None else rule.evidence(joint)
 
@@ -134,6 +138,14 @@ class MultiLabelClassifier(LabelClassifier):
         """
         marginals = self.predict_joint(X).marginals()
         return self._encoding.probabilities(marginals)
+
+    def predict_log_odds(self, X: Any) -> Floats:
+        """Return the log-odds of each label, (n, L), by which rows and labels can be ranked.
+
+        They are those of `predict_proba` before these are rounded near 0 and 1; infinite where a
+        label is certain.
+        """
+        return self.predict_joint(X).marginal_log_odds()
 
     @abstractmethod
     def _joint(self, X: Any) -> JointDistribution:

@@ -32,7 +32,7 @@ def _published_but_for(method: str, **changed: str) -> str:
         "label_offset": "0.0",
         "scale_rows": "False",
         "calibrate": "False",
-        "decision": "ClassMassNormalization(least_rows=0.5)",
+        "decision": "ClassMassNormalization(preset='published')",
     }
     options = ",".join(f"{name}={value}" for name, value in (settings | changed).items())
     return f"{method}({options})"
