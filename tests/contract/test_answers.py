@@ -65,6 +65,27 @@ def test_shapes_and_types(model):
     assert set(np.unique(labels)) <= {0, 1}
 
 
+@pytest.mark.parametrize("strategy", ["auto", Greedy()])
+@pytest.mark.usefixtures("probabilistic")
+def test_every_way_to_ask_for_the_mode_is_one_search(model, strategy):
+    if "inference" in model.get_params():
+        model.set_params(inference=strategy)
+    elif strategy != "auto":
+        pytest.skip("has no inference")
+    expected = model.set_params(decision="subset").predict(TEST)
+    joint = model.predict_joint(TEST)
+    for labels in (
+        model.decide(TEST, "subset").labels,
+        model.decide(TEST, SubsetLoss()).labels,
+        joint.decide("subset").labels,
+        joint.decide(SubsetLoss()).labels,
+        model.set_params(decision=SubsetLoss()).predict(TEST),
+    ):
+        np.testing.assert_array_equal(labels, expected)
+    if strategy == "auto":
+        np.testing.assert_array_equal(joint.mode().labels, Auto()(joint).labels)
+
+
 @pytest.mark.usefixtures("probabilistic", "marginals_of_the_joint")
 def test_the_joint_is_a_distribution_with_these_marginals(model):
     joint = model.predict_joint(TEST)

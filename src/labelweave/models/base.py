@@ -18,6 +18,7 @@ from labelweave.decision import (
     Decision,
     Evidence,
     FixedThreshold,
+    SubsetLoss,
     ThresholdRule,
     decide,
     resolve_decision,
@@ -81,9 +82,13 @@ class MultiLabelClassifier(LabelClassifier):
         return ("inference",) if self._untuned() is not None else ("decision", "inference")
 
     def predict_joint(self, X: Any) -> JointDistribution:
-        """Return the joint distributions of the labels, one per row of X."""
+        """Return the joint distributions of the labels, one per row of X.
+
+        Their decision "subset" looks for the mode as this estimator does.
+        """
         check_is_fitted(self)
-        return self._joint(self._features(X, reset=False))
+        joint = self._joint(self._features(X, reset=False))
+        return joint.with_inference(self._inference())
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels that are optimal for `decision`, (n, L) of 0/1.
@@ -112,7 +117,7 @@ class MultiLabelClassifier(LabelClassifier):
             With the attributes ``labels``, (n, L) of 0/1 (-1 where a label stays open), ``risk``
             and ``score``, (n,) each.
         """
-        return decide(self.predict_joint(X), loss, self._inference())
+        return decide(self.predict_joint(X), loss)
 
     def threshold_rule(self) -> ThresholdRule | None:
         """Return the rule by which `predict` decides for all rows together; None if it does not."""
@@ -170,11 +175,11 @@ class MultiLabelClassifier(LabelClassifier):
         super()._check_parameters()
         self._resolved_decision()
         check_labels = getattr(self._inference(), "check_labels", None)
-        if self.decision == "subset" and check_labels is not None:
+        if self._resolved_decision() == SubsetLoss() and check_labels is not None:
             check_labels(self.n_labels_)
 
     def _resolved_decision(self) -> Decision:
-        return resolve_decision(self.decision, self._inference())
+        return resolve_decision(self.decision)
 
     def _decide(self) -> Decision:
         """Return the decision with what it needs to know from training."""

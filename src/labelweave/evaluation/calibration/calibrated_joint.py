@@ -341,7 +341,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         """
         check_is_fitted(self)
         joint = self._base_joint(X)
-        decided = decide(self._seen_by(resolve_decision(loss), joint), loss, self._inference())
+        decided = decide(self._seen_by(resolve_decision(loss), joint), loss)
         if isinstance(loss, RankingLoss):  # the best ranking is one by marginals, but not its risk
             risk = loss.risk(joint.tempered(self.temperature_), decided.labels)
             decided = replace(decided, risk=risk)
