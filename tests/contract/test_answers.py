@@ -18,8 +18,8 @@ from labelweave.decision import (
     Probabilities,
     SubsetLoss,
     TunedThresholds,
-    check_scores,
 )
+from labelweave.decision.probabilities import check_scores
 from labelweave.inference import Auto, Exhaustive, Greedy
 from labelweave.joint import JointDistribution
 from tests.contract.samples import all_vectors, answers, is_probabilistic, sample

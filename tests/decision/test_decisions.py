@@ -1,6 +1,7 @@
 """A decision for a loss has the least expected loss of all label vectors."""
 
 import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given

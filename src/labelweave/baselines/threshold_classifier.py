@@ -17,11 +17,11 @@ from labelweave.baselines._decision_functions import Scorer
 from labelweave.baselines._out_of_fold import HeldOut, best_held_out, hold_out, mean_square
 from labelweave.decision import (
     Evidence,
-    Scores,
     ThresholdRule,
     TunedThresholds,
     resolve_score_rule,
 )
+from labelweave.decision.probabilities import Scores
 from labelweave.models.label_classifier import LabelClassifier
 
 # C times the mean square of a row: what "cv" chooses from. For rows of unit length C itself.

@@ -15,7 +15,7 @@ from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
 from labelweave.decision.majority_vote import MajorityVote
 from labelweave.decision.micro_f1_threshold import MicroF1Threshold, tune_common_threshold
 from labelweave.decision.minimum_bayes_risk import JaccardLoss, MinimumBayesRisk
-from labelweave.decision.probabilities import Probabilities, Scores, as_scores, check_scores, joined
+from labelweave.decision.probabilities import Probabilities
 from labelweave.decision.proof import UnprovenModeWarning
 from labelweave.decision.ranking import RankingLoss
 from labelweave.decision.registry import DECISION_NAMES, resolve_decision, resolve_score_rule
@@ -57,7 +57,6 @@ __all__ = [
     "RankingLoss",
     "RecallAtK",
     "SampledF",
-    "Scores",
     "SubsetLoss",
     "ThresholdRule",
     "ThresholdSurvey",
@@ -65,12 +64,9 @@ __all__ = [
     "UnprovenModeWarning",
     "VectorSets",
     "apply_thresholds",
-    "as_scores",
-    "check_scores",
     "decide",
     "expected_auc",
     "expected_f1",
-    "joined",
     "resolve_decision",
     "resolve_score_rule",
     "tune_common_threshold",

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats
 from labelweave._common.pipelines import is_fitted_search
-from labelweave.decision import Evidence, Scores
+from labelweave.decision import Evidence
+from labelweave.decision.probabilities import Scores
 from labelweave.distributed.row_blocks import RowBlocks
 from labelweave.distributed.threshold_passes import thresholds_of_blocks
 from labelweave.models import LabelClassifier

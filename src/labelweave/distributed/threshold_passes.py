@@ -14,7 +14,8 @@ from dask.core import flatten
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
-from labelweave.decision import Evidence, Scores, ThresholdRule, ThresholdSurvey, joined
+from labelweave.decision import Evidence, ThresholdRule, ThresholdSurvey
+from labelweave.decision.probabilities import Scores, joined
 from labelweave.distributed.row_blocks import RowBlocks
 
 __all__ = ["thresholds_of_blocks"]

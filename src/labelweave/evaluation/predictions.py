@@ -15,7 +15,8 @@ from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import is_fitted_search, last_step
-from labelweave.decision import Decision, Probabilities, check_scores, resolve_decision
+from labelweave.decision import Decision, Probabilities, resolve_decision
+from labelweave.decision.probabilities import check_scores
 from labelweave.evaluation.metrics.likelihood import SupportsLogProb
 
 __all__ = [

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds
-from labelweave.decision import LabelledScores, Scores, ThresholdRule, joined
+from labelweave.decision import LabelledScores, ThresholdRule
+from labelweave.decision.probabilities import Scores, joined
 
 if TYPE_CHECKING:
     from labelweave.models.base import MultiLabelClassifier

@@ -18,7 +18,8 @@ from labelweave._common.checks import check_n_jobs, check_number, check_whole_nu
 from labelweave._common.features import mean_row, validated_features
 from labelweave._common.presets import HasPresets
 from labelweave._common.progress import progress_shown
-from labelweave.decision import Evidence, Scores, ThresholdRule, apply_thresholds
+from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
+from labelweave.decision.probabilities import Scores
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 # What `fit` learns beside the attributes that end in an underscore.

@@ -25,12 +25,12 @@ from labelweave.decision import (
     PrecisionAtK,
     Probabilities,
     RankingLoss,
-    Scores,
     SubsetLoss,
     ThresholdRule,
     decide,
     resolve_decision,
 )
+from labelweave.decision.probabilities import Scores
 from labelweave.evaluation.calibration.held_out_joints import HeldOutJoints, held_out_joints
 from labelweave.evaluation.calibration.marginal_calibration import (
     MarginalCalibration,

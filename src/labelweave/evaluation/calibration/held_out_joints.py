@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
-from labelweave.decision import Scores, joined
+from labelweave.decision.probabilities import Scores, joined
 from labelweave.evaluation.calibration.temperature import SAMPLES
 from labelweave.evaluation.joint_estimators import fold_estimator, joint_of
 from labelweave.joint import JointDistribution
