@@ -40,7 +40,7 @@ BOMC: dict[str, dict[str, Any]] = {
 }
 DECISIONS = {"CMN": "cmn", "sample": "sample", "expected_f": "expected_f"}
 # Frequencies are matched however rarely a label is expected.
-PUBLISHED_DECISIONS = {**DECISIONS, "CMN": ClassMassNormalization(least_rows=0.5)}
+PUBLISHED_DECISIONS = {**DECISIONS, "CMN": ClassMassNormalization.preset("published")}
 # A third of the work is the batch SVM's: long tasks first leave no core idle in the end.
 LEARNERS = ("SVM", "SGD", "PA", *BOMC)
 

@@ -120,7 +120,7 @@ def test_on_the_command_line(method, made):
 def test_a_preset_of_a_method_holds_for_its_strategy():
     model = make_method("bomc-cmn(preset='published')")
     assert (model.noise, model.prior_variance, model.label_offset) == (0.01, 1.0, 0.0)
-    assert model.decision.least_rows == 0.5
+    assert model.decision.fallback is None
     ecc = make_method("ecc(preset='published')")
     assert (ecc.n_estimators, ecc.bootstrap, ecc.label_penalty) == (10, True, 1.0)
     assert ecc.decision.threshold == CardinalityThreshold()
@@ -128,8 +128,9 @@ def test_a_preset_of_a_method_holds_for_its_strategy():
     # A strategy without a preset of that name stays as it is, and so does one that was given.
     assert make_method("bomc-sample(preset='published')").decision.samples == 5
     given = make_method("bomc-cmn(preset='published', decision=ClassMassNormalization())")
-    assert given.decision.least_rows == 2.0
-    assert make_method("bomc-cmn(preset='published', least_rows=1)").decision.least_rows == 1
+    assert given.decision.fallback == 0.5
+    assert make_method("bomc-cmn(preset='published', fallback=0)").decision.fallback == 0
+    assert BayesianOnlineClassifier.preset("published", decision="f1").decision == "f1"
 
 
 def test_single_settings_can_be_varied_on_the_command_line():

@@ -8,8 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy.special import expit
 
-from labelweave.decision import HammingLoss, SubsetLoss
+from labelweave.decision import (
+    CardinalityThreshold,
+    ClassMassNormalization,
+    HammingLoss,
+    MicroF1Threshold,
+    Probabilities,
+    SubsetLoss,
+    TunedThresholds,
+)
+from labelweave.decision.probabilities import check_scores
 from labelweave.inference import Auto, Exhaustive, Greedy
 from labelweave.joint import JointDistribution
 from tests.contract.samples import all_vectors, answers, is_probabilistic, sample
@@ -53,6 +63,27 @@ def test_shapes_and_types(model):
     assert isinstance(joint, JointDistribution)
     assert (joint.n_rows, joint.n_labels) == (20, 4)
     assert set(np.unique(labels)) <= {0, 1}
+
+
+@pytest.mark.parametrize("strategy", ["auto", Greedy()])
+@pytest.mark.usefixtures("probabilistic")
+def test_every_way_to_ask_for_the_mode_is_one_search(model, strategy):
+    if "inference" in model.get_params():
+        model.set_params(inference=strategy)
+    elif strategy != "auto":
+        pytest.skip("has no inference")
+    expected = model.set_params(decision="subset").predict(TEST)
+    joint = model.predict_joint(TEST)
+    for labels in (
+        model.decide(TEST, "subset").labels,
+        model.decide(TEST, SubsetLoss()).labels,
+        joint.decide("subset").labels,
+        joint.decide(SubsetLoss()).labels,
+        model.set_params(decision=SubsetLoss()).predict(TEST),
+    ):
+        np.testing.assert_array_equal(labels, expected)
+    if strategy == "auto":
+        np.testing.assert_array_equal(joint.mode().labels, Auto()(joint).labels)
 
 
 @pytest.mark.usefixtures("probabilistic", "marginals_of_the_joint")
@@ -128,6 +159,37 @@ def test_conditioning_agrees_with_bayes_rule(model):
     given = joint[possible].condition({1: 1})
     expected = np.where(agrees, probabilities[possible], 0.0) / evidence[possible, None]
     np.testing.assert_allclose(table(given), expected, atol=1e-10)
+
+
+@pytest.mark.usefixtures("probabilistic")
+def test_log_odds_are_those_of_the_probabilities(model):
+    log_odds = model.predict_log_odds(TEST)
+    assert log_odds.shape == (20, 4)
+    np.testing.assert_allclose(expit(log_odds), model.predict_proba(TEST), atol=1e-5)
+    if model.threshold_rule() is None:
+        np.testing.assert_allclose(model.evidence(TEST).scores, expit(log_odds), atol=1e-12)
+
+
+def test_rules_that_rank_rows_use_their_order_alone(model):
+    """A strictly increasing transformation of the scores, up to 10,000, changes no label."""
+    if not is_probabilistic(model) and model.threshold_rule() is None:
+        pytest.skip("decides row by row, without scores")
+    scores = model.evidence(TEST).scores
+    ranked = check_scores(scores)
+    places = np.unique(ranked, return_inverse=True)[1].reshape(ranked.shape)
+    stretched = 2e4 * places / max(places.max(), 1) - 1e4
+    rates = Y[:40].mean(axis=0)
+    for rule in (
+        ClassMassNormalization(fallback=None),
+        CardinalityThreshold(),
+        TunedThresholds(),
+        MicroF1Threshold(),
+    ):
+        as_given, transformed = (
+            rule.informed(rates, (values, Y[40:])).label(values)
+            for values in (scores, Probabilities(stretched))
+        )
+        np.testing.assert_array_equal(as_given, transformed)
 
 
 @pytest.mark.slow

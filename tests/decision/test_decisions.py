@@ -129,12 +129,14 @@ def test_subset_loss_uses_its_inference():
     joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
     assert SubsetLoss(Greedy())(joint).tolist() == [[1, 0]]
     assert SubsetLoss(Exhaustive())(joint).tolist() == [[0, 0]]
-    assert resolve_decision("subset", Greedy())(joint).tolist() == [[1, 0]]
+    assert SubsetLoss()(joint).tolist() == [[0, 0]]
+    assert SubsetLoss()(joint.with_inference(Greedy())).tolist() == [[1, 0]]
+    assert SubsetLoss(Exhaustive())(joint.with_inference(Greedy())).tolist() == [[0, 0]]
 
 
 def test_names():
     assert resolve_decision("subset") == SubsetLoss()
-    assert resolve_decision("hamming", Greedy()) == HammingLoss()
+    assert resolve_decision("hamming") == HammingLoss()
     assert resolve_decision("f1") == FLoss()
     assert resolve_decision("jaccard") == JaccardLoss()
     assert resolve_decision("ranking") == RankingLoss()
@@ -189,5 +191,11 @@ def test_a_mode_that_is_sought_and_not_proven_is_told():
         ):
             labels = SubsetLoss(strategy)(flat)
         np.testing.assert_array_equal(labels, strategy(flat).labels)
+    for strategy, call in ((Auto(), "mode()"), (BestFirst(20), f"mode({BestFirst(20)!r})")):
+        with pytest.warns(UnprovenModeWarning) as caught:
+            flat.with_inference(strategy).decide("subset")
+        message = str(caught[0].message)
+        assert f"predict_joint(X).{call}.gap" in message
+        assert f"up to {flat.mode(strategy).gap.max():.2g} nats" in message
     SubsetLoss(Greedy())(flat)  # never meant to prove anything
     SubsetLoss(BestFirst())(ChainJoint(np.full((3, 40), 4.0), np.zeros((40, 40))))

@@ -16,6 +16,7 @@ from labelweave.decision import (
     ClassMassNormalization,
     ExpectedF,
     MajorityVote,
+    Probabilities,
     SampledF,
 )
 from labelweave.decision.rank_search import Ranks, RankSearch, passes_over
@@ -91,6 +92,21 @@ def test_one_threshold_for_all_labels_by_any_number_of_points_and_passes(
     survey = replace(survey, search=replace(survey.search, passes=passes, points=points))
     found = surveyed(survey, parts, arity=arity)
     np.testing.assert_array_equal(found, rule.thresholds(scores))
+
+
+@given(parted_scores())
+def test_surveys_of_log_odds_know_their_units(case):
+    """Thresholds are log-odds too, also that of a label expected on too few rows."""
+    scores, parts, rates = case
+    nothing = np.empty((0, scores.shape[1]))  # a part without rows has plain scores
+    for rule in (ClassMassNormalization(rates=rates), CardinalityThreshold(rates.sum())):
+        survey = rule.survey(scores.shape[1], len(scores))
+        held = [nothing, *(Probabilities(1e4 * part) for part in parts)]
+        found, expected = surveyed(survey, held), rule.thresholds(Probabilities(1e4 * scores))
+        assert isinstance(found, Probabilities)
+        np.testing.assert_array_equal(found.log_odds, expected.log_odds)
+    rare = ClassMassNormalization(rates=np.full(scores.shape[1], 1e-3), fallback=0.9)
+    np.testing.assert_allclose(rare.thresholds(Probabilities(scores)).log_odds, np.log(9))
 
 
 @given(parted_scores())

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from labelweave.decision import (
     CardinalityThreshold,
@@ -12,6 +15,7 @@ from labelweave.decision import (
     HammingLoss,
     MajorityVote,
     MicroF1Threshold,
+    Probabilities,
     SampledF,
     ThresholdRule,
     TunedThresholds,
@@ -63,6 +67,65 @@ def test_a_higher_score_never_loses_the_label(name):
     labels = RULES[name].label(scores, draw)
     for s, y in zip(scores.T, labels.T, strict=True):
         assert (np.diff(y[np.argsort(s)]) >= 0).all()
+
+
+RANKING = {
+    "cmn": ClassMassNormalization(fallback=None),
+    "lcard": CardinalityThreshold(),
+    "scut": TunedThresholds(),
+    "micro_f1": MicroF1Threshold(),
+}
+
+
+@pytest.mark.parametrize("name", RANKING)
+@pytest.mark.parametrize("kind", [np.asarray, Probabilities])
+@given(
+    z=arrays(np.float64, (12, 3), elements=st.integers(-10_000, 10_000).map(float)),
+    bits=arrays(np.int8, (12, 3), elements=st.integers(0, 1)),
+)
+def test_increasing_transformations_of_scores_change_nothing(name, kind, z, bits):
+    """Not even where probabilities are rounded to the same number."""
+
+    def labels(scores):
+        return RANKING[name].informed(bits.mean(axis=0), (scores, bits)).label(scores)
+
+    expected = labels(z)
+    for transformed in (z, z / 1e4, z**3, np.arcsinh(z)):
+        np.testing.assert_array_equal(labels(kind(transformed)), expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "name", ["cmn", "fixed", "expected_f", "expected_auc", "sample", "macro_f1", "micro_f1"]
+)
+def test_log_odds_stand_for_their_probabilities(name, seed):
+    rng = np.random.default_rng(seed)
+    scores = Probabilities(rng.normal(scale=5, size=(30, 2)))
+    p, truth = np.asarray(scores), rng.integers(0, 2, (30, 2))
+    drawn = (rng.uniform(size=(5, 30, 2)) < p) * 1
+    by_log_odds, expected = (
+        resolve_decision(name).informed([0.3, 0.04], (values, truth)).label(values, lambda _: drawn)
+        for values in (scores, p)
+    )
+    np.testing.assert_array_equal(by_log_odds, expected)
+
+
+def test_units_of_scores_and_thresholds():
+    p = Probabilities([[-1000.0, 40.0], [50.0, -np.inf]])
+    assert np.asarray(p).tolist() == [[0, 1], [1, 0]]
+    assert apply_thresholds(p, [0.0, 1.0]).tolist() == [[1, 0], [1, 0]]
+    assert apply_thresholds(p, [-np.inf, np.inf]).tolist() == [[1, 0], [1, 0]]
+    assert apply_thresholds(p, [0.5, 0.0]).tolist() == [[0, 1], [1, 0]]
+    assert apply_thresholds(p, Probabilities([-2000.0, 45.0])).tolist() == [[1, 0], [1, 0]]
+    assert apply_thresholds([[0.2, 0.7]], Probabilities([0.0, 0.0])).tolist() == [[0, 1]]
+    rare = ClassMassNormalization(rates=[0.1, 0.1])
+    assert rare.label(p).tolist() == [[0, 1], [1, 0]]  # by one half, in log-odds
+    values = TunedThresholds(values=[0.3, 0.6])
+    assert values.label(p).tolist() == [[0, 1], [1, 0]]
+    assert MicroF1Threshold(0.3).label(p).tolist() == [[0, 1], [1, 0]]
+    assert len({p, Probabilities(p.log_odds), p[:1]}) == 2
+    with pytest.raises(ValueError, match="finite"):
+        FixedThreshold().label(Probabilities([[np.nan]]))
 
 
 @pytest.mark.parametrize("name", RULES)

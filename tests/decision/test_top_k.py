@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.decision import NDCGAtK, PrecisionAtK, RecallAtK
+from labelweave.joint import IndependentJoint
 from tests.joint.cases import forms, label_counts, make, make_with_oracle, row_counts, seeds
 
 
@@ -57,3 +58,9 @@ def test_risk_checks_labels():
     joint, _ = make("chain", seed=1, n=2, L=3)
     with pytest.raises(ValueError, match="labels must"):
         RecallAtK(1).risk(joint, np.zeros((2, 2)))
+
+
+def test_labels_that_are_almost_certain_keep_their_order():
+    joint = IndependentJoint([[40.0, 60.0, 1e4, 50.0]])
+    assert (joint.marginals() == 1).all()
+    assert PrecisionAtK(2)(joint).tolist() == [[0, 1, 1, 0]]

@@ -213,7 +213,7 @@ def test_several_passes(monkeypatch):
     rows = da.from_array(X, chunks=(5, -1)).map_blocks(count, dtype=float, meta=X[:0])
     for decision in ("cmn", ClassMassNormalization(fallback=None)):
         model = model_that_decides("BR", decision)
-        expected = model.threshold_rule().thresholds(model.predict_proba(X))
+        expected = np.asarray(model.threshold_rule().thresholds(model.evidence(X).scores))
         read.clear()
         assert_same(thresholds(model, rows).compute(), expected)
         assert sum(read) == 2 * N  # passes

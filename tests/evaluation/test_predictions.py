@@ -8,9 +8,17 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from labelweave.evaluation import predict_labels, predict_marginals
+from labelweave.evaluation import (
+    METRICS,
+    predict_labels,
+    predict_marginals,
+    predict_scores,
+    score_model,
+)
+from labelweave.joint import IndependentJoint
+from labelweave.models import BinaryRelevance
 
 X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
 FORMS = {
@@ -41,3 +49,21 @@ def test_labels_that_were_constant():
 
 def test_no_probabilities():
     assert predict_marginals(RidgeClassifier().fit(X, Y), X) is None
+
+
+def test_ranking_metrics_see_what_rounded_probabilities_hide():
+    """A model that is too sure of everything still ranks its rows."""
+    rng = np.random.default_rng(0)
+    z = np.sort(rng.uniform(40, 1e4, size=(60, 2)), axis=0)
+    truth = (np.arange(60) >= 30)[:, None] * np.ones((1, 2), dtype=int)
+
+    class TooSure(BinaryRelevance):
+        def _joint(self, X):
+            return IndependentJoint(X)
+
+    model = TooSure(C=1.0).fit(z, truth)
+    assert (model.predict_proba(z) == 1).all()
+    for each in (model, make_pipeline(FunctionTransformer(), model)):
+        scores = predict_scores(each, z)
+        np.testing.assert_array_equal(scores, z)
+        assert score_model(each, z, truth, [METRICS["auc_macro"]])[0]["auc_macro"] == 1.0

@@ -103,3 +103,30 @@ def test_no_rows():
 def test_bad_budget(budget):
     with pytest.raises(ValueError, match="budget"):
         Auto(budget)
+
+
+@pytest.mark.parametrize("form", [lambda joint: joint, as_general])
+def test_flat_rows_of_few_labels_are_enumerated(form):
+    joint = form(chain(5, 12, scale=0.1))
+    assert not BestFirst(20)(joint).optimal.all()
+    found = Auto(budget=20)(joint)
+    assert found.optimal.all()
+    np.testing.assert_array_equal(found.labels, Exhaustive()(joint).labels)
+
+
+@pytest.mark.parametrize("n_labels", [6, 18, 30])
+def test_the_mode_of_a_joint_is_that_of_the_default_strategy(n_labels):
+    joint = chain(6, n_labels, scale=0.3)
+    mixture = MixtureJoint([0.4, 0.6], [joint, chain(6, n_labels, seed=1)])
+    for each in (joint, mixture, joint.tempered(2.0), joint.condition({0: 1})):
+        mode, expected = each.mode(), Auto()(each)
+        np.testing.assert_array_equal(mode.labels, expected.labels)
+        np.testing.assert_array_equal(mode.upper_bound, expected.upper_bound)
+        np.testing.assert_array_equal(each.decide("subset").labels, mode.labels)
+
+
+def test_what_is_made_of_a_joint_keeps_its_strategy():
+    joint = chain(3, 5).with_inference(Greedy())
+    for each in (joint[1:], joint.condition({0: 1}), joint.tempered(2.0), joint.tempered(1.0)):
+        assert each.inference == Greedy()
+    assert joint.with_inference(None).inference is None

@@ -142,6 +142,15 @@ def test_auto_computes_each_row_once(monkeypatch):
     assert sorted(searched) == [("exhaustive_mode", [0, 2]), ("greedy_mode", [1, 3])]
 
 
+def test_an_attribute_named_base_does_not_make_a_power():
+    """A form may call its number system, or anything else, its base."""
+    joint = Enumerable(random_table(3, 4))
+    joint.base = 2
+    expected = Exhaustive()(joint)
+    np.testing.assert_array_equal(Auto()(joint).labels, expected.labels)
+    np.testing.assert_array_equal(joint.mode().labels, expected.labels)
+
+
 def test_strategies_use_only_what_joints_publish():
     """Private names are those of the strategy itself, or of modules beside it."""
     for path in Path(inference.__file__).parent.glob("*.py"):

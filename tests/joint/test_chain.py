@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logsumexp
 
-from labelweave.inference import Exhaustive, Greedy
+from labelweave.inference import Auto, Exhaustive, Greedy
 from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
 from labelweave.joint.chain.steps import beam_search
 from labelweave.joint.estimate import normalised_weights
@@ -264,11 +264,10 @@ def test_mixture_of_long_chains_is_sampled():
     np.testing.assert_allclose(mixture.mode().log_prob, columns.max(axis=1))
 
 
-def test_a_mode_that_cannot_be_proven_says_so(monkeypatch):
+def test_a_mode_that_cannot_be_proven_says_so():
     rng = np.random.default_rng(3)
     joint = ChainJoint(*chain_parameters(rng, 3, 40, scale=0.3))
-    monkeypatch.setattr(ChainJoint, "_proof_budget", 100)
-    mode = joint.mode()
+    mode = joint.mode(Auto(budget=100))
     assert not mode.optimal.any()
     assert (mode.gap > 0).all()
     assert (mode.log_prob >= joint.mode(Greedy()).log_prob).all()

@@ -39,6 +39,8 @@ def assert_is(joint, rows):
         np.testing.assert_allclose(getattr(joint, quantity)(), estimate.value)
         for i, expected in enumerate(getattr(oracle, quantity)(rows)):
             np.testing.assert_allclose(estimate.value[i], expected, rtol=1e-8, atol=1e-10)
+    for i, expected in enumerate(oracle.marginal_log_odds(rows)):
+        np.testing.assert_allclose(joint.marginal_log_odds()[i], expected, rtol=1e-8, atol=1e-8)
 
 
 def assert_search_is_right(joint, rows):

@@ -15,6 +15,7 @@ from labelweave.decision import (
     FixedThreshold,
     MajorityVote,
     MicroF1Threshold,
+    Probabilities,
     TunedThresholds,
     resolve_decision,
     tune_common_threshold,
@@ -40,7 +41,7 @@ X, Y = sample()
 
 
 def held_out_probabilities(make, weight=None, seed=None):
-    """Fit to the other folds, by scikit-learn's means."""
+    """Fit to the other folds, by scikit-learn's means; thresholds lie between log-odds."""
     seed = BinaryRelevance()._seed() if seed is None else seed
     total = np.ones(len(X)) if weight is None else weight
     fold, _ = assign_folds(X, total, N_FOLDS, seed)
@@ -49,7 +50,7 @@ def held_out_probabilities(make, weight=None, seed=None):
         for label in range(Y.shape[1]):
             model = make().fit(X[fold != k], Y[fold != k, label], sample_weight=total[fold != k])
             scores[fold == k, label] = model.predict_proba(X[fold == k])[:, 1]
-    return scores
+    return Probabilities.of(scores)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -58,7 +59,7 @@ def test_thresholds_are_those_of_rows_held_out_by_hand(weighted):
     scores = held_out_probabilities(lambda: LogisticRegression(C=0.7, tol=1e-10), weight)
     micro = BinaryRelevance(C=0.7, decision="micro_f1").fit(X, Y, weight)
     expected = tune_common_threshold(scores, Y, weight)
-    np.testing.assert_allclose(micro.thresholds_, np.full(3, expected), rtol=1e-5)
+    np.testing.assert_allclose(micro.thresholds_, np.full(3, np.asarray(expected)), rtol=1e-5)
     macro = BinaryRelevance(C=0.7, decision="macro_f1").fit(X, Y, weight)
     expected = resolve_decision("macro_f1").informed(
         Y.mean(axis=0), (scores, Y, np.ones(len(X)) if weight is None else weight)
@@ -76,7 +77,8 @@ def test_any_classifier_is_cross_fitted():
         other = MultiOutputClassifier(BernoulliNB()).fit(binary[fold != k], Y[fold != k])
         found = other.predict_proba(binary[fold == k])
         scores[fold == k] = np.column_stack([each[:, 1] for each in found])
-    assert model.rule_.value == pytest.approx(tune_common_threshold(scores, Y))
+    expected = tune_common_threshold(Probabilities.of(scores), Y)
+    assert model.rule_.value.log_odds == pytest.approx(float(expected.log_odds))
 
 
 def test_chosen_penalties_are_those_of_all_rows():
@@ -206,7 +208,7 @@ def test_scores_are_tuned_as_probabilities_are(decision):
 
 
 def test_tuning_pays_on_the_rows_it_is_tuned_on():
-    scores = held_out_probabilities(lambda: LogisticRegression(C=0.7))
+    scores = np.asarray(held_out_probabilities(lambda: LogisticRegression(C=0.7)))
     limits = np.unique(scores)
     for label, best in enumerate(tune_thresholds(scores, Y)):
         f1 = [_f1(scores[:, label] > t, Y[:, label]) for t in [-1.0, *limits]]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import ndtr
+from scipy.special import expit, log_ndtr, logsumexp, ndtr
 from scipy.stats import kstest, norm
 
 from labelweave.online import OnlineSettings, OnlineState
 from labelweave.online.bias_mixture import bias_mixture
+from labelweave.online.calibration import CalibrationMap
+from labelweave.online.categorical import categorical_log_odds
 from labelweave.online.latent import Latent
 from tests.online.make import same, stream
 
@@ -112,3 +116,82 @@ def test_the_mixture_integrates_the_bias():
     expected = np.einsum("nib,njb,b->nij", p, p, weight)
     off = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(joint.pairwise()[:, off], expected[:, off], atol=1e-4)
+
+
+def integrated(latent, vectors):
+    """Log ∫ φ(ζ) Π_c Φ(±(z_c − ρ_c ζ)/√(1 − ρ_c²)) dζ of (k, L) vectors in every row, (n, k)."""
+    zeta = np.linspace(-45, 45, 20_001)
+    own = np.sqrt(1 - latent.loading**2)
+    t = (latent.z[..., None] - latent.loading[..., None] * zeta) / own[..., None]
+    yes, no = log_ndtr(t), log_ndtr(-t)
+    density = norm.logpdf(zeta) + np.log(zeta[1] - zeta[0])
+    found = [
+        logsumexp(density + np.where(y[:, None] == 1, yes, no).sum(axis=1), axis=1) for y in vectors
+    ]
+    return np.stack(found, axis=1)
+
+
+VECTORS = np.array(list(itertools.product((0, 1), repeat=4)), dtype=np.int8)
+
+
+def log_prob_of_vectors(latent):
+    joint = bias_mixture(latent, nodes=16)
+    return joint.log_prob_of_draws(np.tile(VECTORS, (len(latent.z), 1, 1)))
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.1, 0.3, 0.6, 0.8])
+@pytest.mark.parametrize("size", [1.0, 3.0])
+def test_log_probabilities_are_those_of_a_fine_integral(share, size):
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=(20, 4), scale=size)
+    latent = Latent(z, np.sqrt(share * rng.uniform(0.5, 1, size=z.shape)))
+    found, expected = log_prob_of_vectors(latent), integrated(latent, VECTORS)
+    likely = expected > -12
+    np.testing.assert_allclose(found[likely], expected[likely], atol=0.05)
+    # The whole distribution is at hardly any distance.
+    distance = (np.exp(expected) * (expected - found)).sum(axis=1)
+    assert distance.max() < 1e-3
+
+
+def test_log_probabilities_of_scores_far_from_the_bias():
+    """Next to no dependence: each label has the probability of the formula."""
+    z = np.array([[-1600.0, 1600.0, -40.0, 0.3]])
+    latent = Latent(z, np.full_like(z, 1e-3))
+    np.testing.assert_allclose(log_prob_of_vectors(latent), integrated(latent, VECTORS), rtol=1e-4)
+
+
+def test_a_row_without_features_has_labels_that_are_merely_unlikely():
+    """All scores are the same number: labels depend on the bias alone."""
+    latent = Latent(np.full((1, 4), -1600.0), np.ones((1, 4)))
+    found = log_prob_of_vectors(latent)[0]
+    assert found[0] == pytest.approx(0.0)
+    log_marginal = log_ndtr(-1600.0)
+    np.testing.assert_allclose(found, VECTORS.sum(axis=1) * log_marginal, rtol=1e-6, atol=1e-9)
+    joint = bias_mixture(latent, nodes=16)
+    np.testing.assert_allclose(joint.marginal_log_odds(), log_marginal, rtol=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", ["bias", "multiclass"])
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_log_odds_are_those_of_the_probabilities(likelihood, calibrate):
+    X, Y = stream()
+    if likelihood == "multiclass":
+        Y = np.eye(5, dtype=np.int8)[np.asarray(X.sum(axis=1)).ravel().argsort().argsort() % 5]
+    settings = OnlineSettings(likelihood=likelihood, calibrate=calibrate)
+    state = OnlineState(X.shape[1], 5, settings=settings)
+    state.update(X, Y)
+    np.testing.assert_allclose(expit(state.log_odds(X)), state.probabilities(X), atol=1e-12)
+
+
+def test_log_odds_of_one_label_among_many_are_never_rounded():
+    log_odds = np.array([[1e4, -1e4, 30.0], [0.0, 9e3, 1e4]])
+    found = categorical_log_odds(log_odds)
+    np.testing.assert_allclose(found, [[9970, -2e4, -9970], [-1e4, -1e3, 1e3]])
+
+
+def test_calibration_keeps_the_order_of_scores_however_large():
+    z = np.linspace(-1e4, 1e4, 101)[:, None]
+    latent = Latent(z, np.full_like(z, 0.5)).calibrated(
+        CalibrationMap(np.array([2.0]), np.zeros(1))
+    )
+    np.testing.assert_allclose(latent.log_odds(), 2 * z, rtol=1e-9, atol=1e-9)

@@ -8,9 +8,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import f1_score
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import scale
 
 from labelweave import persistence
-from labelweave.datasets import load
+from labelweave.datasets import load, load_yeast
 from labelweave.decision import ClassMassNormalization, FixedThreshold, HammingLoss
 from labelweave.joint import IndependentJoint, MixtureJoint
 from labelweave.online import BayesianOnlineClassifier, OnlineState
@@ -199,6 +201,30 @@ def test_matched_frequencies_label_the_test_set_as_one():
     np.testing.assert_array_equal(labels, expected)
     np.testing.assert_allclose(labels.mean(axis=0), Y[:150].mean(axis=0), atol=0.5 / 90 + 1e-9)
     np.testing.assert_array_equal(model.predict(X[150:][::-1]), labels[::-1])
+
+
+def test_frequencies_are_matched_where_most_probabilities_are_rounded_to_one():
+    """On yeast, the published learner is so sure that hundreds of rows are tied at the top."""
+    data = load_yeast()
+    rows, truth, quality = scale(data.X), data.Y, []
+    for train, test in KFold(5, shuffle=True, random_state=0).split(rows):
+        model = BayesianOnlineClassifier.preset("published").fit(rows[train], truth[train])
+        labels = model.predict(rows[test])
+        expected = len(test) * truth[train].mean(axis=0)
+        np.testing.assert_allclose(labels.sum(axis=0), expected, atol=0.5 + 1e-9)
+        p = model.predict_proba(rows[test])
+        assert ((p == p.max()).sum(axis=0) > expected).any()
+        quality.append(f1_score(truth[test], labels, average="macro"))
+    assert np.mean(quality) > 0.37
+
+
+def test_the_published_learner_decides_as_published():
+    model = BayesianOnlineClassifier.preset("published")
+    assert isinstance(model.decision, ClassMassNormalization)
+    assert model.decision.fallback is None
+    assert BayesianOnlineClassifier.preset("published", decision="sample").decision == "sample"
+    few = model.fit(X[:200], Y[:200]).predict(X[200:203])
+    np.testing.assert_array_equal(few.sum(axis=0), np.round(3 * Y[:200].mean(axis=0)))
 
 
 @pytest.mark.parametrize(

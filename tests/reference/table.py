@@ -51,6 +51,15 @@ def marginals(rows):
     return [sum(p * np.array(y) for y, p in table.items()) for table in rows]
 
 
+def marginal_log_odds(rows):
+    def log_prob(table, label, value):
+        total = math.fsum(p for y, p in table.items() if y[label] == value)
+        return math.log(total) if total > 0 else -math.inf
+
+    labels = range(len(next(iter(rows[0])))) if rows else ()
+    return [[log_prob(t, j, 1) - log_prob(t, j, 0) for j in labels] for t in rows]
+
+
 def pairwise(rows):
     return [sum(p * np.outer(y, y) for y, p in table.items()) for table in rows]
 

@@ -21,6 +21,7 @@ from labelweave.decision import (
     TunedThresholds,
     resolve_score_rule,
 )
+from labelweave.decision.probabilities import Scores
 from labelweave.models.label_classifier import LabelClassifier
 
 # C times the mean square of a row: what "cv" chooses from. For rows of unit length C itself.
@@ -82,9 +83,9 @@ class ThresholdClassifier(LabelClassifier):
         check_is_fitted(self)
         return Evidence(self._scores(self._features(X, reset=False)))
 
-    def predict_above(self, X: Any, thresholds: Floats) -> NDArray[Any]:
+    def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
         """Return the labels above these thresholds; those that were constant stay constant."""
-        thresholds = np.where(self._rates == 0, np.inf, thresholds)
+        thresholds = np.where(self._rates == 0, np.inf, np.asarray(thresholds))
         return super().predict_above(X, np.where(self._rates == 1, -np.inf, thresholds))
 
     @property
@@ -179,11 +180,12 @@ def tuned_rule(
     return TunedThresholds(values=_finite(tuned, scores))
 
 
-def _finite(thresholds: Floats, scores: Floats) -> Floats:
+def _finite(chosen: Scores, scores: Floats) -> Floats:
     """Put infinite thresholds so far outside the scores that they mean the same.
 
     Differences to them stay numbers then, and keep the order of the scores.
     """
+    thresholds = np.asarray(chosen)
     if len(scores) == 0 or np.isfinite(thresholds).all():
         return thresholds
     low, high = scores.min(axis=0), scores.max(axis=0)

@@ -15,6 +15,7 @@ from labelweave.decision.losses import Decision, HammingLoss, Loss, SubsetLoss
 from labelweave.decision.majority_vote import MajorityVote
 from labelweave.decision.micro_f1_threshold import MicroF1Threshold, tune_common_threshold
 from labelweave.decision.minimum_bayes_risk import JaccardLoss, MinimumBayesRisk
+from labelweave.decision.probabilities import Probabilities
 from labelweave.decision.proof import UnprovenModeWarning
 from labelweave.decision.ranking import RankingLoss
 from labelweave.decision.registry import DECISION_NAMES, resolve_decision, resolve_score_rule
@@ -52,6 +53,7 @@ __all__ = [
     "NDCGAtK",
     "PartialAbstention",
     "PrecisionAtK",
+    "Probabilities",
     "RankingLoss",
     "RecallAtK",
     "SampledF",

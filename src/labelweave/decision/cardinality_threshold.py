@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
+from labelweave.decision.probabilities import Scores, as_scores, check_scores, like
 from labelweave.decision.rank_search import RankSearch, RankSummary, TiedRows, passes_over
 from labelweave.decision.threshold_rule import (
     Draw,
     HeldOut,
     ThresholdRule,
     ThresholdSurvey,
-    check_scores,
 )
 
 
@@ -66,12 +65,11 @@ class CardinalityThreshold(ThresholdRule):
             return self
         return replace(self, cardinality=float(np.sum(np.asarray(rates))))
 
-    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the one threshold, for each label, (L,)."""
         del draw
-        values = check_scores(scores)
-        search = self._search(values.shape[1], passes=1)
-        return search.conclude(search.summary(values)).thresholds()
+        search = self._search(check_scores(scores).shape[1], passes=1)
+        return search.conclude(search.summary(as_scores(scores))).thresholds()
 
     def survey(self, n_labels: int, n_rows: int | None = None) -> ThresholdSurvey:
         """Return a search for the rank of the label cardinality among the scores of all labels."""
@@ -118,9 +116,9 @@ class PooledSearch:
         """Whether the threshold is known."""
         return self.search.finished
 
-    def summary(self, scores: Floats, draw: Draw | None = None) -> RankSummary:
+    def summary(self, scores: Scores, draw: Draw | None = None) -> RankSummary:
         """Return what a part of the rows says about the ranks."""
-        return self.search.summary(check_scores(scores).reshape(-1, 1), draw)
+        return self.search.summary(like(scores, check_scores(scores).reshape(-1, 1)), draw)
 
     def merge(self, summaries: Sequence[RankSummary]) -> RankSummary:
         """Return what some parts together say."""
@@ -130,10 +128,11 @@ class PooledSearch:
         """Return the search as it stands after a pass that had this summary of all rows."""
         return replace(self, search=self.search.conclude(summary))
 
-    def thresholds(self) -> Floats:
+    def thresholds(self) -> Scores:
         """Return the threshold, after the last pass, for each label, (L,)."""
-        return np.repeat(self.search.thresholds(), self.n_labels)
+        return self.search.thresholds()[np.zeros(self.n_labels, dtype=np.int64)]
 
 
-def _cut(share: float, n_scores: int, tied: TiedRows) -> float:
+def _cut(share: float, n_scores: int, tied: TiedRows, kind: Scores) -> float:
+    del kind
     return tied.nearest_cut(share * n_scores, n_scores)

@@ -12,13 +12,13 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 from labelweave._common.presets import HasPresets, Presets, published
+from labelweave.decision.probabilities import Scores, as_scores, check_scores, ranked_like
 from labelweave.decision.rank_search import RankSearch, TiedRows, passes_over
 from labelweave.decision.threshold_rule import (
     Draw,
     HeldOut,
     ThresholdRule,
     ThresholdSurvey,
-    check_scores,
 )
 
 
@@ -29,7 +29,8 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
     The rows with the highest scores get the label, as many as come closest to its training
     frequency; rows with equal scores get it together or not at all. Scores need not be calibrated:
     only their order matters. As published, with ``ClassMassNormalization.preset("published")``,
-    the rule matches the frequency of rare labels too.
+    the rule matches the frequency of every label: one that is expected on less than half a row is
+    predicted on none.
 
     Parameters
     ----------
@@ -37,8 +38,9 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
         Share of the training rows that have each label. By default, the estimator that uses the
         rule provides it.
     fallback : float or None, default=0.5
-        The threshold of labels that are expected on too few rows, see `least_rows`. If None, their
-        frequency is matched all the same. 0.5 suits probabilities, 0 decision values.
+        The threshold of labels that are expected on too few rows, see `least_rows`, in the units of
+        the scores: 0.5 suits probabilities (also those that are held as log-odds, as in the
+        estimators of P(y|x)), 0 decision values. If None, their frequency is matched all the same.
     least_rows : float, default=2.0
         A label expected on m test rows is on none of them with probability exp(-m), and then any
         row that gets it is wrong. A label that was not constant in training and is expected on
@@ -56,7 +58,7 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
     array([0.5])
     """
 
-    presets: ClassVar[Presets] = published(least_rows=0.5)
+    presets: ClassVar[Presets] = published(fallback=None)
 
     rates: Sequence[float] | Floats | None = None
     fallback: float | None = 0.5
@@ -75,13 +77,12 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
         del held_out
         return self if self.rates is not None else replace(self, rates=np.asarray(rates))
 
-    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the thresholds that match the training frequencies, (L,)."""
         del draw
-        values = check_scores(scores)
-        rates = self._rates(values.shape[1])
+        rates = self._rates(check_scores(scores).shape[1])
         search = RankSearch.of(rates, self._cut, passes=1)
-        return search.conclude(search.summary(values)).thresholds()
+        return search.conclude(search.summary(as_scores(scores))).thresholds()
 
     def survey(self, n_labels: int, n_rows: int | None = None) -> ThresholdSurvey:
         """Return a search for the ranks of the training frequencies."""
@@ -102,13 +103,13 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
             raise ValueError(f"rates must lie between 0 and 1; got {rates}")
         return rates
 
-    def _cut(self, rate: float, n_rows: int, tied: TiedRows) -> float:
+    def _cut(self, rate: float, n_rows: int, tied: TiedRows, kind: Scores) -> float:
         """Return the threshold of a label; the rank its frequency calls for is among `tied`."""
         expected = rate * n_rows
         # Rates are quotients: exactly two rows may come out as a little less.
         too_few = min(expected, n_rows - expected) < self.least_rows * (1 - 1e-9)
         if too_few and 0 < rate < 1 and self.fallback is not None:
-            return float(self.fallback)
+            return float(ranked_like(kind, self.fallback))
         if rate == 1:  # an empty test set has no cut that tells all from none
             return -np.inf
         return tied.nearest_cut(expected, n_rows)

@@ -8,7 +8,6 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave.decision.f_measure import FLoss
 from labelweave.decision.losses import Decision, Loss
 from labelweave.decision.registry import DECISION_NAMES, LOSS_NAMES, resolve_decision
-from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
 
 
@@ -43,9 +42,7 @@ class Decided:
         return 1.0 - self.risk
 
 
-def decide(
-    joint: JointDistribution, loss: str | Decision, inference: Inference | None = None
-) -> Decided:
+def decide(joint: JointDistribution, loss: str | Decision) -> Decided:
     """Return the labels of least expected loss, and that loss.
 
     Parameters
@@ -54,8 +51,6 @@ def decide(
     loss : str or Loss
         A name such as "f1", or a loss such as ``FLoss(beta=2)``, ``PrecisionAtK(3)`` or
         ``PartialAbstention(price=0.2)``.
-    inference : Inference, optional
-        How "subset" looks for the mode.
 
     Examples
     --------
@@ -68,7 +63,7 @@ def decide(
     if isinstance(loss, str) and loss not in DECISION_NAMES:
         names = ", ".join(map(repr, LOSS_NAMES))
         raise ValueError(f"loss must be {names} or a loss such as FLoss(beta=2); got {loss!r}")
-    decision = resolve_decision(loss, inference)
+    decision = resolve_decision(loss)
     if not hasattr(decision, "risk"):
         raise ValueError(
             f"loss {loss!r} has no expected value for a single row: use one that decides row by "

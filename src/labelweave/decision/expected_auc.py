@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats
-from labelweave.decision.expected_f import unit_nodes
-from labelweave.decision.threshold_rule import Draw, ThresholdRule, check_probabilities, cut_between
+from labelweave.decision.expected_f import descending_columns, unit_nodes
+from labelweave.decision.probabilities import Scores, check_probabilities, like
+from labelweave.decision.threshold_rule import Draw, ThresholdRule, cut_between
 
 # Error of an expectation: as small as rounding.
 _TOLERANCE = 1e-15
@@ -43,14 +44,13 @@ class ExpectedAUC(ThresholdRule):
     needs_probabilities: ClassVar[bool] = True
     by_label: ClassVar[bool] = True
 
-    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the thresholds with the highest expected AUC, (L,)."""
         del draw
-        values = check_probabilities(scores)
-        # Row after row in memory: how sums are rounded must not depend on the labels beside.
-        descending = -np.sort(np.negative(values.T, order="C"), axis=1)
+        columns = zip(*descending_columns(scores), strict=True)
         # The gain of a row grows with its probability: those that gain are the first.
-        return np.array([cut_between(p, int((_gains(p) > 0).sum())) for p in descending])
+        cuts = [cut_between(ranked, int((_gains(p) > 0).sum())) for ranked, p in columns]
+        return like(scores, np.array(cuts))
 
 
 def expected_auc(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:

@@ -35,13 +35,8 @@ from scipy.special import roots_legendre
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
-from labelweave.decision.threshold_rule import (
-    Draw,
-    ThresholdRule,
-    check_probabilities,
-    cut_between,
-    possible_cuts,
-)
+from labelweave.decision.probabilities import Scores, check_probabilities, check_scores, like
+from labelweave.decision.threshold_rule import Draw, ThresholdRule, cut_between, possible_cuts
 
 # Nodes are taken in blocks of this many matrix entries, to bound memory.
 _BLOCK_ENTRIES = 2**18
@@ -80,19 +75,27 @@ class ExpectedF(ThresholdRule):
     tolerance: float = 1e-10
     beta: float = 1.0
 
-    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the thresholds with the highest expected F, (L,)."""
         del draw
-        values = check_probabilities(scores)
-        # Row after row in memory: how sums are rounded must not depend on the labels beside.
-        descending = -np.sort(np.negative(values.T, order="C"), axis=1)
-        return np.array([self._best(p) for p in descending])
+        columns = zip(*descending_columns(scores), strict=True)
+        return like(scores, np.array([self._best(ranked, p) for ranked, p in columns]))
 
-    def _best(self, descending: Floats) -> float:
-        expected = _expected_f(descending, self.tolerance, _squared(self.beta))
+    def _best(self, descending: Floats, p: Floats) -> float:
+        expected = _expected_f(p, self.tolerance, _squared(self.beta))
         cuts = possible_cuts(descending)
         cuts = cuts[cuts < len(expected)]
         return cut_between(descending, int(cuts[np.argmax(expected[cuts])]))
+
+
+def descending_columns(scores: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return what ranks the rows of each label and their probabilities, (L, n), descending."""
+    # Row after row in memory: how sums are rounded must not depend on the labels beside.
+    ranked, p = (
+        -np.sort(np.negative(values.T, order="C"), axis=1)
+        for values in (check_scores(scores), check_probabilities(scores))
+    )
+    return ranked, p
 
 
 def expected_f1(

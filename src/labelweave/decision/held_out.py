@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats
-from labelweave.decision.threshold_rule import check_scores
+from labelweave.decision.probabilities import Scores, as_scores, check_scores
 
 
 class LabelledScores(NamedTuple):
@@ -16,7 +16,7 @@ class LabelledScores(NamedTuple):
 
     Attributes
     ----------
-    scores : (n, L) array
+    scores : (n, L) array or Probabilities
     labels : (n, L) array of 0/1
     weight : (n,) array
 
@@ -26,7 +26,7 @@ class LabelledScores(NamedTuple):
     array([1., 1.])
     """
 
-    scores: Floats
+    scores: Scores
     labels: npt.NDArray[Any]
     weight: Floats
 
@@ -48,4 +48,4 @@ class LabelledScores(NamedTuple):
         weight = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, float)
         if weight.shape != (len(values),):
             raise ValueError(f"sample_weight must be one number for each of the {len(values)} rows")
-        return cls(values, truth, weight)
+        return cls(as_scores(scores), truth, weight)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_labels
 from labelweave.decision.proof import warn_unless_proven
-from labelweave.inference import Inference
+from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
 
 
@@ -51,7 +51,8 @@ class SubsetLoss:
     Parameters
     ----------
     inference : Inference, optional
-        How to look for the mode; by default the exact algorithm of the joint's form.
+        How to look for the mode. By default as the estimator that predicted the joint distribution
+        is told to, and otherwise by `Auto()`, as ``joint.mode()`` does.
 
     Examples
     --------
@@ -68,9 +69,10 @@ class SubsetLoss:
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the most probable label vectors; warns if a proof was sought and not found."""
-        mode = joint.mode(self.inference)
-        if self.inference is None or getattr(self.inference, "seeks_proof", False):
-            warn_unless_proven(mode)
+        strategy = self.inference or joint.inference or Auto()
+        mode = joint.mode(strategy)
+        if getattr(strategy, "seeks_proof", False):
+            warn_unless_proven(mode, strategy)
         return mode.labels
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:

@@ -12,6 +12,7 @@ from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 from labelweave._common.presets import HasPresets, Presets, published
 from labelweave.decision.cardinality_threshold import CardinalityThreshold
+from labelweave.decision.probabilities import Scores
 from labelweave.decision.threshold_rule import (
     Draw,
     Evidence,
@@ -84,7 +85,7 @@ class MajorityVote(ThresholdRule, HasPresets):
         """Return the share of votes of each label."""
         return Evidence(self.shares(joint))
 
-    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the share of votes that each label needs, (L,), given those of all rows."""
         return self._rule.thresholds(scores, draw)
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 from labelweave.decision.held_out import LabelledScores
-from labelweave.decision.threshold_rule import Draw, HeldOut, ThresholdRule, check_scores
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores, like, ranked_like
+from labelweave.decision.threshold_rule import Draw, HeldOut, ThresholdRule
 from labelweave.decision.tuned_thresholds import best_cut
 
 
@@ -27,8 +27,9 @@ class MicroF1Threshold(ThresholdRule):
 
     Parameters
     ----------
-    value : float, optional
-        A threshold that is already tuned. By default `informed` tunes it, on held-out rows.
+    value : float or Probabilities, optional
+        A threshold that is already tuned. By default `informed` tunes it, on held-out rows, in the
+        units of their scores.
 
     Examples
     --------
@@ -39,11 +40,13 @@ class MicroF1Threshold(ThresholdRule):
 
     needs_rows: ClassVar[bool] = False
 
-    value: float | None = None
+    value: float | Probabilities | None = None
 
     def __post_init__(self) -> None:
         """Check the threshold; an infinite one gives all labels or none."""
-        if self.value is not None and self.value not in (-np.inf, np.inf):
+        if self.value is None or isinstance(self.value, Probabilities):
+            return
+        if self.value not in (-np.inf, np.inf):
             check_number(self.value, "value", otherwise="None")
 
     @property
@@ -60,24 +63,25 @@ class MicroF1Threshold(ThresholdRule):
             raise ValueError("MicroF1Threshold needs value=, or held-out scores to tune it on")
         return replace(self, value=tune_common_threshold(*held_out))
 
-    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the threshold for each label, (L,)."""
         del draw
         if self.value is None:
             raise ValueError("MicroF1Threshold has no value yet: call informed with held-out rows")
-        return np.full(check_scores(scores).shape[1], float(self.value))
+        n_labels = check_scores(scores).shape[1]
+        return like(scores, np.full(n_labels, ranked_like(scores, self.value)))
 
 
 def tune_common_threshold(
     scores: npt.ArrayLike, labels: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
-) -> float:
+) -> float | Probabilities:
     """Return the threshold for all labels with the best micro F1 on rows whose labels are known.
 
     All cuts between scores are tried; of several that are best, the highest is returned.
 
     Parameters
     ----------
-    scores : (n, L) array
+    scores : (n, L) array or Probabilities
         Scores of rows the model was not trained on.
     labels : (n, L) array of 0/1
         Their true labels.
@@ -90,7 +94,8 @@ def tune_common_threshold(
     0.4
     """
     known = LabelledScores.of(scores, labels, sample_weight)
-    pooled = known.scores.ravel()
+    pooled = check_scores(known.scores).ravel()
     order = np.argsort(-pooled, kind="stable")
     weight = np.repeat(known.weight, known.scores.shape[1])
-    return best_cut(pooled[order], known.labels.ravel()[order], weight[order])[0]
+    threshold = best_cut(pooled[order], known.labels.ravel()[order], weight[order])[0]
+    return Probabilities(threshold) if isinstance(scores, Probabilities) else threshold

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from labelweave.inference import Auto, Inference
 from labelweave.joint import Mode
 
 __all__ = ["UnprovenModeWarning", "warn_unless_proven"]
@@ -21,15 +22,16 @@ class UnprovenModeWarning(UserWarning):
     """
 
 
-def warn_unless_proven(mode: Mode) -> None:
-    """Warn if some rows are not proven; by Python's rules, once in a session."""
+def warn_unless_proven(mode: Mode, strategy: Inference) -> None:
+    """Warn if a strategy left some rows unproven; by Python's rules, once in a session."""
     left = ~mode.optimal
     if left.any():
         gap = mode.gap[left]
+        search = "mode()" if strategy == Auto() else f"mode({strategy!r})"
         warnings.warn(
             f"{left.sum()} of {len(left)} rows have the best label vector found, not one proven to "
             f"be the most probable: the mode may be up to {gap.max():.2g} nats likelier "
-            f"({gap.mean():.2g} on average); predict_joint(X).mode().gap tells row by row, "
+            f"({gap.mean():.2g} on average); predict_joint(X).{search}.gap tells row by row, "
             "BestFirst(budget=...) searches longer",
             UnprovenModeWarning,
             stacklevel=4,

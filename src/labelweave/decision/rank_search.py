@@ -10,13 +10,14 @@ known to lie between two of the points, and the next pass looks at the scores be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from labelweave._common.arrays import Counts, Floats
-from labelweave.decision.threshold_rule import Draw, between, check_scores
+from labelweave.decision.probabilities import Scores, as_scores, check_scores, joined, like
+from labelweave.decision.threshold_rule import Draw, between
 
 # Points that the summary of all labels may have, and each label at least.
 _POINTS = 2**18
@@ -52,6 +53,11 @@ class TiedRows(NamedTuple):
         if abs(self.above - expected) <= abs(self.end - expected):
             return np.inf if self.above == 0 else between(self.higher, self.score)
         return -np.inf if self.end == n_rows else between(self.score, self.lower)
+
+
+#: ``cut(rate, n, tied_rows, kind)`` returns the threshold of a label among the scores as ranked;
+#: the `kind` tells whether these are log-odds of `Probabilities`.
+Cut: TypeAlias = Callable[[float, int, TiedRows, Scores], float]
 
 
 @dataclass(frozen=True)
@@ -158,10 +164,14 @@ class Ranks:
 
 
 class RankSummary(NamedTuple):
-    """Some rows: their number, and each label's ranks (None if nothing is left to find out)."""
+    """Some rows: their number, and each label's ranks (None if nothing is left to find out).
+
+    An empty array of their scores tells of what kind these are.
+    """
 
     n_rows: int
     labels: tuple[Ranks | None, ...]
+    kind: Scores
 
 
 @dataclass(frozen=True)
@@ -172,8 +182,7 @@ class RankSearch:
     ----------
     rates : (L,) array
         The share of rows above the rank, one for each label.
-    cut : callable
-        ``cut(rate, n, tied_rows)`` returns the threshold of a label.
+    cut : Cut
     passes : int
         How often the rows are gone through, see `passes_over`.
     points : int
@@ -181,17 +190,16 @@ class RankSearch:
     """
 
     rates: Floats
-    cut: Callable[[float, int, TiedRows], float]
+    cut: Cut
     passes: int
     points: int
     bounds: tuple[tuple[float, float], ...]
     found: tuple[TiedRows | None, ...]
     n_rows: int = 0
+    kind: Scores = field(default_factory=lambda: np.empty(0))
 
     @classmethod
-    def of(
-        cls, rates: Floats, cut: Callable[[float, int, TiedRows], float], passes: int
-    ) -> RankSearch:
+    def of(cls, rates: Floats, cut: Cut, passes: int) -> RankSearch:
         """Return a search that has not begun; with one pass, every summary has all points."""
         everywhere = ((-np.inf, np.inf),) * len(rates)
         nothing = (None,) * len(rates)
@@ -202,7 +210,7 @@ class RankSearch:
         """Whether nothing is left to find out."""
         return all(rows is not None for rows in self.found)
 
-    def summary(self, scores: Floats, draw: Draw | None = None) -> RankSummary:
+    def summary(self, scores: Scores, draw: Draw | None = None) -> RankSummary:
         """Return what a part of the rows says about the ranks."""
         del draw
         columns = np.ascontiguousarray(check_scores(scores).T)
@@ -210,7 +218,8 @@ class RankSearch:
             Ranks.of(s, *bounds) if rows is None else None
             for s, bounds, rows in zip(columns, self.bounds, self.found, strict=True)
         ]
-        return RankSummary(columns.shape[1], tuple(self._kept(part) for part in parts))
+        kept = tuple(self._kept(part) for part in parts)
+        return RankSummary(columns.shape[1], kept, as_scores(scores)[:0])
 
     def merge(self, summaries: Sequence[RankSummary]) -> RankSummary:
         """Return what some parts together say."""
@@ -219,9 +228,9 @@ class RankSearch:
             Ranks.merged(known) if (known := [p for p in column if p is not None]) else None
             for column in columns
         ]
-        return RankSummary(
-            sum(summary.n_rows for summary in summaries), tuple(map(self._kept, parts))
-        )
+        n_rows = sum(summary.n_rows for summary in summaries)
+        kind = joined([summary.kind for summary in summaries])
+        return RankSummary(n_rows, tuple(map(self._kept, parts)), kind)
 
     def conclude(self, summary: RankSummary) -> RankSearch:
         """Return the search as it stands after a pass that had this summary of all rows."""
@@ -237,13 +246,20 @@ class RankSearch:
             else:
                 bounds[label] = part.bounds(rank, *bounds[label])
         return replace(
-            self, passes=self.passes - 1, bounds=tuple(bounds), found=tuple(found), n_rows=n
+            self,
+            passes=self.passes - 1,
+            bounds=tuple(bounds),
+            found=tuple(found),
+            n_rows=n,
+            kind=summary.kind,
         )
 
-    def thresholds(self) -> Floats:
+    def thresholds(self) -> Scores:
         """Return the thresholds, after the last pass, (L,)."""
         pairs = zip(self.rates.tolist(), self.found, strict=True)
-        return np.array([self.cut(r, self.n_rows, rows) for r, rows in pairs if rows is not None])
+        n, kind = self.n_rows, self.kind
+        cuts = [self.cut(rate, n, rows, kind) for rate, rows in pairs if rows is not None]
+        return like(kind, np.array(cuts))
 
     def _kept(self, part: Ranks | None) -> Ranks | None:
         return part if part is None or self.passes == 1 else part.pruned(self.points)

@@ -16,15 +16,14 @@ from labelweave.decision.ranking import RankingLoss
 from labelweave.decision.sampled_f import SampledF
 from labelweave.decision.threshold_rule import FixedThreshold, ThresholdRule
 from labelweave.decision.tuned_thresholds import TunedThresholds
-from labelweave.inference import Inference
 
-#: Losses by name, each made with the inference that looks for the mode.
-_LOSSES: dict[str, Callable[[Inference | None], Decision]] = {
+#: Losses by name.
+_LOSSES: dict[str, Callable[[], Decision]] = {
     "subset": SubsetLoss,
-    "hamming": lambda _: HammingLoss(),
-    "f1": lambda _: FLoss(),
-    "jaccard": lambda _: JaccardLoss(),
-    "ranking": lambda _: RankingLoss(),
+    "hamming": HammingLoss,
+    "f1": FLoss,
+    "jaccard": JaccardLoss,
+    "ranking": RankingLoss,
 }
 # Chosen on genbase, cal500, imdb, tmc2007-500 and synthetic data; 10 to 30 are alike.
 _SMOOTHING = 30.0
@@ -57,7 +56,7 @@ DECISION_NAMES = (*_LOSSES, *_THRESHOLD_RULES)
 LOSS_NAMES = tuple(_LOSSES)
 
 
-def resolve_decision(decision: str | Decision, inference: Inference | None = None) -> Decision:
+def resolve_decision(decision: str | Decision) -> Decision:
     """Return the decision that a name stands for; a callable is returned as it is.
 
     Parameters
@@ -69,20 +68,16 @@ def resolve_decision(decision: str | Decision, inference: Inference | None = Non
         (`SampledF`), "expected_f" (`ExpectedF`), "expected_auc" (`ExpectedAUC`), "fixed"
         (`FixedThreshold` at one half), and two that estimators tune on rows which `fit` holds out:
         "micro_f1" (`MicroF1Threshold`) and "macro_f1" (`TunedThresholds`, also called "scut").
-    inference : Inference, optional
-        How "subset" looks for the mode. No other decision uses it: an object has settings of its
-        own.
 
     Examples
     --------
-    >>> from labelweave.inference import Greedy
-    >>> resolve_decision("subset", Greedy())
-    SubsetLoss(inference=Greedy())
+    >>> resolve_decision("subset")
+    SubsetLoss(inference=None)
     >>> resolve_decision("fixed")
     FixedThreshold(threshold=0.5)
     """
     if isinstance(decision, str) and decision in _LOSSES:
-        return _LOSSES[decision](inference)
+        return _LOSSES[decision]()
     if isinstance(decision, str) and decision in _THRESHOLD_RULES:
         return _THRESHOLD_RULES[decision](True)
     if isinstance(decision, (str, type)) or not callable(decision):

@@ -16,12 +16,8 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Counts, Floats, Indices
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave.decision.threshold_rule import (
-    Draw,
-    ThresholdRule,
-    ThresholdSurvey,
-    check_probabilities,
-)
+from labelweave.decision.probabilities import Scores, check_probabilities
+from labelweave.decision.threshold_rule import Draw, ThresholdRule, ThresholdSurvey
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +83,7 @@ class _CountsSurvey:
     def finished(self) -> bool:
         return self.counts is not None
 
-    def summary(self, scores: Floats, draw: Draw | None = None) -> F1Statistics:
+    def summary(self, scores: Scores, draw: Draw | None = None) -> F1Statistics:
         if draw is None:
             raise ValueError(
                 "SampledF needs draw=, labellings of the test rows drawn from the model; "

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores, ranked_like
 from labelweave.joint import JointDistribution
 
 #: Scores (n, L) of rows the model was not trained on, their true labels (n, L) and, optionally, the
@@ -36,17 +37,21 @@ class Evidence(NamedTuple):
     Examples
     --------
     >>> from labelweave.joint import IndependentJoint
-    >>> Evidence.of(IndependentJoint(np.array([[0.0, 0.0]]))).scores
-    array([[0.5, 0.5]])
+    >>> Evidence.of(IndependentJoint(np.array([[0.0, 50.0]]))).scores
+    Probabilities([[ 0., 50.]])
     """
 
-    scores: Floats
+    scores: Scores
     draw: Draw | None = None
 
     @classmethod
     def of(cls, joint: JointDistribution) -> Evidence:
-        """Return the marginals of a joint distribution; draws are the same at every call."""
-        return cls(joint.marginals(), lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
+        """Return the marginals of a joint distribution, with the order that rounding takes.
+
+        Draws are the same at every call.
+        """
+        scores = Probabilities(joint.marginal_log_odds())
+        return cls(scores, lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
 
 
 class ThresholdSurvey(Protocol):
@@ -79,7 +84,7 @@ class ThresholdSurvey(Protocol):
         """Whether the thresholds are known."""
         ...
 
-    def summary(self, scores: Floats, draw: Draw | None = None) -> Any:
+    def summary(self, scores: Scores, draw: Draw | None = None) -> Any:
         """Return what this pass has to know about the rows of a part."""
         ...
 
@@ -91,7 +96,7 @@ class ThresholdSurvey(Protocol):
         """Return the survey after a pass, given the summary of all rows."""
         ...
 
-    def thresholds(self) -> Floats:
+    def thresholds(self) -> Scores:
         """Return the threshold of each label, (L,), once they are known."""
         ...
 
@@ -102,6 +107,11 @@ class ThresholdRule(ABC):
     Rows whose score is *above* the threshold get the label; a threshold of infinity gives it to
     none, one of minus infinity to all. What a rule needs to know from training is passed to
     `informed`, once; `thresholds` is then called for every test set.
+
+    Scores may be the values of any decision function or probabilities, and thresholds are in the
+    same units. The estimators of P(y|x) pass `Probabilities`, which hold log-odds: no two rows are
+    tied because their probabilities are rounded to the same number. Settings of a rule, such as the
+    threshold of `FixedThreshold`, are probabilities there.
 
     As the ``decision`` of an estimator it labels the rows passed to `predict` as one test set: the
     labels of a row then depend on the rows beside it.
@@ -159,12 +169,14 @@ class ThresholdRule(ABC):
         return Evidence.of(joint)
 
     @abstractmethod
-    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the threshold of each label, (L,).
+
+        They are plain numbers for plain scores, and may be `Probabilities` for scores of that kind.
 
         Parameters
         ----------
-        scores : (n, L) array
+        scores : (n, L) array or Probabilities
             The scores of the test rows, usually their marginal probabilities.
         draw : callable, optional
             ``draw(S)`` returns S label matrices of the test rows, drawn from the model; only
@@ -187,8 +199,7 @@ class ThresholdRule(ABC):
 
     def label(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Labels:
         """Return the labels of the test rows, (n, L) int8."""
-        values = check_scores(scores)
-        return apply_thresholds(values, self.thresholds(values, draw))
+        return apply_thresholds(scores, self.thresholds(scores, draw))
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels of the rows of a joint, taken as one test set; always the same ones."""
@@ -225,9 +236,9 @@ def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels
 
     Parameters
     ----------
-    scores : (n, L) array
+    scores : (n, L) array or Probabilities
         A score for each row and label.
-    thresholds : (L,) array
+    thresholds : (L,) array or Probabilities
         One threshold per label.
 
     Examples
@@ -236,34 +247,13 @@ def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels
     array([[1, 0]], dtype=int8)
     """
     values = check_scores(scores)
-    limits = np.asarray(thresholds, dtype=np.float64)
+    limits = ranked_like(scores, thresholds)
     if limits.shape != values.shape[1:]:
         raise ValueError(
             f"thresholds must be one number for each of the {values.shape[1]} labels; "
             f"got shape {limits.shape}"
         )
     return (values > limits).astype(np.int8)
-
-
-def check_scores(scores: npt.ArrayLike) -> Floats:
-    """Return scores as an (n, L) array; raise ValueError unless they are finite."""
-    values = np.asarray(scores, dtype=np.float64)
-    if values.ndim != 2:
-        raise ValueError(f"scores must be a matrix, rows by labels; got shape {values.shape}")
-    if not np.isfinite(values).all():
-        raise ValueError("scores must be finite; some are infinite or NaN")
-    return values
-
-
-def check_probabilities(scores: npt.ArrayLike) -> Floats:
-    """Return scores as an (n, L) array; raise ValueError unless they are probabilities."""
-    values = check_scores(scores)
-    if values.size and not (values.min() >= 0 and values.max() <= 1):
-        raise ValueError(
-            "scores must be probabilities from 0 to 1 to have an expectation; "
-            f"they reach from {values.min():.4g} to {values.max():.4g}"
-        )
-    return values
 
 
 def cut_between(descending: Floats, n_above: int) -> float:

@@ -51,10 +51,14 @@ class TopK(ABC):
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the k labels that add most, the first ones among equals."""
-        best = np.argsort(-self.scores(joint), axis=1, kind="stable")[:, : self.k]
+        best = np.argsort(-self._ranked(joint), axis=1, kind="stable")[:, : self.k]
         labels = np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
         np.put_along_axis(labels, best, 1, axis=1)
         return labels
+
+    def _ranked(self, joint: JointDistribution) -> Floats:
+        """Return numbers in the order of the scores, (n, L)."""
+        return self.scores(joint)
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return one minus the expected measure of ``labels``, ranked as well as possible, (n,)."""
@@ -90,6 +94,9 @@ class PrecisionAtK(TopK):
 
     def _weights(self, n_labels: int) -> Floats:
         return np.full(n_labels, 1.0 / min(self.k, n_labels))
+
+    def _ranked(self, joint: JointDistribution) -> Floats:
+        return joint.marginal_log_odds()  # marginals near 1 may be rounded to the same number
 
     def _certain(self, joint: JointDistribution) -> Floats:
         return np.zeros(joint.n_rows)

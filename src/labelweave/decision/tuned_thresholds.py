@@ -12,12 +12,17 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_choice, check_number
 from labelweave.decision.held_out import LabelledScores
+from labelweave.decision.probabilities import (
+    Scores,
+    as_scores,
+    check_probabilities,
+    check_scores,
+    like,
+)
 from labelweave.decision.threshold_rule import (
     Draw,
     HeldOut,
     ThresholdRule,
-    check_probabilities,
-    check_scores,
     cut_between,
     possible_cuts,
 )
@@ -32,9 +37,9 @@ class TunedThresholds(ThresholdRule):
 
     Parameters
     ----------
-    values : (L,) sequence of float, optional
-        Thresholds that are already tuned. By default `informed` tunes them, on held-out rows:
-        ``TunedThresholds().informed(rates, (scores, labels))``.
+    values : (L,) sequence of float or Probabilities, optional
+        Thresholds that are already tuned. By default `informed` tunes them, on held-out rows and in
+        the units of their scores: ``TunedThresholds().informed(rates, (scores, labels))``.
     fbr : float, default=0.0
         Labels whose best F1 on the held-out rows is lower than this get the `fallback`: with few
         positives a tuned threshold would be a matter of luck, and one that is too low is costly.
@@ -55,7 +60,7 @@ class TunedThresholds(ThresholdRule):
     array([0.25])
     """
 
-    values: Sequence[float] | Floats | None = None
+    values: Sequence[float] | Scores | None = None
     fbr: float = 0.0
     fallback: Literal["highest", "never"] = "highest"
     smoothing: float = 0.0
@@ -112,13 +117,13 @@ class TunedThresholds(ThresholdRule):
         )
         return replace(self, values=tuned)
 
-    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the tuned thresholds, (L,)."""
         del draw
         n_labels = check_scores(scores).shape[1]
         if self.values is None:
             raise ValueError("TunedThresholds has no values yet: call informed with held-out rows")
-        values = np.array(self.values, dtype=np.float64)
+        values = as_scores(self.values)
         if values.shape != (n_labels,):
             raise ValueError(
                 f"values must be one threshold for each of the {n_labels} labels; "
@@ -135,12 +140,12 @@ def tune_thresholds(
     fallback: Literal["highest", "never"] = "highest",
     smoothing: float = 0.0,
     sample_weight: npt.ArrayLike | None = None,
-) -> Floats:
+) -> Scores:
     """Return the threshold of each label with the best F1 on rows whose labels are known, (L,).
 
     Parameters
     ----------
-    scores : (n, L) array
+    scores : (n, L) array or Probabilities
         Scores of rows the model was not trained on.
     labels : (n, L) array of 0/1
         Their true labels.
@@ -159,9 +164,10 @@ def tune_thresholds(
     >>> tune_thresholds([[3.0, 1.0], [2.0, 0.0], [1.0, 2.0]], [[1, 0], [1, 0], [0, 0]])
     array([1.5, inf])
     """
-    values, labelled, weight = LabelledScores.of(scores, labels, sample_weight)
+    given, labelled, weight = LabelledScores.of(scores, labels, sample_weight)
     check_choice(fallback, "fallback", ("highest", "never"))
-    truth = _smoothed(values, labelled, weight, smoothing) if smoothing else labelled
+    values = check_scores(given)
+    truth = _smoothed(given, labelled, weight, smoothing) if smoothing else labelled
     tuned = np.full(values.shape[1], np.inf)
     for label, (s, y) in enumerate(zip(values.T, truth.T, strict=True)):
         order = np.argsort(-s, kind="stable")
@@ -170,10 +176,10 @@ def tune_thresholds(
             tuned[label] = threshold
         elif fallback == "highest" and len(s):
             tuned[label] = s.max()
-    return tuned
+    return like(given, tuned)
 
 
-def _smoothed(scores: Floats, labels: npt.NDArray[Any], weight: Floats, smoothing: float) -> Floats:
+def _smoothed(scores: Scores, labels: npt.NDArray[Any], weight: Floats, smoothing: float) -> Floats:
     """Mix labels with their probabilities, which have the weight of `smoothing` positives."""
     positives = weight @ labels
     share = np.where(positives > 0, smoothing / (smoothing + positives), 0.0)

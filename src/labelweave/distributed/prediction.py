@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from labelweave._common.arrays import Floats
 from labelweave._common.pipelines import is_fitted_search
 from labelweave.decision import Evidence
+from labelweave.decision.probabilities import Scores
 from labelweave.distributed.row_blocks import RowBlocks
 from labelweave.distributed.threshold_passes import thresholds_of_blocks
 from labelweave.models import LabelClassifier
@@ -150,7 +151,8 @@ def thresholds(model: Any, X: Any) -> da.Array:
             "to a rule for whole test sets, such as 'cmn'"
         )
     chosen = thresholds_of_blocks(rule, rows, _evidence, _sent(model), classifier.n_labels_)
-    return da.from_delayed(chosen, shape=(classifier.n_labels_,), dtype=np.float64)
+    plain = delayed(np.asarray)(chosen)  # of `Probabilities`, the probabilities
+    return da.from_delayed(plain, shape=(classifier.n_labels_,), dtype=np.float64)
 
 
 def _checked(model: Any, X: Any) -> tuple[LabelClassifier, RowBlocks]:
@@ -219,7 +221,7 @@ def _predict_proba(block: Any, model: Any) -> Floats:
     return np.asarray(model.predict_proba(block))
 
 
-def _predict_above(block: Any, model: Any, thresholds: Floats) -> NDArray[Any]:
+def _predict_above(block: Any, model: Any, thresholds: Scores) -> NDArray[Any]:
     classifier, features = _at_classifier(model, block)
     return classifier.predict_above(features, thresholds)
 

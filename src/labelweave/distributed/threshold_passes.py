@@ -14,8 +14,8 @@ from dask.core import flatten
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
-from labelweave._common.arrays import Floats
 from labelweave.decision import Evidence, ThresholdRule, ThresholdSurvey
+from labelweave.decision.probabilities import Scores, joined
 from labelweave.distributed.row_blocks import RowBlocks
 
 __all__ = ["thresholds_of_blocks"]
@@ -98,7 +98,7 @@ def _conclude(survey: ThresholdSurvey, summary: Any) -> ThresholdSurvey:
     return survey if survey.finished else survey.conclude(summary)
 
 
-def _thresholds(survey: ThresholdSurvey) -> Floats:
+def _thresholds(survey: ThresholdSurvey) -> Scores:
     return survey.thresholds()
 
 
@@ -115,22 +115,18 @@ def _by_label(
         taken = [(name, "part", number, place) for place in range(len(keys))]
         layer |= {new: (_entry, key, number) for new, key in zip(taken, keys, strict=True)}
         layer[name, number] = (partial(_thresholds_of_columns, rule), taken)
-    layer[name] = (_joined, [(name, number) for number in range(len(groups))])
+    layer[name] = (joined, [(name, number) for number in range(len(groups))])
     return Delayed(name, HighLevelGraph.from_collections(name, layer, dependencies=[parts]))
 
 
-def _columns(block: Any, groups: Sequence[Any], score: Score, model: Any) -> list[Floats]:
+def _columns(block: Any, groups: Sequence[Any], score: Score, model: Any) -> list[Scores]:
     scores = score(block, model).scores
-    return [np.ascontiguousarray(scores[:, group]) for group in groups]
+    return [scores[:, group] for group in groups]
 
 
-def _entry(parts: Sequence[Floats], number: int) -> Floats:
+def _entry(parts: Sequence[Scores], number: int) -> Scores:
     return parts[number]
 
 
-def _thresholds_of_columns(rule: ThresholdRule, parts: Sequence[Floats]) -> Floats:
-    return rule.thresholds(np.concatenate(parts))
-
-
-def _joined(parts: Sequence[Floats]) -> Floats:
-    return np.concatenate(parts)
+def _thresholds_of_columns(rule: ThresholdRule, parts: Sequence[Scores]) -> Scores:
+    return rule.thresholds(joined(parts))

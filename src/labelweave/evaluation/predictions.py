@@ -15,7 +15,8 @@ from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import is_fitted_search, last_step
-from labelweave.decision import Decision, resolve_decision
+from labelweave.decision import Decision, Probabilities, resolve_decision
+from labelweave.decision.probabilities import check_scores
 from labelweave.evaluation.metrics.likelihood import SupportsLogProb
 
 __all__ = [
@@ -75,7 +76,8 @@ def predict_marginals(model: Any, X: Any) -> Floats | None:
 def predict_scores(model: Any, X: Any) -> Floats | None:
     """Return n×L scores that rank the labels: probabilities or else decision values.
 
-    None if the model has neither.
+    Probabilities of labelweave's models are log-odds here, which keep the order of those that are
+    rounded to 1. None if the model has neither.
 
     Examples
     --------
@@ -83,6 +85,9 @@ def predict_scores(model: Any, X: Any) -> Floats | None:
     >>> predict_scores(RidgeClassifier().fit([[0], [1]], [[1, 0], [0, 1]]), [[0.0], [1.0]]).shape
     (2, 2)
     """
+    last, prepared = _innermost(model, X)
+    if hasattr(last, "predict_log_odds"):
+        return check_scores(Probabilities(last.predict_log_odds(prepared)))
     marginals = predict_marginals(model, X)
     if marginals is not None or not hasattr(model, "decision_function"):
         return marginals

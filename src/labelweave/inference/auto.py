@@ -23,7 +23,7 @@ from labelweave.joint.capabilities import (
     SearchesBestFirst,
     TightensBounds,
 )
-from labelweave.joint.enumeration import MAX_SEARCHED
+from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED
 
 # What may still improve a chain's row that the search could not settle.
 HEURISTICS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
@@ -35,15 +35,16 @@ FIRST_NODES = 10_000
 class Auto:
     """Exact where that is cheap, the best of several strategies elsewhere.
 
-    Chains are searched best-first; most rows of chains fitted to data are settled, and certified
-    optimal, within a few nodes per label. Rows that are not settled within the budget, such as
-    those of flat distributions with many labels, get the best vector of all strategies that scale.
+    This is what ``joint.mode()`` does. Chains are searched best-first; most rows of chains fitted
+    to data are settled, and certified optimal, within a few nodes per label. Rows that are not
+    settled within the budget are enumerated up to 20 unknown labels (16 if only Python can evaluate
+    the conditionals); those of more labels get the best vector of all strategies that scale.
     With linear conditionals, a second search under a relaxation of all couplings at once then looks
     for a proof; the mode's ``gap`` says how far from optimal a row may still be. Mixtures merge
     their components' lists; rows left open are enumerated up to 20 unknown labels and annealed
     beyond. Fields with cycles are enumerated up to 16 unknown labels and searched by branch and
-    bound beyond. Other forms are solved in closed form or by enumeration, and greedily beyond 20
-    unknown labels.
+    bound beyond, with rows left open enumerated up to 20. Other forms are solved in closed form or
+    by enumeration, and greedily beyond 20 unknown labels.
 
     Parameters
     ----------
@@ -75,21 +76,28 @@ class Auto:
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the mode, with its bound."""
         if isinstance(joint, RanksLikeItsBase):
-            return joint.mode(self)
+            return joint.restated(self(joint.base))
         if isinstance(joint, SearchesBestFirst):
             return self._best_first(joint)
         if isinstance(joint, BranchesAndBounds):
-            return joint.branch_and_bound(max(1, self.budget // joint.n_labels))
+            found = joint.branch_and_bound(max(1, self.budget // joint.n_labels))
+            return _settled(joint, found, MAX_SEARCHED)
         if isinstance(joint, HasClosedMode):
             return joint.closed_mode()
         # Each row on its own: what a row gets must not depend on the rows beside it.
         few = joint.n_unknown <= MAX_SEARCHED
         if few.all():
-            return joint.mode()
+            return self._few_labels(joint)
         parts = [(~few, self._many_labels(joint[~few]))]
         if few.any():
-            parts.append((few, joint[few].mode()))
+            parts.append((few, self._few_labels(joint[few])))
         return Mode.assembled(parts)
+
+    def _few_labels(self, joint: JointDistribution) -> Mode:
+        """Return the modes of rows with few enough labels to enumerate."""
+        if isinstance(joint, MergesLists) and joint.walks_lists():
+            return _settled(joint, joint.merge_lists(max(1, self.budget // 10)), MAX_SEARCHED)
+        return joint.exhaustive_mode(MAX_SEARCHED)
 
     def _many_labels(self, joint: JointDistribution) -> Mode:
         """Return the modes of rows that are neither closed nor few enough to enumerate."""
@@ -104,7 +112,7 @@ class Auto:
     def _best_first(self, joint: JointDistribution) -> Mode:
         linear = isinstance(joint, HasLinearConditionals)
         first = min(self.budget, FIRST_NODES) if linear else max(1, self.budget // 10)
-        found = BestFirst(first)(joint)
+        found = _settled(joint, BestFirst(first)(joint), MAX_SEARCHED if linear else MAX_ENUMERATED)
         open_rows = ~found.optimal
         if not open_rows.any():
             return found
@@ -117,3 +125,9 @@ class Auto:
         if linear and first < self.budget:
             best = best.replaced(left, best[left].or_better(BestFirst(self.budget)(rest[left])))
         return found.replaced(open_rows, best)
+
+
+def _settled(joint: JointDistribution, found: Mode, max_labels: int) -> Mode:
+    """Return what a search found, and the mode by enumeration where it left few labels open."""
+    left = ~found.optimal & (joint.n_unknown <= max_labels)
+    return found.replaced(left, joint[left].exhaustive_mode(max_labels)) if left.any() else found

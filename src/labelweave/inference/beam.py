@@ -18,7 +18,7 @@ class Beam:
     proportion to the width and, unlike that of `BestFirst`, does not depend on how hard a row is.
 
     In a field of pairwise couplings those partial vectors survive that have the highest bounds.
-    All other forms return their own mode.
+    All other forms get the mode that `Auto` finds.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class BestFirst:
     still open, and ``gap`` how much better the mode could be at most.
 
     A field of pairwise couplings is searched by branch and bound, label by label, within the same
-    budget; it knows no other limit. All other forms return their own mode.
+    budget; it knows no other limit. All other forms get the mode that `Auto` finds.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class EpsilonApproximate:
     out most of them. Where nothing survives the result is the greedy vector, or a better one that
     turned up on the way, and ε itself bounds the mode.
 
-    All other forms return their own mode.
+    All other forms get the mode that `Auto` finds.
 
     Parameters
     ----------

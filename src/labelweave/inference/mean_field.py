@@ -31,7 +31,7 @@ class MeanField:
     Fast and smooth, but blind to correlation: where the mode is one of several distant vectors the
     rounded vector can lie between them. The upper bound is that of greedy inference.
 
-    Forms that are not chains return their own mode.
+    Forms that are not chains get the mode that `Auto` finds.
 
     Parameters
     ----------

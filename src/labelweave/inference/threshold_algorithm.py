@@ -24,7 +24,7 @@ class ThresholdAlgorithm:
     Components of other forms give longer and longer lists; chains with more than 16 unknown labels
     list what a beam search finds, with its bound.
 
-    Distributions that are not mixtures return their own mode.
+    Distributions that are not mixtures get the mode that `Auto` finds.
 
     Parameters
     ----------

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,8 @@ from labelweave._common.checks import (
 )
 from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave.joint import quantities, search
-from labelweave.joint.capabilities import ClosedUnderPowers, HasClosedMode
-from labelweave.joint.enumeration import MAX_SEARCHED, row_blocks
+from labelweave.joint.capabilities import ClosedUnderPowers
+from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
 from labelweave.joint.evidence import Evidence, resolve_evidence
 from labelweave.joint.mode import Mode, Ranked
@@ -29,6 +30,9 @@ from labelweave.joint.queries import Queries
 if TYPE_CHECKING:
     from labelweave.decision import Decided
     from labelweave.joint.tempered import TemperedJoint
+
+#: How to look for the mode: see `labelweave.inference.Inference`.
+Strategy: TypeAlias = Callable[["JointDistribution"], Mode]
 
 
 class JointDistribution(Queries):
@@ -60,6 +64,9 @@ class JointDistribution(Queries):
     What a new form has to provide is written down in `labelweave.joint.form`, what it may provide
     so that strategies can do more with it in `labelweave.joint.capabilities`.
     """
+
+    #: How the decision "subset" looks for the mode; None stands for `Auto()`.
+    inference: Strategy | None = None
 
     def _repr_html_(self) -> str:
         """Show marginals of the first rows in notebooks."""
@@ -95,6 +102,22 @@ class JointDistribution(Queries):
         certain. `estimate` gives standard errors and takes more samples.
         """
         return self.estimate("marginals").value
+
+    def marginal_log_odds(self) -> Floats:
+        """Log P(y_j = 1) − log P(y_j = 0), (n, L); infinite where a label is certain.
+
+        Marginals near 1 are rounded to few digits and then to 1; their log-odds keep the order of
+        rows and labels, by which decisions and metrics rank them. They are exact where the
+        marginals are, and the logits of estimated marginals elsewhere.
+
+        Examples
+        --------
+        >>> from labelweave.joint import IndependentJoint
+        >>> joint = IndependentJoint([[40.0], [50.0]])
+        >>> joint.marginals().ravel(), joint.marginal_log_odds().ravel()
+        (array([1., 1.]), array([40., 50.]))
+        """
+        return quantities.marginal_log_odds(self)
 
     def pairwise(self) -> Floats:
         """P(y_i = 1, y_j = 1), (n, L, L); the diagonal holds the marginals, as far as exact."""
@@ -167,13 +190,13 @@ class JointDistribution(Queries):
 
     # ------------------------------------------------------------------ search
 
-    def mode(self, inference: Callable[[JointDistribution], Mode] | None = None) -> Mode:
+    def mode(self, inference: Strategy | None = None) -> Mode:
         """Return the most probable label vector of each row.
 
         Parameters
         ----------
         inference : callable, optional
-            A strategy of `labelweave.inference`. By default the form's own exact algorithm.
+            A strategy of `labelweave.inference`; `Auto()` by default.
 
         Returns
         -------
@@ -181,12 +204,33 @@ class JointDistribution(Queries):
             ``optimal`` says which rows are proven. Where a proof would take too long, the row has
             the best vector found, and ``gap`` says how much more probable the mode may be.
         """
-        return self._mode() if inference is None else inference(self)
+        if inference is None:
+            # Strategies are built on joint distributions, hence looked up when one is asked for.
+            inference = import_module("labelweave.inference").Auto()
+        return inference(self)
 
-    def _mode(self) -> Mode:
-        if isinstance(self, HasClosedMode):
-            return self.closed_mode()
-        return self.exhaustive_mode(MAX_SEARCHED)
+    def with_inference(self, inference: Strategy | None) -> Self:
+        """Return the same distributions with the strategy of the decision "subset".
+
+        Estimators give theirs to the distributions that they predict.
+
+        Parameters
+        ----------
+        inference : callable or None
+            A strategy of `labelweave.inference`; None stands for `Auto()`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from labelweave.inference import Greedy
+        >>> from labelweave.joint import ChainJoint
+        >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
+        >>> joint.decide("subset").labels, joint.with_inference(Greedy()).decide("subset").labels
+        (array([[0, 0]], dtype=int8), array([[1, 0]], dtype=int8))
+        """
+        joint = copy(self)
+        joint.inference = inference
+        return joint
 
     def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:
         """Return the mode, proven by looking at every label vector that could be it.
@@ -276,7 +320,7 @@ class JointDistribution(Queries):
             return self.power(exponent)
         # That form is a joint distribution itself, hence looked up when it is asked for.
         form: type[TemperedJoint] = import_module("labelweave.joint.tempered").TemperedJoint
-        return form(self, temperature, samples=samples)
+        return form(self, temperature, samples=samples).with_inference(self.inference)
 
     # ------------------------------------------------------------------ Bayes' rule
 
@@ -311,7 +355,7 @@ class JointDistribution(Queries):
                 f"evidence has probability zero in row {impossible[0]} "
                 f"({len(impossible)} such rows): Bayes' rule has no answer there"
             )
-        return self._condition(known, log_prob)
+        return self._condition(known, log_prob).with_inference(self.inference)
 
     def _resolve(self, evidence: Evidence) -> Labels:
         return resolve_evidence(evidence, self.n_rows, self.n_labels, self.label_names)

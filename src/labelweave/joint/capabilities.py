@@ -9,11 +9,11 @@ every strategy whose capability it provides.
 =======================  =============================  ==========================================
 capability               forms                          what asks for it
 =======================  =============================  ==========================================
-`HasClosedMode`          independent, table, listed,    `JointDistribution.mode`, `Auto`
+`HasClosedMode`          independent, table, listed,    `Auto`
                          tree
 `SearchesBestFirst`      chains                         `BestFirst`, `EpsilonApproximate`, `Auto`
 `SearchesBeam`           chains                         `Beam`
-`TightensBounds`         `ChainJoint`                   `JointDistribution.mode`, `Auto`
+`TightensBounds`         `ChainJoint`                   `Auto`
 `BranchesAndBounds`      fields                         `BestFirst`, `Beam`, `Auto`
 `MergesLists`            mixtures                       `ThresholdAlgorithm`, `Auto`
 `ListsVectors`           chains, fields, mixtures       `JointDistribution.top`
@@ -41,8 +41,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits
@@ -50,6 +49,8 @@ from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits
 if TYPE_CHECKING:
     from labelweave.joint.base import JointDistribution
     from labelweave.joint.tree.tree_mixture import TreeMixture
+
+Found = TypeVar("Found", Mode, Ranked)
 
 
 # ---------------------------------------------------------------------- modes
@@ -135,6 +136,10 @@ class MergesLists(Protocol):
         """Return the best of at most ``depth`` vectors of each list, and a bound on the others."""
         ...
 
+    def walks_lists(self) -> bool:
+        """Return whether walking lists is faster than looking at all vectors of few labels."""
+        ...
+
 
 # ---------------------------------------------------------------------- factors
 
@@ -202,8 +207,8 @@ class RanksLikeItsBase(Protocol):
 
     base: JointDistribution
 
-    def mode(self, inference: Callable[[JointDistribution], Mode] | None = None) -> Mode:
-        """Return the mode that a strategy finds in the base."""
+    def restated(self, found: Found) -> Found:
+        """Return what was found in the base, with probabilities of this distribution."""
         ...
 
 

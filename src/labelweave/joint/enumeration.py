@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MAX_ENUMERATED = 16
 # Exact search for the mode prunes and needs no table, so it goes a little further.
 MAX_SEARCHED = 20
+# A probability that is not below this has lost nothing to terms too small for a float.
+SAFE_PROBABILITY = 1e-280
 # Tables and draws are made for blocks of rows of at most this many numbers (16 MB): larger blocks
 # only leave the cache, smaller ones spend their time in Python.
 BLOCK_CELLS = 2**21
@@ -97,29 +99,46 @@ class Enumeration:
         labels[..., self.free] = (columns[..., None] >> np.arange(len(self.free))) & 1
         return labels
 
-    def _halves(self) -> Iterator[tuple[int, Floats]]:
-        """Yield for each free label, from the last, the part of the table where it is positive.
+    def _halves(self) -> Iterator[tuple[int, Floats, Floats]]:
+        """Yield for each free label, from the last, the parts of the table where it is 0 and 1.
 
         Summing a label out folds the table in half, so all parts together cost two passes.
         """
         table = np.exp(self.log_table)
         for t in reversed(range(len(self.free))):
             negative, positive = table[:, : 2**t], table[:, 2**t :]
-            yield t, positive
+            yield t, negative, positive
             table = negative + positive
 
     def marginals(self) -> Floats:
         """P(y_j = 1)."""
         out: Floats = (self.known == 1).astype(np.float64)
-        for t, positive in self._halves():
+        for t, _, positive in self._halves():
             out[:, self.free[t]] = np.minimum(positive.sum(axis=1), 1.0)
+        return out
+
+    def log_odds(self) -> Floats:
+        """Log P(y_j = 1) − log P(y_j = 0), also where one of them is too small for a float."""
+        out = np.where(self.known == 1, np.inf, -np.inf)
+        tiny = np.zeros(len(out), dtype=np.bool_)
+        for t, negative, positive in self._halves():
+            zero, one = negative.sum(axis=1), positive.sum(axis=1)
+            tiny |= np.minimum(zero, one) < SAFE_PROBABILITY
+            with np.errstate(divide="ignore"):
+                out[:, self.free[t]] = np.log(one) - np.log(zero)
+        table = self.log_table[tiny]
+        for t in reversed(range(len(self.free))):  # the same halves, in logarithms
+            negative, positive = table[:, : 2**t], table[:, 2**t :]
+            zero, one = (np.logaddexp.reduce(half, axis=1) for half in (negative, positive))
+            out[tiny, self.free[t]] = one - zero
+            table = np.logaddexp(negative, positive)
         return out
 
     def pairwise(self) -> Floats:
         """P(y_i = 1, y_j = 1); a known label is independent of everything."""
         marginals = self.marginals()
         out = marginals[:, :, None] * marginals[:, None, :]
-        for t, positive in self._halves():
+        for t, _, positive in self._halves():
             both = np.minimum(_row_sums(positive, label_vectors(t)), 1.0)
             out[:, self.free[t], self.free[:t]] = out[:, self.free[:t], self.free[t]] = both
         diagonal = np.arange(marginals.shape[1])

@@ -30,7 +30,7 @@ class JointForm(Batch, ABC):
     That is enough for every query, and for every strategy while few labels are unknown. To be fast,
     or exact where enumeration is out of reach, it **may** override
 
-    - ``_is_exact`` and ``_exact``: quantities by a formula;
+    - ``_is_exact`` and ``_exact``: quantities by a formula; ``_marginal_log_odds`` beside them;
     - `log_prob_error`, if its normaliser is estimated;
     - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_full_log_odds`` and
       ``_from_draws`` (with ``_cells_per_row``): better estimates;
@@ -83,6 +83,14 @@ class JointForm(Batch, ABC):
     def _exact(self, quantity: Quantity) -> Floats:
         """Return the exact quantity of every row, by enumeration unless a form knows better."""
         return quantities.by_enumeration(self, quantity)
+
+    def _marginal_log_odds(self) -> Floats:
+        """Return the log-odds (n, L) of rows whose marginals `_exact` computes, by enumeration.
+
+        A form that knows better subtracts log P(y_j = 0) from log P(y_j = 1): a marginal near 1 is
+        rounded, and its logit with it.
+        """
+        return quantities.log_odds_by_enumeration(self)
 
     def _weighted_sample(self, k: int, seed: int) -> tuple[Labels, Floats]:
         """Draws and their (n, k) log-weights, for forms that cannot draw from themselves."""

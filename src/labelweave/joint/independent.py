@@ -105,6 +105,9 @@ class IndependentJoint(JointDistribution):
             return np.asarray(bernoulli_entropy(self.scores).sum(axis=1))
         return self._as_tree()._exact(quantity)
 
+    def _marginal_log_odds(self) -> Floats:
+        return self.scores
+
     def _as_tree(self) -> TreeJoint:
         """Return the same distribution as a forest of roots."""
         return TreeJoint(

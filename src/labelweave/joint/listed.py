@@ -13,7 +13,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_labels, check_matrix, check_whole_number
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.checks import SUM_TOLERANCE
-from labelweave.joint.enumeration import log_sums
+from labelweave.joint.enumeration import SAFE_PROBABILITY, log_sums
 from labelweave.joint.estimate import Estimate, Quantity
 from labelweave.joint.mode import Mode, Ranked
 
@@ -164,6 +164,23 @@ class ListedJoint(JointDistribution):
         # Not by BLAS, which rounds differently for different numbers of rows.
         total = np.einsum("nv,vl->nl", weights, self.vectors[places].astype(np.float64))
         return np.asarray(np.minimum(total, 1.0))
+
+    def _marginal_log_odds(self) -> Floats:
+        weights, chosen = np.exp(self.log_weights), self.vectors == 1
+        # Not by BLAS, which rounds differently for different numbers of rows.
+        zero, one = (
+            np.einsum("nv,vl->nl", weights, part.astype(np.float64)) for part in (~chosen, chosen)
+        )
+        with np.errstate(divide="ignore"):
+            out = np.log(one) - np.log(zero)
+        tiny = np.minimum(zero, one) < SAFE_PROBABILITY
+        for label in np.flatnonzero(tiny.any(axis=0)):
+            rows, has = tiny[:, label], chosen[:, label]
+            with_label, without = (
+                np.logaddexp.reduce(self.log_weights[rows][:, part], axis=1) for part in (has, ~has)
+            )
+            out[rows, label] = with_label - without
+        return np.asarray(out)
 
     def power(self, exponent: float) -> ListedJoint:
         """Return the same list with powers of its probabilities, normalised."""

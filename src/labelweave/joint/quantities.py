@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import logit
 
 from labelweave._common.arrays import Floats
 from labelweave.joint.enumeration import row_blocks, tables
@@ -74,6 +75,24 @@ def by_enumeration(joint: JointForm, quantity: Quantity) -> Floats:
     out = np.empty((joint.n_rows, *shapes[quantity]))
     for rows, enumeration in tables(joint):
         out[rows] = enumeration.quantity(quantity)
+    return out
+
+
+def marginal_log_odds(joint: JointForm) -> Floats:
+    """Return log-odds that are exact where the marginals are, and their logits elsewhere."""
+    exact = joint._is_exact("marginals")
+    out = np.empty((joint.n_rows, joint.n_labels))
+    out[exact] = joint[exact]._marginal_log_odds()
+    out[~exact] = logit(computed_or_drawn(joint[~exact], "marginals", DEFAULT_SAMPLES, 0).value)
+    known = joint.known
+    return np.where(known >= 0, np.where(known == 1, np.inf, -np.inf), out)
+
+
+def log_odds_by_enumeration(joint: JointForm) -> Floats:
+    """Return the log-odds of the labels of every row from its table."""
+    out = np.empty((joint.n_rows, joint.n_labels))
+    for rows, enumeration in tables(joint):
+        out[rows] = enumeration.log_odds()
     return out
 
 

@@ -126,6 +126,9 @@ class TableJoint(JointDistribution):
     def _exact(self, quantity: Quantity) -> Floats:
         return self._whole().quantity(quantity)
 
+    def _marginal_log_odds(self) -> Floats:
+        return self._whole().log_odds()
+
     def power(self, exponent: float) -> TableJoint:
         """Return the table of powers, normalised."""
         joint = self[:]

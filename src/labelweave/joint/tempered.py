@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 from scipy.special import expit
@@ -13,12 +13,10 @@ from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.seeds import derive_seed
 from labelweave.joint.base import JointDistribution
-from labelweave.joint.capabilities import near_power
+from labelweave.joint.capabilities import Found, near_power
 from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables
 from labelweave.joint.estimate import Estimate, mean_from_draws, normalised_weights, resample
 from labelweave.joint.mode import Mode, Ranked
-
-Found = TypeVar("Found", Mode, Ranked)
 
 
 class TemperedJoint(JointDistribution):
@@ -204,23 +202,22 @@ class TemperedJoint(JointDistribution):
         Parameters
         ----------
         inference : callable, optional
-            A strategy of `labelweave.inference`, which searches the base. By default the base's own
-            exact algorithm.
+            A strategy of `labelweave.inference`, which searches the base; `Auto()` by default.
 
         Returns
         -------
         Mode
             Proven where the base's is.
         """
-        return self._restated(self.base.mode(inference))
+        return self.restated(self.base.mode(inference))
 
     def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:
         """Return the mode of the base, proven by looking at every vector that could be it."""
-        return self._restated(self.base.exhaustive_mode(max_labels, prune=prune))
+        return self.restated(self.base.exhaustive_mode(max_labels, prune=prune))
 
     def greedy_mode(self) -> Mode:
         """Return the greedy vector of the base, with an upper bound."""
-        return self._restated(self.base.greedy_mode())
+        return self.restated(self.base.greedy_mode())
 
     def greedy_path(self) -> JointDistribution:
         """Return what a plain classifier chain takes P(y) to be, at the same temperature."""
@@ -228,9 +225,9 @@ class TemperedJoint(JointDistribution):
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of the base, which are those of a power."""
-        return self._restated(self.base.top(k))
+        return self.restated(self.base.top(k))
 
-    def _restated(self, found: Found) -> Found:
+    def restated(self, found: Found) -> Found:
         """Return what the base found with probabilities of this distribution."""
         return replace(
             found,

@@ -18,6 +18,7 @@ from labelweave.decision import (
     Decision,
     Evidence,
     FixedThreshold,
+    SubsetLoss,
     ThresholdRule,
     decide,
     resolve_decision,
@@ -63,10 +64,14 @@ class MultiLabelClassifier(LabelClassifier):
 
     @property
     def thresholds_(self) -> Floats:
-        """The threshold of each label, (L,), if `decision` is tuned on held-out rows."""
+        """The probability above which each label is predicted, (L,).
+
+        It exists if `decision` is tuned on held-out rows. `predict` compares log-odds, which tell
+        probabilities apart that are rounded to the same number.
+        """
         if not hasattr(self, "rule_"):
             raise AttributeError("thresholds_ exist after fit with a decision such as 'macro_f1'")
-        return self.rule_.thresholds(np.empty((0, self.n_labels_)))
+        return np.asarray(self.rule_.thresholds(np.empty((0, self.n_labels_))))
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
@@ -77,9 +82,13 @@ class MultiLabelClassifier(LabelClassifier):
         return ("inference",) if self._untuned() is not None else ("decision", "inference")
 
     def predict_joint(self, X: Any) -> JointDistribution:
-        """Return the joint distributions of the labels, one per row of X."""
+        """Return the joint distributions of the labels, one per row of X.
+
+        Their decision "subset" looks for the mode as this estimator does.
+        """
         check_is_fitted(self)
-        return self._joint(self._features(X, reset=False))
+        joint = self._joint(self._features(X, reset=False))
+        return joint.with_inference(self._inference())
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels that are optimal for `decision`, (n, L) of 0/1.
@@ -108,7 +117,7 @@ class MultiLabelClassifier(LabelClassifier):
             With the attributes ``labels``, (n, L) of 0/1 (-1 where a label stays open), ``risk``
             and ``score``, (n,) each.
         """
-        return decide(self.predict_joint(X), loss, self._inference())
+        return decide(self.predict_joint(X), loss)
 
     def threshold_rule(self) -> ThresholdRule | None:
         """Return the rule by which `predict` decides for all rows together; None if it does not."""
@@ -116,7 +125,7 @@ class MultiLabelClassifier(LabelClassifier):
         return decision if isinstance(decision, ThresholdRule) else None
 
     def evidence(self, X: Any) -> Evidence:
-        """Return what `threshold_rule` decides by, usually the marginal probabilities."""
+        """Return what `threshold_rule` decides by, usually the marginals, held as log-odds."""
         joint, rule = self.predict_joint(X), self.threshold_rule()
         return Evidence.of(joint) if rule is None else rule.evidence(joint)
 
@@ -134,6 +143,14 @@ class MultiLabelClassifier(LabelClassifier):
         """
         marginals = self.predict_joint(X).marginals()
         return self._encoding.probabilities(marginals)
+
+    def predict_log_odds(self, X: Any) -> Floats:
+        """Return the log-odds of each label, (n, L), by which rows and labels can be ranked.
+
+        They are those of `predict_proba` before these are rounded near 0 and 1; infinite where a
+        label is certain.
+        """
+        return self.predict_joint(X).marginal_log_odds()
 
     @abstractmethod
     def _joint(self, X: Any) -> JointDistribution:
@@ -158,11 +175,11 @@ class MultiLabelClassifier(LabelClassifier):
         super()._check_parameters()
         self._resolved_decision()
         check_labels = getattr(self._inference(), "check_labels", None)
-        if self.decision == "subset" and check_labels is not None:
+        if self._resolved_decision() == SubsetLoss() and check_labels is not None:
             check_labels(self.n_labels_)
 
     def _resolved_decision(self) -> Decision:
-        return resolve_decision(self.decision, self._inference())
+        return resolve_decision(self.decision)
 
     def _decide(self) -> Decision:
         """Return the decision with what it needs to know from training."""

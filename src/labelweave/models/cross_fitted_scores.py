@@ -12,6 +12,7 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds
 from labelweave.decision import LabelledScores, ThresholdRule
+from labelweave.decision.probabilities import Scores, joined
 
 if TYPE_CHECKING:
     from labelweave.models.base import MultiLabelClassifier
@@ -56,25 +57,26 @@ def cross_fitted_scores(
     >>> labels = (X > 9).astype(np.int8)
     >>> rule = MicroF1Threshold()
     >>> found = cross_fitted_scores(BinaryRelevance(C=1.0), rule, X, labels, None, seed=0)
-    >>> bool(((found.scores > 0.5) == labels).all())
+    >>> bool(((np.asarray(found.scores) > 0.5) == labels).all())
     True
     """
     total = np.ones(len(labels)) if weight is None else weight
     fold, n_folds = assign_folds(X, total, N_FOLDS, seed)
     if n_folds < 2:
         return None
-    scores = np.empty(labels.shape)
+    scores: list[Scores] = []
     with stage("holding rows out", n_folds) as advance:
         for k in range(n_folds):
             rest, here = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             weights = {} if weight is None else {"sample_weight": weight[rest]}
             fitted = clone(model).fit(X[rest], named(labels[rest]), **weights)
-            scores[here] = _scores(fitted, rule, X[here])
+            scores.append(_scores(fitted, rule, X[here]))
             advance()
-    return LabelledScores(scores, labels, total)
+    place = np.argsort(np.argsort(fold, kind="stable"), kind="stable")
+    return LabelledScores(joined(scores)[place], labels, total)
 
 
-def _scores(model: MultiLabelClassifier, rule: ThresholdRule, X: Any) -> Floats:
+def _scores(model: MultiLabelClassifier, rule: ThresholdRule, X: Any) -> Scores:
     if rule.needs_joint:
         return rule.evidence(model.predict_joint(X)).scores
     return model.evidence(X).scores

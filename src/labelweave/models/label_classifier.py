@@ -19,6 +19,7 @@ from labelweave._common.features import mean_row, validated_features
 from labelweave._common.presets import HasPresets
 from labelweave._common.progress import progress_shown
 from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
+from labelweave.decision.probabilities import Scores
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 # What `fit` learns beside the attributes that end in an underscore.
@@ -190,13 +191,13 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         """Return what `threshold_rule` decides by: the scores of the rows of X, and draws."""
         raise NotImplementedError(f"{type(self).__name__} decides row by row")
 
-    def predict_above(self, X: Any, thresholds: Floats) -> NDArray[Any]:
+    def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
         """Return the labels whose scores in `evidence` are above their thresholds.
 
         Parameters
         ----------
         X : (n, D) array, sparse matrix or data frame
-        thresholds : (L,) array
+        thresholds : (L,) array or Probabilities
             Those that `threshold_rule` chose for a test set, of which X may be a part.
         """
         return self._encoding.decode(apply_thresholds(self.evidence(X).scores, thresholds))

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave.joint import IndependentJoint, MixtureJoint
 from labelweave.online.latent import Latent
 
-# No less of a label's uncertainty is its own: given the bias, it still has finite log-odds.
-_SMALLEST_VARIANCE = 1e-24
-# Below this, probabilities are too small to be compared.
-_SMALLEST_PROBABILITY = 1e-300
+# No less of a label's variance is its own: between the nodes of the quadrature, labels that depend
+# on the bias alone would be contradicted at every node, with log-probabilities of -10^30.
+_LEAST_OWN = 0.05
 
 
 def bias_mixture(
@@ -28,9 +27,10 @@ def bias_mixture(
     """Return P(y) = ∫ Π_c P(y_c | ζ) N(ζ) dζ by Gauss–Hermite quadrature over the bias ζ.
 
     Given ζ the labels are independent: P(y_c = 1 | ζ) = Φ((z_c − ρ_c ζ) / √(1 − ρ_c²)). The
-    marginals have a closed form, and the mixture has exactly those: where a few nodes miss one (a
-    bias much less certain than the scores), its probabilities at all nodes are moved by the same
-    share.
+    marginals have a closed form, and the mixture has exactly those, however small they are: where a
+    few nodes miss one, its probabilities at all nodes are moved by the same share. Labels whose
+    variance is nearly all that of the bias, as in rows without features, count as a little less
+    dependent than they are.
 
     Parameters
     ----------
@@ -56,16 +56,16 @@ def bias_mixture(
     points, weights = np.polynomial.hermite_e.hermegauss(nodes)
     weights = weights / weights.sum()
     z, loading = latent
-    own = np.sqrt(np.maximum(1.0 - loading**2, _SMALLEST_VARIANCE))
-    at_nodes = [(z - loading * point) / own for point in points]
+    own = np.maximum(1.0 - loading**2, _LEAST_OWN)
+    at_nodes = [(z - np.sqrt(1.0 - own) * point) / np.sqrt(own) for point in points]
     # Work with the rarer value of each label, whose probability has all its digits.
     sign = np.where(z < 0, 1.0, -1.0)
-    rare, found = ndtr(sign * z), np.zeros_like(z)
-    for weight, t in zip(weights, at_nodes, strict=True):
-        found += weight * ndtr(sign * t)
+    found = np.full_like(z, -np.inf)
+    for log_weight, t in zip(np.log(weights), at_nodes, strict=True):
+        found = np.logaddexp(found, log_weight + log_ndtr(sign * t))
     components = [
         IndependentJoint(
-            sign * _moved(sign * t, rare, found),
+            sign * _moved(sign * t, log_ndtr(sign * z), found),
             label_names=label_names,
             row_ids=row_ids,
             n_threads=n_threads,
@@ -76,16 +76,21 @@ def bias_mixture(
 
 
 def _moved(t: Floats, wanted: Floats, found: Floats) -> Floats:
-    """Log-odds of Φ(t), moved by the share that takes the average from `found` to `wanted`."""
-    wanted = np.maximum(wanted, _SMALLEST_PROBABILITY)
-    found = np.maximum(found, _SMALLEST_PROBABILITY)
+    """Log-odds of Φ(t), moved by the share that takes the average from `found` to `wanted`.
+
+    Both are logarithms: probabilities of scores far from the bias are too small for floats.
+    """
     log_yes, log_no = log_ndtr(t), log_ndtr(-t)
-    with np.errstate(divide="ignore"):
-        # Too much: a share of every probability goes. Too little: a share of what is left comes.
-        less = np.log(np.minimum(1.0, wanted / found))
-        gone = np.log(np.maximum(0.0, found - wanted) / found)
-        more = np.log(np.maximum(0.0, wanted - found) / (1.0 - found))
-        stays = np.log(np.minimum(1.0, (1.0 - wanted) / (1.0 - found)))
-    down = less + log_yes - np.logaddexp(gone, less + log_no)
-    up = np.logaddexp(log_yes, more + log_no) - (stays + log_no)
+    # Too much: a share of every probability goes. Too little: a share of what is left comes.
+    less = np.minimum(wanted - found, 0.0)
+    down = less + log_yes - np.logaddexp(_log_rest(less), less + log_no)
+    more = wanted + _log_rest(np.minimum(found - wanted, 0.0)) - _log_rest(found)
+    stays = _log_rest(wanted) - _log_rest(found)
+    up = np.logaddexp(log_yes, more + log_no) - (np.minimum(stays, 0.0) + log_no)
     return np.where(wanted < found, down, up)
+
+
+def _log_rest(log_p: Floats) -> Floats:
+    """Return log(1 − p)."""
+    with np.errstate(divide="ignore"):
+        return np.log(-np.expm1(log_p))

@@ -14,6 +14,25 @@ from labelweave.joint import ChainJoint
 _CERTAIN = 100.0
 
 
+def categorical_log_odds(log_odds: Floats) -> Floats:
+    """Return the log-odds of each label given that exactly one of independent labels applies.
+
+    Parameters
+    ----------
+    log_odds : (n, L) array
+        Log-odds of each label on its own.
+
+    Examples
+    --------
+    >>> categorical_log_odds(np.log([[1.0, 2.0, 5.0]])).round(3)  # 1:7, 2:6 and 5:3
+    array([[-1.946, -1.099,  0.511]])
+    """
+    before, after = np.full((2, *log_odds.shape), -np.inf)
+    before[:, 1:] = np.logaddexp.accumulate(log_odds, axis=1)[:, :-1]
+    after[:, :-1] = np.logaddexp.accumulate(log_odds[:, ::-1], axis=1)[:, -2::-1]
+    return np.asarray(log_odds - np.logaddexp(before, after))
+
+
 def categorical_joint(log_odds: Floats, **options: Any) -> ChainJoint:
     """Return the distribution of independent labels, given that exactly one of them applies.
 

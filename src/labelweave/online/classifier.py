@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision import ClassMassNormalization, Decision
 from labelweave.models.label_encoding import LabelEncoding
 from labelweave.models.streaming import StreamingClassifier
 from labelweave.online.predictor import PosteriorPredictor
@@ -126,11 +126,12 @@ class BayesianOnlineClassifier(StreamingClassifier, PosteriorPredictor):
     so far; any other failure leaves it as it was.
 
     ``BayesianOnlineClassifier.preset("published")`` has the priors and the noise of the paper, no
-    offsets, unscaled rows and no calibration; the paper also knows `label_ratios`. Its "cmn"
-    matches the frequency of every label: ``decision=ClassMassNormalization.preset("published")``.
-    The defaults differ because they give a better macro F1 with "cmn" on every data set tried,
-    most where labels are hard to predict, and calibrated probabilities; with "sample" and few rows
-    the published values are a little better.
+    offsets, unscaled rows and no calibration, and decides by
+    ``ClassMassNormalization.preset("published")``, which matches the frequency of every label. A
+    `decision` given beside the preset takes its place: ``preset("published", decision="sample")``.
+    The paper also knows `label_ratios`. The defaults differ because they give a better macro F1
+    with "cmn" on every data set tried, most where labels are hard to predict, and calibrated
+    probabilities; with "sample" and few rows the published values are a little better.
 
     Examples
     --------
@@ -164,6 +165,7 @@ class BayesianOnlineClassifier(StreamingClassifier, PosteriorPredictor):
         skew_margin=True,
         scale_rows=False,
         calibrate=False,
+        decision=ClassMassNormalization.preset("published"),
     )
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_ndtr, ndtr, ndtri
+from scipy.special import log_expit, log_ndtr, ndtr, ndtri_exp
 
 from labelweave._common.arrays import Floats
 from labelweave.online.calibration import PROBIT_SLOPE, CalibrationMap
@@ -47,7 +47,7 @@ class Latent(NamedTuple):
         What the bias adds to a score is flattened as the score is.
         """
         log_odds = by.log_odds(self.z)
-        z = -np.sign(log_odds) * ndtri(expit(-np.abs(log_odds)))
+        z = -np.sign(log_odds) * ndtri_exp(log_expit(-np.abs(log_odds)))
         return Latent(z, self.loading * np.minimum(by.slope / PROBIT_SLOPE, 1.0))
 
     def probabilities(self) -> Floats:
@@ -55,5 +55,5 @@ class Latent(NamedTuple):
         return np.clip(ndtr(self.z), _TINY, 1.0 - _EPSILON)
 
     def log_odds(self) -> Floats:
-        """Return the log-odds of every label."""
+        """Return the log-odds of every label, which rank rows where probabilities are rounded."""
         return np.asarray(log_ndtr(self.z) - log_ndtr(-self.z))

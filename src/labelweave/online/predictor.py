@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Evidence
+from labelweave.decision import Evidence, Probabilities
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.online.bias_mixture import bias_mixture
@@ -68,7 +68,7 @@ class PosteriorPredictor(MultiLabelClassifier):
         return self._encoding.probabilities(self.state_.probabilities(X, self._n_threads()))
 
     def evidence(self, X: Any) -> Evidence:
-        """Return the probabilities of the rows of X, and labels under drawn models.
+        """Return the probabilities of the rows of X as log-odds, and labels under drawn models.
 
         If the rule needs draws, the probabilities are those of the models that are drawn.
         """
@@ -78,12 +78,17 @@ class PosteriorPredictor(MultiLabelClassifier):
             return super().evidence(X)
         rows, threads, state = self._features(X, reset=False), self._n_threads(), self.state_
         of_drawn_models = rule is not None and rule.needs_draws
-        predict = state.posterior_probabilities if of_drawn_models else state.probabilities
+        predict = state.posterior_log_odds if of_drawn_models else state.log_odds
 
         def draw(n_samples: int) -> Mask:
             return state.sample_labels(rows, n_samples, self.seed_, threads)
 
-        return Evidence(predict(rows, threads), draw)
+        return Evidence(Probabilities(predict(rows, threads)), draw)
+
+    def predict_log_odds(self, X: Any) -> Floats:
+        """Return the log-odds of each label, (n, L), as of `predict_proba`."""
+        check_is_fitted(self)
+        return self.state_.log_odds(self._features(X, reset=False), self._n_threads())
 
     def _joint(self, X: Any) -> JointDistribution:
         threads, state = self._n_threads(), self.state_

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._common.arrays import Counts, Labels
-from labelweave.decision import ClassMassNormalization
+from labelweave.decision import ClassMassNormalization, Probabilities
 from labelweave.online.state import OnlineState
 
 
@@ -93,4 +93,5 @@ class PrequentialF1:
 def predict_by_frequency(state: OnlineState, X: Any, n_threads: int = 1) -> Labels:
     """Predict a batch as a test set of its own, each label as often as it was seen so far."""
     rates = state.positives / np.maximum(state.observed, 1)
-    return ClassMassNormalization(rates).label(state.probabilities(X, n_threads))
+    scores = Probabilities(state.log_odds(X, n_threads))
+    return ClassMassNormalization(rates).label(scores)

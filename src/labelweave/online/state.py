@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.online.calibration import PrequentialRows, prequential_rows
+from labelweave.online.categorical import categorical_log_odds
 from labelweave.online.csr import CsrArrays, check_rows, csr_batches
 from labelweave.online.latent import Latent
 from labelweave.online.pairwise_update import check_labels, update_pairwise
@@ -164,10 +165,23 @@ class OnlineState(Posterior):
             return np.asarray(softmax(latent.log_odds(), axis=1))
         return latent.probabilities()
 
+    def log_odds(self, X: Any, n_threads: int = 1) -> Floats:
+        """Return the log-odds of those probabilities, (n, L), which are not rounded near 1."""
+        log_odds = self.latent(X, n_threads).log_odds()
+        multiclass = self.settings.likelihood == "multiclass"
+        return categorical_log_odds(log_odds) if multiclass else log_odds
+
     def posterior_probabilities(self, X: Any, n_threads: int = 1) -> Floats:
         """Return the posterior probability that each noise-free score exceeds the bias, (n, L)."""
+        return self._noise_free(X, n_threads).probabilities()
+
+    def posterior_log_odds(self, X: Any, n_threads: int = 1) -> Floats:
+        """Return the log-odds of those probabilities, (n, L), which are not rounded near 1."""
+        return self._noise_free(X, n_threads).log_odds()
+
+    def _noise_free(self, X: Any, n_threads: int) -> Latent:
         mean, variance = self.moments(X, n_threads)
-        return Latent.of(mean, variance, self.bias_mean, self.bias_variance).probabilities()
+        return Latent.of(mean, variance, self.bias_mean, self.bias_variance)
 
     def sample_labels(self, X: Any, n_samples: int, seed: int, n_threads: int = 1) -> Mask:
         """Return the labels of X under models drawn from the posterior, (S, n, L).

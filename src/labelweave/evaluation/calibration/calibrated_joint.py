@@ -23,12 +23,14 @@ from labelweave.decision import (
     LabelledScores,
     PartialAbstention,
     PrecisionAtK,
+    Probabilities,
     RankingLoss,
     SubsetLoss,
     ThresholdRule,
     decide,
     resolve_decision,
 )
+from labelweave.decision.probabilities import Scores
 from labelweave.evaluation.calibration.held_out_joints import HeldOutJoints, held_out_joints
 from labelweave.evaluation.calibration.marginal_calibration import (
     MarginalCalibration,
@@ -227,7 +229,7 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _calibrate_marginals(self, held_out: HeldOutJoints) -> None:
         labels, weight, isotonic = held_out.labels, held_out.weight, self.marginals == "isotonic"
-        marginals = held_out.gathered(lambda joint: joint.marginals())
+        marginals = np.asarray(held_out.gathered(lambda joint: joint.marginals()))
         self.marginal_calibration_ = fit_marginal_calibration(
             marginals, labels, weight, isotonic=isotonic
         )
@@ -274,11 +276,17 @@ class CalibratedJointCV(MultiLabelClassifier):
             return joint.tempered(self.temperature_).marginals()
         return self.marginal_calibration_(joint.marginals())
 
-    def _scores(self, rule: ThresholdRule | None, joint: JointDistribution) -> Floats:
+    def _log_odds(self, joint: JointDistribution) -> Floats:
+        """Return the log-odds of calibrated marginals, given what the estimator predicts."""
+        if self.marginal_calibration_ is None:
+            return joint.tempered(self.temperature_).marginal_log_odds()
+        return self.marginal_calibration_.log_odds(joint.marginal_log_odds())
+
+    def _scores(self, rule: ThresholdRule | None, joint: JointDistribution) -> Scores:
         """Return what a rule decides by, given what the estimator predicts."""
         if rule is not None and rule.needs_joint:
             return rule.evidence(joint).scores
-        return self._marginals(joint)
+        return Probabilities(self._log_odds(joint))
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
         """Return what a decision looks at, given what the estimator predicts."""
@@ -297,6 +305,11 @@ class CalibratedJointCV(MultiLabelClassifier):
         """
         check_is_fitted(self)
         return self._encoding.probabilities(self._marginals(self._base_joint(X)))
+
+    def predict_log_odds(self, X: Any) -> Floats:
+        """Return the log-odds of each label, (n, L), as of `predict_proba`."""
+        check_is_fitted(self)
+        return self._log_odds(self._base_joint(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels that are optimal for `decision`, (n, L) of 0/1.
@@ -328,7 +341,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         """
         check_is_fitted(self)
         joint = self._base_joint(X)
-        decided = decide(self._seen_by(resolve_decision(loss), joint), loss, self._inference())
+        decided = decide(self._seen_by(resolve_decision(loss), joint), loss)
         if isinstance(loss, RankingLoss):  # the best ranking is one by marginals, but not its risk
             risk = loss.risk(joint.tempered(self.temperature_), decided.labels)
             decided = replace(decided, risk=risk)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave.decision.probabilities import Scores, joined
 from labelweave.evaluation.calibration.temperature import SAMPLES
 from labelweave.evaluation.joint_estimators import fold_estimator, joint_of
 from labelweave.joint import JointDistribution
@@ -59,9 +60,9 @@ class HeldOutJoints:
         for place in self._places() if len(self.joints) > 1 else ():
             yield place, np.flatnonzero(~np.isin(rows, rows[place]))
 
-    def gathered(self, function: Callable[[JointDistribution], Floats]) -> Floats:
+    def gathered(self, function: Callable[[JointDistribution], Scores]) -> Scores:
         """Return a function of the joint distributions for the rows of all folds."""
-        return np.concatenate([function(joint) for joint in self.joints])
+        return joined([function(joint) for joint in self.joints])
 
     def _log_prob(self, temperature: float, samples: int = 1024) -> Floats:
         return np.concatenate(

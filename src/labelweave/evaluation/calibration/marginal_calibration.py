@@ -15,6 +15,8 @@ __all__ = ["MarginalCalibration", "fit_marginal_calibration"]
 
 # Probabilities beyond are moved to these: few sets have so many rows that they could tell more.
 _LEAST = 1e-6
+# By how much marginals beyond are told apart, in log-odds.
+_SPREAD = 1e-6
 # Rows of either class from which on a label has an isotonic function of its own.
 MIN_FOR_ISOTONIC = 50.0
 # Newton's method takes about eight steps, hardly ever halved.
@@ -46,6 +48,21 @@ class MarginalCalibration:
     slope: Floats
     intercept: Floats
     knots: tuple[Floats, ...]
+
+    def log_odds(self, log_odds: Floats) -> Floats:
+        """Return calibrated log-odds, (n, L), given those of the marginals.
+
+        Sigmoids keep the order of rows, also of those whose marginals are all moved to the same
+        one: their log-odds are spread by so little that no probability changes visibly.
+        """
+        clipped = np.clip(log_odds, *_log_odds(np.array([0.0, 1.0])))
+        beyond = np.nan_to_num(log_odds) - clipped
+        calibrated: Floats = self.slope * clipped + self.intercept
+        calibrated += _SPREAD * np.sign(beyond) * np.log1p(np.abs(beyond))
+        for label, (p, value) in enumerate(self.knots):
+            if len(p):
+                calibrated[:, label] = logit(np.interp(expit(log_odds[:, label]), p, value))
+        return calibrated
 
     def __call__(self, marginals: Floats) -> Floats:
         """Return calibrated marginals, (n, L)."""

@@ -120,7 +120,7 @@ def judge_fold(
     joint: Any = predict_joint(fitted(without_tuning(estimator), inside), X)
     log_prob = joint.log_prob(truth)
     log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
-    evidence = _NOTHING if rule is None else rule.evidence(joint).scores
+    evidence = _NOTHING if rule is None else np.asarray(rule.evidence(joint).scores)
     return HeldOutFold(float(np.average(log_prob, weights=weight)), log_prob, evidence)
 
 

@@ -19,6 +19,9 @@ from labelweave.joint.chain.steps import LogOdds, beam, beam_search, expand, gri
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.mode import Ranked, SearchedMode, SearchLimits
 
+# Prefixes up to which all rows are searched together: many may wait by then.
+_TOGETHER = 1000
+
 
 class GeneralChain(SearchedChain):
     """P(y) = Π_j P(y_j | earlier labels) for conditionals of any kind.
@@ -47,8 +50,6 @@ class GeneralChain(SearchedChain):
     >>> joint.cardinality().round(3)
     array([[0., 1., 0.]])
     """
-
-    _proof_budget = 1000
 
     def __init__(
         self,
@@ -169,7 +170,7 @@ class GeneralChain(SearchedChain):
     def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:
         # All rows together while few prefixes can wait, then the hard ones in blocks: so the
         # conditionals are evaluated for many prefixes at once and memory stays bounded.
-        first = replace(limits, budget=min(limits.budget, self._proof_budget))
+        first = replace(limits, budget=min(limits.budget, _TOGETHER))
         found = self._search_together(first, floor, log_mass)
         spent = np.flatnonzero(found.nodes >= first.budget)
         if first.budget == limits.budget or len(spent) == 0:

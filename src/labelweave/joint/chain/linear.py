@@ -62,9 +62,6 @@ class ChainJoint(SearchedChain):
     array([[0.881, 1. ]])
     """
 
-    # Well under a second, and many times what chains fitted to data take.
-    _proof_budget = 100_000
-
     def __init__(
         self,
         scores: npt.ArrayLike,

@@ -1,20 +1,16 @@
-"""Searches for the mode of a chain: greedy, best-first, beam, and how `mode` combines them."""
+"""Searches for the mode of a chain: greedy, best-first and beam."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from labelweave.joint.capabilities import TightensBounds
 from labelweave.joint.chain.estimates import EstimatedChain
 from labelweave.joint.chain.steps import grid_log_odds
-from labelweave.joint.enumeration import MAX_SEARCHED
 from labelweave.joint.independent import IndependentJoint
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits, certified
 
-# Prefixes a search for the top k keeps, when k is not larger; and one where no proof is found.
+# Prefixes a search for the top k keeps, when k is not larger.
 BEAM_WIDTH = 64
-# Nats: the gap after a tenth of the steps up to which the rest of them may still bring a proof.
-NARROW_GAP = 3.0
 
 
 class SearchedChain(EstimatedChain):
@@ -23,9 +19,6 @@ class SearchedChain(EstimatedChain):
     Its capabilities are `SearchesBestFirst`, `SearchesBeam` and `ListsVectors`. Searches work with
     log-joints; what they return is divided by the probability of the evidence.
     """
-
-    # Nodes after which `mode` gives up a proof, or with up to 20 labels goes through all vectors.
-    _proof_budget: int
 
     def best_first(self, limits: SearchLimits) -> SearchedMode:
         """Return the best vectors a search within these limits finds."""
@@ -39,22 +32,6 @@ class SearchedChain(EstimatedChain):
             found.upper_bound - normaliser.value,
             found.nodes,
         )
-
-    def _mode(self) -> Mode:
-        """Return the mode, proven unless that takes too long, and a bound where it is not."""
-        few = self.n_unknown <= MAX_SEARCHED
-        found: Mode = self.best_first(SearchLimits(max(1, self._proof_budget // 10)))
-        # A wide gap does not close within ten times the steps; a narrow one may.
-        near = ~found.optimal & ~few & (found.gap <= NARROW_GAP)
-        found = found.replaced(near, self[near].best_first(SearchLimits(self._proof_budget)))
-        left = ~found.optimal & ~few
-        found = found.replaced(left, found[left].or_better(self[left].beam(BEAM_WIDTH)))
-        left = ~found.optimal & ~few
-        rest = self[left]
-        if isinstance(rest, TightensBounds):
-            found = found.replaced(left, rest.tighten(found[left], self._proof_budget))
-        settled = ~found.optimal & few
-        return found.replaced(settled, self[settled].exhaustive_mode(MAX_SEARCHED))
 
     def beam(self, width: int) -> Mode:
         """Return the best vector of a beam of ``width`` prefixes, and what bounds all others."""

@@ -214,6 +214,16 @@ class FieldForm(JointDistribution):
             out[rows] = values
         return out
 
+    def _marginal_log_odds(self) -> Floats:
+        out = np.empty((self.n_rows, self.n_labels))
+        for kind, rows in self._parts():
+            part = self[rows]
+            if kind == "forest":
+                out[rows] = part._forest()._marginal_log_odds()
+            else:
+                out[rows] = quantities.log_odds_by_enumeration(part)
+        return out
+
     # ------------------------------------------------------------------ draws
 
     def _sample(self, k: int, seed: int) -> Labels:

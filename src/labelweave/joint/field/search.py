@@ -1,17 +1,17 @@
-"""Searches for the mode of a field: climbing, branch and bound, and how `mode` combines them."""
+"""Searches for the mode of a field: climbing, and branch and bound."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from labelweave._common.arrays import Indices
-from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED, row_blocks
+from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks
 from labelweave.joint.field.branch_and_bound import TIE, branch_and_bound, climb
 from labelweave.joint.field.evidence import ConditionedField
 from labelweave.joint.field.relaxation import Relaxation, relax
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, certified
 
-# Partial vectors that `mode` and `top` keep in each row.
+# Partial vectors that `top` keeps in each row.
 SEARCH_WIDTH = 256
 
 
@@ -21,12 +21,6 @@ class SearchedField(ConditionedField):
     Its capabilities are `BranchesAndBounds`, `ListsVectors` and, where the couplings form a forest,
     `DecomposesIntoTrees`.
     """
-
-    def _mode(self) -> Mode:
-        """Return the mode, proven unless that takes too long, and a bound where it is not."""
-        found = self.branch_and_bound(SEARCH_WIDTH)
-        settled = ~found.optimal & (self.n_unknown <= MAX_SEARCHED)
-        return found.replaced(settled, self[settled].exhaustive_mode(MAX_SEARCHED))
 
     def branch_and_bound(self, width: int) -> SearchedMode:
         """Return the mode where the form is closed, else the best that a search of ``width`` finds.

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.seeds import derive_seed
@@ -164,6 +165,11 @@ class MixtureForm(JointDistribution):
         if quantity == "marginals":
             return np.where(self.known >= 0, self.known, mixed)
         return mixed
+
+    def _marginal_log_odds(self) -> Floats:
+        parts = [component.marginal_log_odds() for component in self.components]
+        one, zero = (self._mixed([log_expit(sign * z) for z in parts]) for sign in (1, -1))
+        return one - zero
 
 
 def _check_weights(weights: npt.ArrayLike, n_rows: int, n_components: int) -> Floats:

@@ -7,14 +7,14 @@ import numpy as np
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.checks import check_whole_number
 from labelweave.joint.capabilities import tree_mixture_of
-from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED
+from labelweave.joint.enumeration import MAX_ENUMERATED
 from labelweave.joint.estimate import Quantity
 from labelweave.joint.mixture import list_merging, listed_part
 from labelweave.joint.mixture.evidence import ConditionedMixture
 from labelweave.joint.mode import Mode, Ranked, SearchedMode, certified
 from labelweave.joint.tree import TreeJoint, TreeMixture
 
-# Vectors of each component's list after which `mode` and `top` give up the proof.
+# Vectors of each component's list after which `top` gives up the proof.
 LIST_DEPTH = 1000
 
 
@@ -95,18 +95,9 @@ class MixtureJoint(ConditionedMixture):
         bound = np.where(ranked.exact, log_prob, np.maximum(ranked.upper_bound, log_prob))
         return SearchedMode(labels, log_prob, bound, listed)
 
-    def _walks_lists(self) -> bool:
-        """Whether walking lists is faster than looking at all vectors of few labels."""
+    def walks_lists(self) -> bool:
+        """Return whether walking lists is faster than looking at all vectors of few labels."""
         return listed_part.lists_vectors(self) or self.tree_mixture() is not None
-
-    def _mode(self) -> Mode:
-        """Return the mode, proven unless that takes too long, and a bound where it is not."""
-        few = self.n_unknown <= MAX_SEARCHED
-        if few.all() and not self._walks_lists():
-            return self.exhaustive_mode(MAX_SEARCHED)
-        found: Mode = self.merge_lists(LIST_DEPTH)
-        settled = ~found.optimal & few
-        return found.replaced(settled, self[settled].exhaustive_mode(MAX_SEARCHED))
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing.
@@ -115,7 +106,7 @@ class MixtureJoint(ConditionedMixture):
         with at most 16 unknown labels are enumerated; others get the best vectors seen, with a
         bound on those that may have been missed.
         """
-        if not self._walks_lists():
+        if not self.walks_lists():
             return super().top(k)
         k = min(check_whole_number(k, "k"), 2**self.n_labels)
         found = self.list_vectors(k)

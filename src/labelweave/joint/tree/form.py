@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_whole_number
@@ -137,6 +138,20 @@ class TreeJoint(JointDistribution):
         out = np.empty(shape)
         self._kernel(kernel, out)
         return out
+
+    def _marginal_log_odds(self) -> Floats:
+        zero, one = np.empty((2, self.n_rows, self.n_labels))
+        for label in self.order:  # parents first
+            parent = self.parents[label]
+            given = self.logits[:, label]
+            if parent < 0:
+                zero[:, label], one[:, label] = log_expit(-given[:, 0]), log_expit(given[:, 0])
+                continue
+            for log_prob, z in ((zero, -given), (one, given)):
+                log_prob[:, label] = np.logaddexp(
+                    zero[:, parent] + log_expit(z[:, 0]), one[:, parent] + log_expit(z[:, 1])
+                )
+        return one - zero
 
     def _entropy(self) -> Floats:
         """Σ_i E[H(y_i | parent)], by the chain rule."""

@@ -38,7 +38,8 @@ class ChainEnsemble(UniformEnsemble):
         The loss that `predict` minimises.
     inference : "auto" or strategy, default="auto"
         How ``decision="subset"`` searches for the most probable label vector of the mixture:
-        "auto" is exact up to 20 labels and takes the best of the chains' greedy vectors beyond.
+        "auto" is exact up to 20 labels; beyond, it merges the chains' lists of likely vectors and
+        anneals the rows that these leave open.
     n_jobs : int, optional
         Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results do not
         depend on it.

@@ -1,0 +1,140 @@
+"""Scores of rows as rules for test sets take them: plain numbers, or probabilities as log-odds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit
+
+from labelweave._common.arrays import Floats
+
+# The log-odds of a label that is certain: finite, and beyond all others.
+_CERTAIN = 1e300
+
+
+class Probabilities:
+    """Probabilities that are held as log-odds, so that those near 0 and 1 keep their order.
+
+    A probability is rounded to 1 from log-odds of 37 on, and many rows have equal scores then.
+    Rules for test sets rank rows by `log_odds`; NumPy's functions take the object for an array of
+    probabilities. Thresholds that were chosen among such scores are of this class, too.
+
+    Parameters
+    ----------
+    log_odds : array
+        Infinite for a probability of 0 or 1.
+
+    Examples
+    --------
+    >>> from labelweave.decision import ClassMassNormalization, Probabilities
+    >>> scores = Probabilities([[50.0], [40.0], [-1.0]])
+    >>> np.asarray(scores).ravel().round(2)
+    array([1.  , 1.  , 0.27])
+    >>> rule = ClassMassNormalization(rates=[1 / 3], least_rows=1)
+    >>> rule.label(scores).ravel()
+    array([1, 0, 0], dtype=int8)
+    >>> rule.label(np.asarray(scores)).ravel()  # equal scores go together
+    array([0, 0, 0], dtype=int8)
+    """
+
+    def __init__(self, log_odds: npt.ArrayLike) -> None:
+        self.log_odds: Floats = np.asarray(log_odds, dtype=np.float64)
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike) -> Self:
+        """Return probabilities; a threshold below 0 or above 1 becomes infinite log-odds."""
+        p = np.asarray(values, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            finite = np.clip(logit(np.clip(p, 0.0, 1.0)), -_CERTAIN, _CERTAIN)
+        return cls(np.select([p < 0, p > 1], [-np.inf, np.inf], finite))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the array."""
+        return self.log_odds.shape
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.log_odds)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        """Return the probabilities."""
+        del copy  # they are computed
+        return np.asarray(expit(self.log_odds), dtype=dtype)
+
+    def __getitem__(self, index: Any) -> Self:
+        """Return some of the probabilities."""
+        return type(self)(self.log_odds[index])
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the log-odds are the same."""
+        return isinstance(other, Probabilities) and np.array_equal(self.log_odds, other.log_odds)
+
+    def __hash__(self) -> int:
+        """Return a hash of the log-odds."""
+        return hash((self.shape, self.log_odds.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Probabilities({np.array2string(self.log_odds, separator=', ')})"
+
+
+#: Plain numbers, or probabilities as log-odds.
+Scores: TypeAlias = Floats | Probabilities
+
+
+def as_scores(values: npt.ArrayLike) -> Scores:
+    """Return numbers as an array of floats; `Probabilities` stay as they are."""
+    return values if isinstance(values, Probabilities) else np.asarray(values, dtype=np.float64)
+
+
+def check_scores(scores: npt.ArrayLike) -> Floats:
+    """Return what rows are ranked by, (n, L); raise ValueError unless the scores are finite.
+
+    That is the log-odds of `Probabilities`, infinite ones made finite, and other scores themselves.
+    """
+    given = as_scores(scores)
+    values = given.log_odds if isinstance(given, Probabilities) else given
+    if values.ndim != 2:
+        raise ValueError(f"scores must be a matrix, rows by labels; got shape {values.shape}")
+    if isinstance(given, Probabilities):
+        values = np.clip(values, -_CERTAIN, _CERTAIN)
+    if not np.isfinite(values).all():
+        raise ValueError("scores must be finite; some are infinite or NaN")
+    return values
+
+
+def check_probabilities(scores: npt.ArrayLike) -> Floats:
+    """Return scores as an (n, L) array; raise ValueError unless they are probabilities."""
+    values = check_scores(scores)
+    if isinstance(scores, Probabilities):
+        return np.asarray(expit(values))
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        raise ValueError(
+            "scores must be probabilities from 0 to 1 to have an expectation; "
+            f"they reach from {values.min():.4g} to {values.max():.4g}"
+        )
+    return values
+
+
+def like(scores: npt.ArrayLike, thresholds: Floats) -> Scores:
+    """Return thresholds among what `check_scores` returns in the units of the scores."""
+    return Probabilities(thresholds) if isinstance(scores, Probabilities) else thresholds
+
+
+def ranked_like(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Floats:
+    """Return thresholds in the units of what `check_scores` returns for the scores."""
+    if isinstance(scores, Probabilities):
+        given = as_scores(thresholds)
+        held = given if isinstance(given, Probabilities) else Probabilities.of(given)
+        return held.log_odds
+    return np.asarray(thresholds, dtype=np.float64)
+
+
+def joined(parts: Sequence[Scores]) -> Scores:
+    """Return the scores of several parts, one after the other."""
+    if any(isinstance(part, Probabilities) for part in parts):
+        return Probabilities(np.concatenate([ranked_like(part, part) for part in parts]))
+    return np.concatenate(parts)
