@@ -63,7 +63,10 @@ class _Group(TyperGroup):
             _print_error(f"{error} (use --debug for a traceback)")
             raise typer.Exit(1) from error
         except MemoryError as error:
-            _print_error("out of memory; use fewer --jobs or less data")
+            _print_error(
+                f"out of memory{f' ({error})' if str(error) else ''}: use fewer labels, features "
+                "or rows, or fewer --jobs where there are several"
+            )
             raise typer.Exit(1) from error
         except Exception as error:
             if _is_typers(error):
