@@ -418,3 +418,30 @@ def test_sets_need_a_conformal_model(run, table, model):
     result = run("predict", model, table, "--conformal", 0.9, "--proba")
     assert result.exit_code == 2
     assert "exclude each other" in result.stderr
+
+
+@pytest.mark.parametrize("method", ["cc", "lp", "br"])
+def test_rows_that_cannot_be_predicted_are_named(run, tmp_path, method):
+    data, part, model = tmp_path / "data.svm", tmp_path / "part.svm", tmp_path / "model.skops"
+    data.write_text("0,2 1:0.5 2:1\n1 2:2\n0,1 1:1 2:1\n2 1:4\n" * 3)
+    assert run("fit", data, "-m", method, "--model", model).exit_code == 0
+    part.write_text("0 1:1\n0 1:0.5 2:1e308\n")
+    for command in ("predict", "evaluate"):
+        result = run(command, model, part)
+        assert result.exit_code == 2
+        assert "feature 'x2' is beyond 1e+150 in row 2" in result.stderr
+    part.write_text("")
+    for words in (["predict", model], ["evaluate", model], ["fit", "-o", tmp_path / "other.skops"]):
+        result = run(*words, part)
+        assert result.exit_code == 2
+        assert "part.svm has no rows" in result.stderr
+
+
+def test_a_number_too_large_in_a_table_is_named(run, model, table, tmp_path):
+    frame = pd.read_csv(table)
+    frame.loc[3, "c"] = 1e308
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    for command in ("predict", "evaluate"):
+        result = run(command, model, tmp_path / "new.csv")
+        assert result.exit_code == 2
+        assert "feature 'c' is beyond 1e+150 in row 4" in result.stderr

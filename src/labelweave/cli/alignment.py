@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["labelled_rows", "numbered_from", "read_features", "report_guess"]
 
 
+# Products of larger numbers overflow.
+_LARGEST = 1e150
+
+
 def nominal_of(model: Any) -> list[str]:
     """Return the columns that were categorical when the model was fitted."""
     from labelweave.datasets.preprocessing import nominal_columns_of, preprocessor_of
@@ -122,7 +126,7 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
         # The text lists nonzero values: the last features of the model may not occur.
         X = _with_columns(X, model.n_features_in_)
         _report_surplus(argument_name, data.n_features - model.n_features_in_)
-        names = NumberedNames("x", model.n_features_in_)
+        names = NumberedNames("x", model.n_features_in_, numbered_from(data) or 0)
     return aligned_features(model, X, names, argument_name)
 
 
@@ -154,6 +158,21 @@ def _with_columns(X: Any, n_columns: int) -> Any:
 
 def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
     """Reorder columns to match the model, by name if it has feature names."""
+    aligned = _reordered(model, X, names, argument_name)
+    numbers = aligned
+    if hasattr(aligned, "select_dtypes"):
+        frame = aligned.select_dtypes("number")
+        numbers, names = frame.to_numpy(), list(frame.columns)
+    rows, columns = (abs(numbers) > _LARGEST).nonzero()
+    if len(rows):
+        raise BadInputError(
+            f"{argument_name}: feature {names[columns[0]]!r} is beyond {_LARGEST:g} in row "
+            f"{rows[0] + 1}: a model cannot compute with it; correct it or drop such rows first"
+        )
+    return aligned
+
+
+def _reordered(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
     import pandas as pd
 
     wanted = getattr(model, "feature_names_in_", None)

@@ -30,7 +30,7 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
 
     limits = read_options.limits()
     with argument(name):
-        return datasets.load(
+        data = datasets.load(
             source,
             labels=read_options.labels,
             ignore=read_options.ignore or (),
@@ -39,6 +39,9 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
             zero_based=read_options.zero_based,
             limits=limits,
         )
+    if not data.n_rows:
+        raise BadInputError(f"{name}: {source} has no rows")
+    return data
 
 
 def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
