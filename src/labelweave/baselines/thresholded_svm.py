@@ -17,7 +17,8 @@ from labelweave.baselines._out_of_fold import row_squares
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
 from labelweave.decision import ThresholdRule
 
-# What |x|² and C|x|² may come to.
+# What |x|² of the longest row may be at least and at most, and C|x|² at most.
+_LEAST_SQUARE = 1e-40
 _MOST_SQUARE, _MOST_CURVATURE = 1e300, 1e100
 
 
@@ -195,8 +196,13 @@ def train_svms(
 
 
 def _require_moderate(X: Any, C: float) -> None:
-    """Liblinear does not return once its products, up to C³|x|⁴, are no numbers any more."""
+    """Liblinear does not return once its products, up to C³|x|⁴, overflow or vanish."""
     largest = float(row_squares(X).max(initial=0.0))
+    if largest < _LEAST_SQUARE and (X.data if hasattr(X, "tocsr") else X).any():
+        raise ValueError(
+            f"X has no row longer than {np.sqrt(largest):.3g}, too small for an SVM: scale the "
+            "features, for example with sklearn's StandardScaler"
+        )
     if not (largest <= _MOST_SQUARE and C * largest <= _MOST_CURVATURE):
         raise ValueError(
             f"X has rows of length {np.sqrt(largest):.3g}, too large for an SVM with C={C:.3g}: "
