@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skops.io._audit import NODE_TYPE_MAPPING
 from skops.io._protocol import PROTOCOL
 
-from labelweave import persistence
+from labelweave import evaluation, persistence
 from labelweave.baselines import PassiveAggressive
 from labelweave.evaluation.comparison.significance import WinTieLoss
 from labelweave.inference import Greedy
@@ -264,6 +264,48 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path, model):
     forge(path, with_nan)
     with pytest.raises(ValueError, match=r"model\.skops is damaged: .*(NaN|not finite)"):
         persistence.load(path)
+
+
+def other_classes(model):
+    object.__setattr__(model._encoding, "classes", np.array([0, 1]))
+
+
+def more_classes(model):
+    model.classes_ = np.tile([0, 1], (7, 1))
+
+
+def replaced(name, value):
+    return lambda model: setattr(model, name, value)
+
+
+@pytest.mark.parametrize(
+    ("method", "change"),
+    [
+        ("br(C=1)", other_classes),
+        ("br(C=1)", more_classes),
+        ("br(C=1)", replaced("n_labels_", 2)),
+        ("mlknn", replaced("n_neighbors_", 100)),
+        ("mlknn", replaced("n_neighbors_", 3)),
+        ("mlknn", replaced("_train_labels", np.full((40, 3), 7, dtype=np.int8))),
+        ("mlknn", replaced("evidence_", np.zeros((2, 11)))),
+        ("rakel(C=1)", lambda model: model.labelsets_.__setitem__(0, np.array([0, 1, 9]))),
+        ("rakel(C=1)", lambda model: model.labelsets_.__setitem__(0, np.array([0, 1]))),
+        ("lp(C=1)", replaced("vectors_", np.ones((9, 3), dtype=np.int8))),
+        (
+            "weave(estimator=sklearn.naive_bayes.GaussianNB())",
+            lambda model: object.__setattr__(model.bases_[0], "varying", np.array([9])),
+        ),
+        ("weave(estimator=sklearn.naive_bayes.GaussianNB())", replaced("votes_", np.ones(1))),
+    ],
+)
+def test_sizes_and_positions_that_do_not_fit_are_refused(tmp_path, method, change):
+    model = evaluation.make_method(method).fit(X, Y)
+    persistence.save(model, tmp_path / "model.skops")
+    persistence.load(tmp_path / "model.skops")
+    change(model)
+    persistence.save(model, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match=r"model\.skops is damaged: "):
+        persistence.load(tmp_path / "model.skops")
 
 
 def test_claims_beyond_the_file_take_no_memory(tmp_path):

@@ -218,6 +218,14 @@ def test_rows_too_large_for_liblinear_are_refused(form, C, size):
         ThresholdedSVM(C=C, n_folds=2).fit(form(X * size), Y)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("C", "size"), [(1.0, 1e-100), ("cv", 1e-100), ("cv", 1e-300)])
+def test_rows_too_small_for_liblinear_are_refused(form, C, size):
+    """It would not return, either."""
+    with pytest.raises(ValueError, match=r"X has no row longer than .*: scale the features"):
+        ThresholdedSVM(C=C, n_folds=2).fit(form(X * size), Y)
+
+
 def test_rows_that_are_large_but_not_too_large():
     model = ThresholdedSVM(n_folds=2).fit(X * 2.0**400, Y)
     np.testing.assert_array_equal(model.predict(X * 2.0**400).shape, Y.shape)

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import labelweave
+import labelweave.datasets
 from labelweave._core import native
 from labelweave.cli import app
 from tests.cli.conftest import PRIOR
@@ -122,3 +123,21 @@ def test_help_does_not_load_the_libraries_it_does_not_need():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+def test_too_few_threads_are_no_interruption(run, monkeypatch, tmp_path):
+    # OpenBLAS sends its own process SIGINT when it cannot start its threads.
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    def refused(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(labelweave.datasets, "load", interrupted)
+    words = ("fit", "emotions", "--model", tmp_path / "model.skops")
+    assert run(*words).exit_code == 130
+    monkeypatch.setattr("threading.Thread.start", refused)
+    result = run(*words)
+    assert result.exit_code == 1
+    assert "cannot start threads" in result.stderr
+    assert "OPENBLAS_NUM_THREADS=1" in result.stderr

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import dump_svmlight_file, make_multilabel_classification
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -145,11 +146,72 @@ def test_sparse_text_that_counts_from_zero(run, tmp_path):
     data.write_text("\n".join(lines) + "\n")
     brute = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=1, algorithm='brute')"
     assert run("fit", data, "-m", brute, "--model", path).exit_code == 0
-    part.write_text(lines[1] + "\n")
-    assert "use --zero-based otherwise" in run("predict", path, part).stderr
+    part.write_text(lines[1] + "\n")  # without feature 0
     for command in ("predict", "evaluate"):
-        assert run(command, path, part, "--zero-based").exit_code == 0
-    assert run("predict", path, part, "--zero-based").stdout.splitlines()[1] == "0,1,0"
+        result = run(command, path, part)
+        assert result.exit_code == 0, result.stderr
+        assert "taken to start" not in result.stderr
+    assert run("predict", path, part).stdout.splitlines()[1] == "0,1,0"
+
+
+def by_number(path, *options):
+    return ("fit", path, "-m", "br(C=1)", "--model", path.with_suffix(".skops"), *options)
+
+
+def test_rows_without_the_first_feature_are_predicted_as_with_it(run, tmp_path):
+    X, Y = make_multilabel_classification(80, 12, n_classes=4, random_state=0)
+    X[::3, 0] = 0
+    path, part = tmp_path / "rows.svm", tmp_path / "part.svm"
+    dump_svmlight_file(X, Y, str(path), multilabel=True, zero_based=True)
+    assert "taken to start" not in run(*by_number(path)).stderr
+    model = path.with_suffix(".skops")
+    everything = run("predict", model, path).stdout.splitlines()
+    lines = path.read_text().splitlines()
+    chosen = [number for number, line in enumerate(lines) if " 0:" not in line]
+    part.write_text("".join(f"{lines[number]}\n" for number in chosen))
+    result = run("predict", model, part)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[1:] == [everything[1 + number] for number in chosen]
+    run("convert", part, "--zero-based", "-o", tmp_path / "folder")
+    assert run("predict", model, tmp_path / "folder").stdout == result.stdout
+
+
+def test_a_guess_is_said_and_kept(run, tmp_path):
+    path, zero = tmp_path / "rows.svm", tmp_path / "zero.svm"
+    path.write_text("0 1:1 2:1\n1 2:1\n0,1 1:2\n1 2:3\n")
+    zero.write_text("0 0:1\n")
+    said = "DATASET: there is no feature 0: features are taken to start at 1 (use --zero-based"
+    assert said in run(*by_number(path)).stderr
+    model = path.with_suffix(".skops")
+    folder = tmp_path / "folder"
+    run("convert", zero, "--zero-based", "-o", folder)
+    assert "taken to start" not in run("predict", model, path).stderr
+    for source in (zero, folder):
+        for command in ("predict", "evaluate"):
+            result = run(command, model, source)
+            assert result.exit_code == 2
+            assert (
+                "features start at 0, but at 1 in the rows that MODEL was fitted" in result.stderr
+            )
+            assert "add --zero-based if" in result.stderr
+            assert run(command, model, source, "--zero-based").exit_code == 0
+    assert "taken to start" not in run(*by_number(path, "--one-based")).stderr
+    result = run("predict", model, zero, "--one-based")
+    assert "zero.svm: found feature 0, but features start at 1" in result.stderr
+
+
+@pytest.mark.parametrize("based", [(), ("--zero-based",)])
+def test_a_stream_keeps_the_number_of_the_first_feature(run, tmp_path, based):
+    path, part = tmp_path / "rows.svm", tmp_path / "part.svm"
+    path.write_text("0 1:1 2:1\n1 2:1\n0,1 1:2\n1 2:3\n" * 5)
+    part.write_text("1 2:1\n")
+    model = tmp_path / "model.skops"
+    assert run("stream", path, "--out", model, *based).exit_code == 0
+    both = [run("predict", model, file, "--proba") for file in (path, part)]
+    assert both[0].stdout.splitlines()[2] == both[1].stdout.splitlines()[1]
+    assert "taken to start" not in both[1].stderr
+    part.write_text("1 0:1\n")
+    assert run("predict", model, part).exit_code == (0 if based else 2)
 
 
 def test_evaluate(run, table, model, tmp_path):
@@ -356,3 +418,30 @@ def test_sets_need_a_conformal_model(run, table, model):
     result = run("predict", model, table, "--conformal", 0.9, "--proba")
     assert result.exit_code == 2
     assert "exclude each other" in result.stderr
+
+
+@pytest.mark.parametrize("method", ["cc", "lp", "br"])
+def test_rows_that_cannot_be_predicted_are_named(run, tmp_path, method):
+    data, part, model = tmp_path / "data.svm", tmp_path / "part.svm", tmp_path / "model.skops"
+    data.write_text("0,2 1:0.5 2:1\n1 2:2\n0,1 1:1 2:1\n2 1:4\n" * 3)
+    assert run("fit", data, "-m", method, "--model", model).exit_code == 0
+    part.write_text("0 1:1\n0 1:0.5 2:1e308\n")
+    for command in ("predict", "evaluate"):
+        result = run(command, model, part)
+        assert result.exit_code == 2
+        assert "feature 'x2' is beyond 1e+150 in row 2" in result.stderr
+    part.write_text("")
+    for words in (["predict", model], ["evaluate", model], ["fit", "-o", tmp_path / "other.skops"]):
+        result = run(*words, part)
+        assert result.exit_code == 2
+        assert "part.svm has no rows" in result.stderr
+
+
+def test_a_number_too_large_in_a_table_is_named(run, model, table, tmp_path):
+    frame = pd.read_csv(table)
+    frame.loc[3, "c"] = 1e308
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    for command in ("predict", "evaluate"):
+        result = run(command, model, tmp_path / "new.csv")
+        assert result.exit_code == 2
+        assert "feature 'c' is beyond 1e+150 in row 4" in result.stderr

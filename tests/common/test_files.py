@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from labelweave._common.files import LockedError, locked, remove, replacing, require_writable
+from labelweave._common.keyed_lines import KeyedLines
 
 
 class Steps:
@@ -31,6 +32,14 @@ class Steps:
             return function(subject, *rest, **options)
 
         return record
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_the_name_of_a_new_file_of_results_reaches_the_disk(tmp_path, monkeypatch):
+    steps = Steps(monkeypatch)
+    with KeyedLines(tmp_path / "lines", dict, dict).writing() as append:
+        append("key", {"value": 1})
+    assert steps.taken[:2] == [("fsync", tmp_path.name), ("fsync", "lines")]
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")

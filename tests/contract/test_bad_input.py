@@ -43,6 +43,10 @@ BAD_X = {
     "no rows": (X[:0], r"0 sample\(s\)"),
     "no features": (X[:, :0], r"0 feature\(s\)"),
     "complex": (X * 1j, "Complex data not supported"),
+    "two columns of one name": (
+        pd.DataFrame(X, columns=["a", "a", *range(2, X.shape[1])]).rename(columns=str),
+        "X has two columns named 'a': feature names must be distinct",
+    ),
     "broken CSR": (broken_csr(), "X is not a valid sparse matrix: .*indices"),
 }
 ONLY_BINARY = "y must contain only 0 and 1; row 3 of column 1 is"

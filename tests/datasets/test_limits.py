@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.datasets import Limits, RowStream, load, read_csv, read_svmlight, read_xmc
+from labelweave import persistence
+from labelweave.datasets import (
+    Limits,
+    RowStream,
+    load,
+    read_csv,
+    read_svmlight,
+    read_xmc,
+    write_mapped,
+)
 from labelweave.datasets.limits import format_size, parse_size
 from labelweave.datasets.numbered_names import NumberedNames
-from labelweave.online import StreamLearner
+from labelweave.online import BayesianOnlineClassifier, StreamLearner
+from labelweave.online.memory import check_room
 
 SMALL = Limits(memory=2**20)
 
@@ -25,20 +36,33 @@ def write(folder, name, text):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "count"),
+    ("name", "text", "what", "most"),
     [
-        ("tiny.xmc", "1 100000000 1\n0 0:1\n", "100,000,000 features"),
-        ("tiny.xmc", "1 1 100000000\n0 0:1\n", "100,000,000 labels"),
-        ("tiny.svm", "0 100000000:1\n", "100,000,000 features"),
+        ("tiny.xmc", "1 100000000 1\n0 0:1\n", "features", "16,777,216"),
+        ("tiny.xmc", "1 1 100000000\n0 0:1\n", "labels", "131,072"),
+        ("tiny.svm", "0 100000000:1\n", "features", "16,777,216"),
     ],
 )
-def test_a_few_bytes_do_not_name_millions_of_columns(tmp_path, name, text, count):
+def test_a_few_bytes_do_not_name_millions_of_columns(tmp_path, name, text, what, most):
     path = write(tmp_path, name, text)
-    message = rf"{name}: a text of \d+ bytes declares {count}, more than 16,777,216: .*--max-feat"
+    message = (
+        rf"{name}(:1)?: \d+ bytes declare 100,000,000 {what}, more than {most}: .*--max-{what}"
+    )
     with pytest.raises(ValueError, match=message):
         load(path)
-    data = load(path, limits=Limits(features=10**9))
+    if name == "tiny.xmc":
+        with pytest.raises(ValueError, match=message):
+            write_mapped(path, tmp_path / "folder")
+    data = load(path, limits=Limits(features=10**9, labels=10**9))
     assert max(data.n_features, data.n_labels) == 10**8
+
+
+def test_a_few_arrays_do_not_declare_millions_of_columns(tmp_path):
+    path, limits = write(tmp_path, "wide.xmc", "1 20000000 1\n0 0:1\n"), Limits(features=2**25)
+    write_mapped(path, tmp_path / "wide", limits=limits)
+    assert load(tmp_path / "wide", limits=limits).n_features == 20_000_000
+    with pytest.raises(ValueError, match=r"wide: \d+ bytes declare 20,000,000 features"):
+        load(tmp_path / "wide")
 
 
 def test_a_long_text_may_name_many_features(tmp_path):
@@ -83,21 +107,56 @@ def test_repeated_values_in_parquet(tmp_path):
 
 def test_streams_check_their_header_and_their_model(tmp_path):
     wide = write(tmp_path, "wide.xmc", "1 20000000 64\n0 0:1\n")
-    with pytest.raises(ValueError, match=r"wide.xmc:1: the header declares 20,000,000 features"):
+    with pytest.raises(ValueError, match=r"wide.xmc:1: 20 bytes declare 20,000,000 features"):
         RowStream(wide)
     with (
-        RowStream(wide, n_features=20_000_000) as stream,
-        pytest.raises(
-            ValueError, match=r"20,000,001 × 64 \(weights of features × labels\) needs 9.5"
-        ),
+        RowStream(wide, max_features=20_000_000) as stream,
+        pytest.raises(ValueError, match=r"20,000,000 features and 64 labels needs 38.9 GB"),
     ):
         StreamLearner(stream)
     late = write(tmp_path, "late.svm", "0 1:1\n0 1000000:1\n")
     with RowStream(late) as stream:
         learner = StreamLearner(stream, batch_lines=1, limits=SMALL)
-        with pytest.raises(ValueError, match=r"late.svm: a matrix of 1,000,001 × 1"):
+        with pytest.raises(ValueError, match=r"late.svm: a model of 1,000,000 features and 1 lab"):
             learner.run()
         assert learner.n_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "sizes"),
+    [
+        ("1 1 2000000\n0 0:1\n", {"max_labels": 10**7}, "1 features and 2,000,000 labels"),
+        ("0 1:1\n", {"n_labels": 2_000_000}, "0 features and 2,000,000 labels"),
+        ("0 16000000:1\n0 1:1\n", {}, "16,000,000 features and 1 labels"),
+        ("1 1 100000\n0 0:1\n" + "0 0:1\n" * 999, {}, "1 features and 100,000 labels"),
+    ],
+)
+def test_streams_count_all_they_take(tmp_path, text, options, sizes):
+    rows = write(tmp_path, "tiny.xmc", text.replace("1 1 100000", "1000 1 100000"))
+    with (
+        RowStream(rows, **options) as stream,
+        pytest.raises(ValueError, match=rf"tiny.xmc: a model of {sizes} needs .*--max-memory"),
+    ):
+        StreamLearner(stream).run()
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_labels", "n_rows"), [(1, 3000, 10), (1, 300, 1000), (200_000, 1, 5)]
+)
+def test_what_is_counted_is_enough(tmp_path, n_features, n_labels, n_rows):
+    header = f"{n_rows} {n_features} {n_labels}\n"
+    path = write(tmp_path, "rows.xmc", header + f"0 {n_features - 1}:1\n" * n_rows)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    with RowStream(path) as stream:
+        learner = StreamLearner(stream)
+        learner.run()
+    model = BayesianOnlineClassifier().adopt(learner.state, learner.label_names)
+    persistence.save(model, tmp_path / "model.skops")
+    taken = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    with pytest.raises(ValueError, match="needs"):
+        check_room(Limits(memory=int(0.95 * taken)), n_features, n_labels, n_rows, "rows.xmc")
 
 
 def test_plain_files_are_as_large_as_they_are(tmp_path):
@@ -115,9 +174,16 @@ def test_limits_are_checked():
     assert format_size(parse_size("2.5TB")) == "2.5 TB"
 
 
-@given(st.text("xf1", max_size=2), st.integers(0, 12), st.integers(-15, 15), st.data())
-def test_numbered_names_are_like_a_tuple(prefix, count, at, data):
-    names, plain = NumberedNames(prefix, count), tuple(f"{prefix}{j}" for j in range(count))
+@given(
+    st.text("xf1", max_size=2),
+    st.integers(0, 12),
+    st.integers(0, 3),
+    st.integers(-15, 15),
+    st.data(),
+)
+def test_numbered_names_are_like_a_tuple(prefix, count, start, at, data):
+    names = NumberedNames(prefix, count, start)
+    plain = tuple(f"{prefix}{start + j}" for j in range(count))
     assert names == plain
     assert plain == names
     assert hash(names) == hash(plain)

@@ -19,6 +19,7 @@ from sklearn.utils import Bunch
 
 from labelweave.datasets import Dataset, catalogue, list_datasets, load, openml
 from labelweave.datasets.catalogue import find_entry
+from labelweave.datasets.loading import is_row_text, is_table
 from labelweave.datasets.storage import cache_file, cache_folder, load_from_cache, save_to_cache
 
 ARFF = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute x numeric\n@data\n1,2\n"
@@ -50,11 +51,15 @@ def data_folder(tmp_path, monkeypatch):
         ("toy.txt", "1 1 1\n0 0:2\n", None),
         ("toy.xmc", "1 1 1\n0 0:2\n", None),
         ("toy.svm", "0 1:2\n", None),
+        ("toy.libsvm", "0 1:2\n", None),
+        ("toy.svmlight", "0 1:2\n", None),
         ("toy.csv", "x,y\n2,1\n", "y"),
         ("toy.tsv", "x\ty\n2\t1\n", "last:1"),
     ],
 )
 def test_the_ending_tells_the_format(tmp_path, name, text, labels):
+    assert is_table(name) == (name.endswith(("csv", "tsv")))
+    assert is_row_text(name) == (name.endswith(("txt", "xmc", "svm", "libsvm", "svmlight")))
     (tmp_path / name).write_text(text)
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
     for path in (tmp_path / name, str(tmp_path / f"{name}.gz")):

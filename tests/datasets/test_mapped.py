@@ -153,7 +153,8 @@ def test_damage_is_named(tmp_path, name, damage):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"layout": 2}, "layout 2"),
+        ({"layout": 1}, "layout 1"),
+        ({"feature_names": "x"}, "feature_names must be names, or the first of them"),
         ({"format": "other"}, "not the header"),
         ({"n_labels": -1}, "n_labels is -1"),
         ({"n_labels": "4"}, "n_labels is '4'"),

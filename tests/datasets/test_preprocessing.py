@@ -143,3 +143,10 @@ def test_prepared_models_are_saved_without_pickle(tmp_path):
     persistence.save(model, tmp_path / "model.skops")
     again = persistence.load(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
+
+
+def test_two_columns_of_one_name():
+    frame = pd.DataFrame([["x", 1], ["y", 2]], columns=["a", "a"])
+    for use in (make_preprocessor, lambda X: Dataset(X, [[1], [0]])):
+        with pytest.raises(ValueError, match="X has two columns named 'a'"):
+            use(frame)

@@ -143,7 +143,7 @@ def test_xmc_keeps_the_promise_of_its_header(text, complaint):
 def test_features_from_zero_and_limits():
     stream = RowStream(io.BytesIO(b"0 0:1\n"), zero_based=True)
     assert gathered(stream, 1) == [({0: 1.0}, [0])]
-    for limits in ({"n_features": 1}, {"n_labels": 2}):
+    for limits in ({"max_features": 1}, {"n_labels": 2}):
         with pytest.raises(ValueError, match=r"standard input:1:\d: expected"):
             gathered(RowStream(io.BytesIO(b"2 2:1\n"), **limits), 1)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.datasets import read_csv, read_parquet
+from labelweave.datasets import read_csv, read_parquet, read_table
 
 TABLE = pd.DataFrame(
     {"sun": [1, 0, 1], "cover": [0.25, 1e-3, 2.5], "rain": [False, True, False], "wind": [3, -4, 0]}
@@ -70,14 +70,43 @@ def test_label_choice_is_checked(reader):
         ("y,x\n" + "9" * 400 + ",2\n", "label column 'y' must contain only 0 and 1"),
         ("y,x\n", "expected rows below the column names, found none"),
         ("y,x,x\n1,2,3\n", "two columns are named 'x'"),
-        ("y,x\n1,2\n0,1,5\n", "Expected 2 fields in line 3, saw 3"),
-        ("y,x\n1,2,3\n0,1,5\n", "Length of header or names does not match length of data"),
         ("", "No columns to parse"),
     ],
 )
 def test_bad_tables(tmp_path, text, message):
     with pytest.raises(ValueError, match=re.escape("toy.csv: ") + ".*" + re.escape(message)):
         read_csv(write(tmp_path, text), "y")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a;b;y\n1;2;0\n", "toy.csv: the values are separated by ';', not by ','"),
+        ("a\tb\ty\n1\t2\t0\n", r"by '\\t', not by ',': name the file .tsv"),
+        ("a,y\n1,0\n2,1,7\n", "toy.csv:3: 3 values, but there are 2 columns"),
+        ("y,x\n1,2,3\n0,1,5\n", "toy.csv:2: 3 values, but there are 2 columns"),
+        ('a,y\n"1\n2",0\n2,1,7\n', "toy.csv:4: 3 values, but there are 2 columns"),
+        (
+            "a,y\n1,\n2,rock\n",
+            "label column 'y' .* found rock in row 2: text is no label; make one",
+        ),
+        ("zone,y\n1,0\n2,1\n", "no column 'zonne' to read as categories; did you mean 'zone'"),
+    ],
+)
+def test_causes_are_named(tmp_path, text, message):
+    path = tmp_path / "toy.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_csv(path, "last:1", nominal=["zonne"] if "zone" in text else [])
+
+
+def test_commas_in_a_file_of_tabs(tmp_path):
+    path = tmp_path / "toy.tsv"
+    path.write_text("a,y\n1,0\n")
+    with pytest.raises(ValueError, match=r"by ',', not by '\\t': name the file .csv"):
+        read_csv(path, "last:1")
+    path.write_text("a,b\n1\n0\n")  # one column, whose name has a comma
+    assert read_table(path).columns.tolist() == ["a,b"]
 
 
 def test_not_parquet(tmp_path):

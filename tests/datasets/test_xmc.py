@@ -76,7 +76,7 @@ def test_complaints_name_the_place(tmp_path, text, expected):
 
 
 def test_labels_too_many_to_hold_dense(tmp_path):
-    with pytest.raises(ValueError, match="declares 1,431,655,999 labels"):
+    with pytest.raises(ValueError, match="declare 1,431,655,999 labels"):
         read_xmc(write(tmp_path, "3 1 1431655999\n0\n0\n0\n"))
 
 

@@ -320,6 +320,7 @@ def test_rows_without_labels():
         *("/api/row/593", "/api/row/0?fixed=6:1", "/api/row/0?fixed=0:7", "/api/row/0?fixed=x"),
         *("/api/row/0?decision=best", "/api/rows?order=taste", "/api/rows?start=-1"),
         *("/api/label/6", "/api/matrix?kind=model&labels=9", "/api/matrix?kind=x&labels=1"),
+        *("/api/row/" + 5000 * "9", "/api/label/" + 5000 * "9", "/api/row/1.5", "/api/row/-1"),
         *("/api/nothing", "/static/nothing.js", "/static/..%2fsession.py", "/static/__init__.py"),
     ],
 )

@@ -6,11 +6,17 @@ import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-__all__ = ["DamagedFileError", "check_sizes", "damage_named"]
+__all__ = [
+    "DamagedFileError",
+    "check_positions",
+    "check_shape",
+    "check_sizes",
+    "damage_named",
+]
 
 # Deflate packs at most 1032 bytes into one; a few more may be left over at the end.
 _MOST_PACKED, _LEFT_OVER = 1032, 64
@@ -88,3 +94,23 @@ def _check_array(file: IO[bytes], entry: zipfile.ZipInfo) -> None:
             f"{entry.filename} is an array of {claimed:,} bytes by its header and of "
             f"{entry.file_size - file.tell():,} in the file"
         )
+
+
+def check_shape(array: Any, shape: tuple[int, ...], name: str) -> None:
+    """Raise ValueError if something stored is no array, or sparse matrix, of this shape."""
+    if getattr(array, "shape", None) != shape:
+        raise ValueError(f"{name} has the shape {getattr(array, 'shape', None)}, not {shape}")
+
+
+def check_positions(positions: Any, size: int, name: str) -> None:
+    """Raise ValueError unless stored positions are whole numbers from 0 to ``size - 1``.
+
+    Examples
+    --------
+    >>> check_positions(np.array([0, 3]), 3, "labelset")
+    Traceback (most recent call last):
+    ValueError: labelset has positions outside 0 to 2
+    """
+    whole = isinstance(positions, np.ndarray) and positions.dtype.kind in "iu"
+    if not whole or positions.min(initial=0) < 0 or positions.max(initial=-1) >= size:
+        raise ValueError(f"{name} has positions outside 0 to {size - 1}")

@@ -7,7 +7,9 @@ cluster.
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +21,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 # Failures of a machine rather than of the work: elsewhere, or later, the same call may succeed.
 MACHINE_ERRORS = (MemoryError, OSError)
+# Seconds between two looks of a worker at whether its parent is still there.
+_BETWEEN_LOOKS = 0.5
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,30 @@ class JoblibEngine:
     def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
         """Run the calls in worker processes."""
         # One call at a time: a result is kept as soon as it is there.
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered", batch_size=1)
+        parallel = processes(self.n_jobs, return_as="generator_unordered", batch_size=1)
         yield from parallel(delayed(_attempt)(number, call) for number, call in enumerate(calls))
+
+
+def processes(n_jobs: int | None, **options: Any) -> Parallel:
+    """Return joblib's `Parallel`, whose worker processes end with this one, even if it is killed.
+
+    Examples
+    --------
+    >>> processes(1)(delayed(abs)(number) for number in (-1, 2))
+    [1, 2]
+    """
+    return Parallel(n_jobs=n_jobs, initializer=_end_with, initargs=(os.getpid(),), **options)
+
+
+def _end_with(parent: int) -> None:
+    """End this process once its parent has ended; a killed one leaves its workers waiting."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_BETWEEN_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _attempt(number: int, call: Call) -> tuple[int, Any]:

@@ -29,6 +29,7 @@ def validated_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     With `reset`, as in `fit`, the estimator takes the number and names of the features from X.
     """
+    require_distinct_names(X)
     finite = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
     X = validate_data(
         estimator,
@@ -43,6 +44,14 @@ def validated_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         return X
     check_csr(X)
     return canonical_csr(X)  # equal rows must be equal to the last bit
+
+
+def require_distinct_names(X: Any) -> None:
+    """Raise ValueError for a data frame that has two columns of one name."""
+    columns = getattr(X, "columns", None)
+    if columns is not None and not columns.is_unique:
+        twice = columns[columns.duplicated()][0]
+        raise ValueError(f"X has two columns named {twice!r}: feature names must be distinct")
 
 
 def canonical_csr(X: Any) -> Any:

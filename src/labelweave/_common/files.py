@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["LockedError", "locked", "remove", "replacing", "require_writable"]
+__all__ = ["LockedError", "flush_folder", "locked", "remove", "replacing", "require_writable"]
 
 
 @contextmanager
@@ -50,13 +50,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
-    _flush_folder(target.parent)
+    flush_folder(target.parent)
 
 
 def remove(path: Path) -> None:
     """Delete a file, if it is there, for good."""
     path.unlink(missing_ok=True)
-    _flush_folder(path.parent)
+    flush_folder(path.parent)
 
 
 class LockedError(OSError):
@@ -126,7 +126,7 @@ def _lock(file: BinaryIO, operation: int) -> None:
             raise  # else the file system has no locks, and there is nothing to be done about it
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Make a change of names in a folder survive the machine's stop, where the system can."""
     try:
         handle = os.open(folder, os.O_RDONLY)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from labelweave._common.files import LockedError, locked
+from labelweave._common.files import LockedError, flush_folder, locked
 
 __all__ = ["KeyedLines", "KeyedLinesError"]
 
@@ -80,6 +80,7 @@ class KeyedLines(Generic[Value]):
                 locked(self.file.with_name(self.file.name + ".lock")),
                 self.file.open("ab") as file,
             ):
+                flush_folder(self.file.parent)  # the file may be new
                 os.truncate(file.fileno(), sum(map(len, self._whole_lines())))
                 yield lambda key, value: self._append(file, key, value)
         except LockedError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from labelweave._common.archives import check_shape
 from labelweave._common.arrays import Counts, Labels
+from labelweave._common.checks import are_binary
 from labelweave.baselines.neighbours import count_labels, nearest_rows
 from labelweave.models import MultiLabelClassifier
 
@@ -47,6 +49,15 @@ class NeighbourClassifier(MultiLabelClassifier):
         self._train, self._train_labels = X.copy(), labels
         rows = nearest_rows(X, None, self.n_neighbors_, n_threads=self._n_threads())
         return count_labels(labels, rows)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if hasattr(self, "_train"):
+            n_rows = len(self._train_labels)
+            check_shape(self._train, (n_rows, self.n_features_in_), "_train")
+            check_shape(self._train_labels, (n_rows, self.n_labels_), "_train_labels")
+            if not (are_binary(self._train_labels) and 0 <= self.n_neighbors_ <= n_rows):
+                raise ValueError("_train_labels or n_neighbors_ is out of range")
 
     def _neighbour_counts(self, X: Any) -> Counts:
         """Return how many neighbours of each new row have each label, (n, L)."""

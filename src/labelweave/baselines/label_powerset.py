@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
+from labelweave._common.archives import check_shape
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
@@ -114,6 +115,13 @@ class LabelPowerset(MultiLabelClassifier):
                 return fit_multinomial(self.C_, X, target, **weights)
             classifier: ClassifierMixin = seeded_clone(self.estimator, self._seed())
             return classifier.fit(X, target, **weights)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if hasattr(self, "vectors_"):
+            n_vectors = 1 if self.estimator_ is None else len(self.estimator_.classes_)
+            check_shape(self.vectors_, (n_vectors, self.n_labels_), "vectors_")
+            check_shape(self._log_odds, (self.n_labels_,), "_log_odds")
 
     def _joint(self, X: Any) -> JointDistribution:
         n = X.shape[0]

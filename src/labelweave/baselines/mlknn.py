@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from labelweave._common.archives import check_shape
 from labelweave._common.arrays import Counts, Floats, Labels, Mask
 from labelweave._common.checks import check_number
 from labelweave._common.presets import Presets, published
@@ -90,6 +91,12 @@ class MLkNN(NeighbourClassifier):
         with_label = _histograms(counts, labels == 1, self.n_neighbors_)
         without = _histograms(counts, labels == 0, self.n_neighbors_)
         self.evidence_ = _smoothed(with_label, smoothing) - _smoothed(without, smoothing)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if hasattr(self, "evidence_"):
+            check_shape(self.prior_log_odds_, (self.n_labels_,), "prior_log_odds_")
+            check_shape(self.evidence_, (self.n_labels_, self.n_neighbors_ + 1), "evidence_")
 
     def _joint(self, X: Any) -> JointDistribution:
         counts = self._neighbour_counts(X)

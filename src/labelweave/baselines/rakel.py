@@ -7,11 +7,13 @@ from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from scipy.special import logit
 
+from labelweave._common.archives import check_positions, check_shape
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_choice, check_flag
+from labelweave._common.engine import processes
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines.label_powerset import LabelPowerset, feature_penalty
@@ -120,7 +122,7 @@ class RAkEL(MultiLabelClassifier):
         else:
             check_base_classifier(self.estimator, sample_weight)
         self.estimators_ = list(
-            Parallel(n_jobs=self.n_jobs)(
+            processes(self.n_jobs)(
                 delayed(
                     LabelPowerset(estimator=self.estimator, C=C, random_state=seed + number).fit
                 )(X, labels[:, labelset], sample_weight)
@@ -141,6 +143,15 @@ class RAkEL(MultiLabelClassifier):
         left = random.permutation(sorted(set(range(n_labels)) - set(chain(*drawn))))
         drawn.update(tuple(sorted(left[i : i + size])) for i in range(0, len(left), size))
         return [np.array(labelset) for labelset in sorted(drawn)]
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        members = zip(
+            getattr(self, "labelsets_", ()), getattr(self, "estimators_", ()), strict=True
+        )
+        for labelset, member in members:
+            check_positions(labelset, self.n_labels_, "labelsets_")
+            check_shape(labelset, (member.n_labels_,), "labelsets_")
 
     def _joint(self, X: Any) -> JointDistribution:
         return IndependentJoint(

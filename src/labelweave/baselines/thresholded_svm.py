@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from labelweave._common.arrays import Counts, Floats, Labels
+from labelweave._common.engine import processes
 from labelweave.baselines._decision_functions import LinearScorer, varying
 from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines._out_of_fold import row_squares
@@ -23,7 +24,8 @@ from labelweave.logistic.class_weights import (
     weights_of_classes,
 )
 
-# What |x|² and C|x|² may come to.
+# What |x|² of the longest row may be at least and at most, and C|x|² at most.
+_LEAST_SQUARE = 1e-40
 _MOST_SQUARE, _MOST_CURVATURE = 1e300, 1e100
 
 
@@ -201,7 +203,7 @@ def train_svms(
     trained = varying(labels)
     by_class = weights_of_classes(labels, weight, class_weight)
     # Threads would share liblinear's one generator of random numbers: processes do not.
-    machines = Parallel(n_jobs=n_jobs)(
+    machines = processes(n_jobs)(
         delayed(_train_one)(svm, X, labels[:, j], weight * by_class[labels[:, j], j])
         for j in trained
     )
@@ -212,8 +214,13 @@ def train_svms(
 
 
 def _require_moderate(X: Any, C: float) -> None:
-    """Liblinear does not return once its products, up to C³|x|⁴, are no numbers any more."""
+    """Liblinear does not return once its products, up to C³|x|⁴, overflow or vanish."""
     largest = float(row_squares(X).max(initial=0.0))
+    if largest < _LEAST_SQUARE and (X.data if hasattr(X, "tocsr") else X).any():
+        raise ValueError(
+            f"X has no row longer than {np.sqrt(largest):.3g}, too small for an SVM: scale the "
+            "features, for example with sklearn's StandardScaler"
+        )
     if not (largest <= _MOST_SQUARE and C * largest <= _MOST_CURVATURE):
         raise ValueError(
             f"X has rows of length {np.sqrt(largest):.3g}, too large for an SVM with C={C:.3g}: "

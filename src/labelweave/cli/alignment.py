@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import is_table, label_names_of, load_dataset
+from labelweave.cli.inputs import label_names_of, load_dataset
 from labelweave.cli.reading import ReadOptions
 
 if TYPE_CHECKING:
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
     from labelweave.datasets import Dataset
 
-__all__ = ["labelled_rows", "read_features"]
+__all__ = ["labelled_rows", "numbered_from", "read_features", "report_guess"]
+
+
+# Products of larger numbers overflow.
+_LARGEST = 1e150
 
 
 def nominal_of(model: Any) -> list[str]:
@@ -30,10 +34,14 @@ def nominal_of(model: Any) -> list[str]:
 
 def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
     """Read the FILE argument: features for a model, with or without labels."""
-    if not is_table(file):
-        return dataset_features(model, load_dataset(file, read_options, name="FILE"), "FILE")
     from labelweave.datasets import read_table
     from labelweave.datasets.label_columns import split_names
+    from labelweave.datasets.loading import is_table
+
+    if not is_table(file):
+        data = load_dataset(file, _counted_as_in(model, read_options), name="FILE")
+        _check_numbers(model, data, file, "FILE", read_options)
+        return dataset_features(model, data, "FILE")
 
     nominal, limits = nominal_of(model), read_options.limits()
     with argument("FILE"):
@@ -53,6 +61,8 @@ def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[
 
     The label columns of a table are those of the model, unless the options name others.
     """
+    from labelweave.datasets.loading import is_table
+
     by_name = is_table(dataset)
     known = label_names_of(model, 0) if by_name else None
     read_options = replace(
@@ -60,8 +70,51 @@ def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[
         labels=read_options.labels or known or None,
         nominal=nominal_of(model) if by_name else None,
     )
-    data = load_dataset(dataset, read_options)
+    data = load_dataset(dataset, _counted_as_in(model, read_options))
+    _check_numbers(model, data, dataset, "DATASET", read_options)
     return data, dataset_features(model, data, "DATASET"), aligned_labels(model, data)
+
+
+def numbered_from(data: Dataset) -> int | None:
+    """Return the number of the first feature, if the text of a data set numbers its features."""
+    from labelweave.datasets.numbered_names import NumberedNames
+
+    names = data.feature_names
+    return names.start if data.is_sparse and isinstance(names, NumberedNames) else None
+
+
+def report_guess(data: Dataset, source: str, argument_name: str, read_options: ReadOptions) -> None:
+    """Report that features are taken to start at 1, if nothing but a missing feature 0 says so."""
+    from labelweave.datasets.loading import is_row_text
+
+    if is_row_text(source) and numbered_from(data) == 1 and read_options.zero_based is None:
+        typer.echo(
+            f"{argument_name}: there is no feature 0: features are taken to start at 1 (use "
+            "--zero-based if they start at 0, --one-based to confirm)",
+            err=True,
+        )
+
+
+def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
+    """Return the options with which features are counted as in the rows a model was fitted to."""
+    if read_options.zero_based is None and getattr(model, "first_feature_", None) == 0:
+        return replace(read_options, zero_based=True)
+    return read_options
+
+
+def _check_numbers(
+    model: Any, data: Dataset, source: str, argument_name: str, read_options: ReadOptions
+) -> None:
+    """Raise an error if features are counted from another number than those of the model."""
+    ours, theirs = numbered_from(data), getattr(model, "first_feature_", None)
+    if theirs is None:
+        report_guess(data, source, argument_name, read_options)
+    elif ours not in (None, theirs) and read_options.zero_based is None:
+        based = "--one-based" if ours else "--zero-based"
+        raise BadInputError(
+            f"{argument_name}: features start at {ours}, but at {theirs} in the rows that MODEL "
+            f"was fitted to; add {based} if the first feature is the same in both"
+        )
 
 
 def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
@@ -73,7 +126,7 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
         # The text lists nonzero values: the last features of the model may not occur.
         X = _with_columns(X, model.n_features_in_)
         _report_surplus(argument_name, data.n_features - model.n_features_in_)
-        names = NumberedNames("x", model.n_features_in_)
+        names = NumberedNames("x", model.n_features_in_, numbered_from(data) or 0)
     return aligned_features(model, X, names, argument_name)
 
 
@@ -85,15 +138,15 @@ def _report_surplus(argument_name: str, surplus: int) -> None:
         text = f"the last {-surplus} features of the model do not occur"
     else:
         return
-    advice = "svmlight features start at 1 if there is no feature 0; use --zero-based otherwise"
-    typer.echo(f"{argument_name}: {text} ({advice})", err=True)
+    typer.echo(f"{argument_name}: {text}", err=True)
 
 
 def _is_sparse_text(data: Dataset) -> bool:
     """Whether features and labels are numbered instead of named, as in svmlight and XMC text."""
     from labelweave.datasets.numbered_names import NumberedNames
 
-    return data.is_sparse and data.feature_names == NumberedNames("x", data.n_features)
+    names = data.feature_names
+    return data.is_sparse and isinstance(names, NumberedNames) and names.prefix == "x"
 
 
 def _with_columns(X: Any, n_columns: int) -> Any:
@@ -105,6 +158,21 @@ def _with_columns(X: Any, n_columns: int) -> Any:
 
 def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
     """Reorder columns to match the model, by name if it has feature names."""
+    aligned = _reordered(model, X, names, argument_name)
+    numbers = aligned
+    if hasattr(aligned, "select_dtypes"):
+        frame = aligned.select_dtypes("number")
+        numbers, names = frame.to_numpy(), list(frame.columns)
+    rows, columns = (abs(numbers) > _LARGEST).nonzero()
+    if len(rows):
+        raise BadInputError(
+            f"{argument_name}: feature {names[columns[0]]!r} is beyond {_LARGEST:g} in row "
+            f"{rows[0] + 1}: a model cannot compute with it; correct it or drop such rows first"
+        )
+    return aligned
+
+
+def _reordered(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
     import pandas as pd
 
     wanted = getattr(model, "feature_names_in_", None)

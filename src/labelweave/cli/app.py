@@ -6,6 +6,7 @@ import os
 import select
 import shlex
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,14 +57,24 @@ class _Group(TyperGroup):
             _print_error(str(error))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
-            raise typer.Exit(130) from error
+            if _can_start_threads():
+                raise typer.Exit(130) from error
+            # OpenBLAS interrupts its own process if it cannot start its threads.
+            _print_error(
+                "cannot start threads: raise the limit on processes or memory (ulimit -u, ulimit "
+                "-v), or set OPENBLAS_NUM_THREADS=1"
+            )
+            raise typer.Exit(1) from error
         except BrokenPipeError as error:
             if _reader_left():
                 raise typer.Exit(141) from error  # as if by SIGPIPE, like other commands
             _print_error(f"{error} (use --debug for a traceback)")
             raise typer.Exit(1) from error
         except MemoryError as error:
-            _print_error("out of memory; use fewer --jobs or less data")
+            _print_error(
+                f"out of memory{f' ({error})' if str(error) else ''}: use fewer labels, features "
+                "or rows, or fewer --jobs where there are several"
+            )
             raise typer.Exit(1) from error
         except Exception as error:
             if _is_typers(error):
@@ -76,6 +87,14 @@ def _is_typers(error: Exception) -> bool:
     """Whether typer handles the error: its exits and usage errors."""
     is_usage_error = hasattr(error, "format_message") and hasattr(error, "exit_code")
     return isinstance(error, typer.Exit | typer.Abort) or is_usage_error
+
+
+def _can_start_threads() -> bool:
+    try:
+        threading.Thread(target=int).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _reader_left() -> bool:

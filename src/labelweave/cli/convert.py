@@ -9,7 +9,14 @@ import typer
 
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import load_dataset
-from labelweave.cli.reading import IgnoreOption, LabelsOption, MaxMemoryOption, ReadOptions
+from labelweave.cli.reading import (
+    IgnoreOption,
+    LabelsOption,
+    MaxFeaturesOption,
+    MaxLabelsOption,
+    MaxMemoryOption,
+    ReadOptions,
+)
 
 if TYPE_CHECKING:
     from labelweave.datasets import Dataset
@@ -30,6 +37,8 @@ def convert(
     labels: LabelsOption = None,
     ignore: IgnoreOption = None,
     max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
+    max_labels: MaxLabelsOption = None,
 ) -> None:
     """Write a data set into a folder of arrays, which other commands open without reading it all.
 
@@ -39,7 +48,13 @@ def convert(
     labelweave convert part-*.svm.gz --out news
     labelweave fit news --method br --model news.skops
     """  # noqa: D301
-    options = ReadOptions(labels=labels, ignore=ignore, max_memory=max_memory)
+    options = ReadOptions(
+        labels=labels,
+        ignore=ignore,
+        max_memory=max_memory,
+        max_features=max_features,
+        max_labels=max_labels,
+    )
     data = _convert(files, out, zero_based, options)
     typer.echo(
         f"{out}: {data.n_rows:,} rows, {data.n_features:,} features, {data.n_labels:,} labels",
@@ -54,11 +69,11 @@ def _convert(files: list[str], out: Path, zero_based: bool, options: ReadOptions
     in_batches = [is_row_text(file) for file in files]
     if all(in_batches) and options.labels is None and options.ignore is None:
         with argument("FILES"):
-            return datasets.write_mapped(files, out, zero_based=zero_based)
+            return datasets.write_mapped(files, out, zero_based=zero_based, limits=options.limits())
     if len(files) > 1:
         raise BadInputError(
             "FILES: several files must be svmlight or XMC text, without --labels and --ignore"
         )
     data = load_dataset(files[0], options, name="FILES")
     with argument("--out"):
-        return datasets.write_mapped(data, out)
+        return datasets.write_mapped(data, out, limits=options.limits())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labelweave.cli.alignment import numbered_from, report_guess
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import check_writable, load_dataset
 from labelweave.cli.options import ClusterOption, DatasetArgument, ScaleOption, SeedOption, scale_of
@@ -69,6 +70,7 @@ def fit(
             wanted = replace(specification, options=specification.options | ways)
             estimator = evaluation.make_method(wanted, seed=seed)
     data = load_dataset(dataset, read_options)
+    report_guess(data, dataset, "DATASET", read_options)
     with _spread(cluster):
         started = time.perf_counter()
         fitted = fit_method(estimator, method, data, scale)
@@ -150,4 +152,5 @@ def _fit_named(estimator: Any, data: Dataset) -> Any:
     fitted = estimator.fit(features, labels)
     if not hasattr(fitted, "label_names_in_"):
         fitted.label_names_in_ = list(data.label_names)
+    fitted.first_feature_ = numbered_from(data)
     return fitted

@@ -16,16 +16,12 @@ if TYPE_CHECKING:
 __all__ = [
     "chosen_metrics",
     "classifier_with_joint",
-    "is_table",
     "label_names_of",
     "load_dataset",
     "load_model",
     "check_writable",
     "write_text",
 ]
-
-_TABLES = {".csv", ".tsv", ".parquet", ".pq"}
-_COMPRESSED = {".gz", ".xz", ".bz2"}
 
 
 def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET") -> Dataset:
@@ -34,7 +30,7 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
 
     limits = read_options.limits()
     with argument(name):
-        return datasets.load(
+        data = datasets.load(
             source,
             labels=read_options.labels,
             ignore=read_options.ignore or (),
@@ -43,6 +39,9 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
             zero_based=read_options.zero_based,
             limits=limits,
         )
+    if not data.n_rows:
+        raise BadInputError(f"{name}: {source} has no rows")
+    return data
 
 
 def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
@@ -98,11 +97,3 @@ def label_names_of(model: Any, n_labels: int) -> list[str]:
         if getattr(part, "label_names_in_", None) is not None:
             return [str(name) for name in part.label_names_in_]
     return [f"y{label}" for label in range(n_labels)]
-
-
-def is_table(path: str) -> bool:
-    """Whether a file is CSV or Parquet, plain or compressed."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    if suffixes and suffixes[-1] in _COMPRESSED:
-        suffixes.pop()
-    return bool(suffixes) and suffixes[-1] in _TABLES

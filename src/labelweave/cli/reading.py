@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = [
     "IgnoreOption",
     "LabelsOption",
+    "MaxFeaturesOption",
+    "MaxLabelsOption",
     "MaxMemoryOption",
     "ReadOptions",
     "reads_data",
@@ -69,8 +71,17 @@ MaxFeaturesOption = Annotated[
     typer.Option(
         "--max-features",
         min=1,
-        help="Largest number of features or labels that a short svmlight or XMC file may declare.",
+        help="Largest number of features that a short svmlight or XMC file may declare.",
         show_default="2^24",
+    ),
+]
+MaxLabelsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-labels",
+        min=1,
+        help="Largest number of labels that a short XMC file may declare.",
+        show_default="2^17",
     ),
 ]
 
@@ -82,6 +93,7 @@ _OPTIONS: dict[str, Any] = {
     "zero_based": ZeroBasedOption,
     "max_memory": MaxMemoryOption,
     "max_features": MaxFeaturesOption,
+    "max_labels": MaxLabelsOption,
 }
 
 
@@ -96,6 +108,7 @@ class ReadOptions:
     zero_based: bool | None = None
     max_memory: str | None = None
     max_features: int | None = None
+    max_labels: int | None = None
 
     def limits(self) -> Limits:
         """Return the limits given by the options."""
@@ -104,7 +117,7 @@ class ReadOptions:
 
         with argument("--max-memory"):
             memory = None if self.max_memory is None else parse_size(self.max_memory)
-        given = {"memory": memory, "features": self.max_features}
+        given = {"memory": memory, "features": self.max_features, "labels": self.max_labels}
         return Limits(**{name: value for name, value in given.items() if value is not None})
 
 
@@ -113,7 +126,7 @@ Command = Callable[..., None]
 
 def reads_data(command: Command) -> Command:
     """Give the options for reading data to a command that learns from them."""
-    return _with_options(command, [name for name in _OPTIONS if name != "zero_based"])
+    return _with_options(command, list(_OPTIONS))
 
 
 def reads_rows(command: Command) -> Command:

@@ -14,7 +14,12 @@ import typer
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import check_writable
 from labelweave.cli.options import ClusterOption, SeedOption
-from labelweave.cli.reading import MaxMemoryOption, ReadOptions
+from labelweave.cli.reading import (
+    MaxFeaturesOption,
+    MaxLabelsOption,
+    MaxMemoryOption,
+    ReadOptions,
+)
 from labelweave.cli.stream_partitions import stream_partitions
 from labelweave.cli.stream_summary import exclusive, figures, show_summary
 
@@ -42,12 +47,6 @@ def stream(
         int | None,
         typer.Option("--labels", min=1, help="Number of labels, if known; svmlight only."),
     ] = None,
-    features: Annotated[
-        int | None,
-        typer.Option(
-            "--features", min=1, help="Largest number of features to accept.", show_default="2^24"
-        ),
-    ] = None,
     zero_based: Annotated[
         bool, typer.Option("--zero-based", help="Feature indices of svmlight text start at 0.")
     ] = False,
@@ -68,6 +67,8 @@ def stream(
         ),
     ] = True,
     max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
+    max_labels: MaxLabelsOption = None,
     seed: SeedOption = 0,
     jobs: Annotated[
         int | None,
@@ -106,8 +107,9 @@ def stream(
     check_writable(out, "--out")
     reading: dict[str, Any] = {
         "zero_based": zero_based,
-        "n_features": features,
         "n_labels": labels,
+        "max_features": max_features,
+        "max_labels": max_labels,
         "skip_bad": skip_bad,
     }
     limits = ReadOptions(max_memory=max_memory).limits()
@@ -177,6 +179,7 @@ def _stream_file(
         _learn(learner)
         seconds = time.perf_counter() - started
         model.adopt(learner.state, learner.label_names)
+        model.first_feature_ = source.first_feature
         with argument("--out"):
             persistence.save(model, out)
         remove(checkpoint)  # only once the model is on disk

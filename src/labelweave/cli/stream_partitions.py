@@ -61,6 +61,7 @@ def stream_partitions(
                 raise ValueError("the files have no labels to learn from")
         seconds = time.perf_counter() - started
     model.adopt(learner.state, learner.label_names)
+    model.first_feature_ = learner.first_feature
     with argument("--out"):
         persistence.save(model, out)
     learner.remove_checkpoint()  # only once the model is on disk

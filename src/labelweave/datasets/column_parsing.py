@@ -120,18 +120,21 @@ def label_column(column: pd.Series, name: str, source: str) -> Indicators:
     array([1, 0])
     """
     codes, levels = _levels(column, name, source)
-    if (codes < 0).any():
-        raise ValueError(
-            f"{source}: label column {name!r} has no value in row {int(np.argmax(codes < 0)) + 1}: "
-            "drop such rows or this label first"
-        )
     numbers = [(parse_numbers([level]) or [math.nan])[0] for level in levels]
     wrong = [code for code, number in enumerate(numbers) if number not in (0.0, 1.0)]
     if wrong:
         row = int(np.flatnonzero(np.isin(codes, wrong))[0])
+        found = levels[codes[row]]
+        is_text = isinstance(found, str) and parse_number(found) is None
+        advice = ": text is no label; make one column of 0 and 1 for each" if is_text else ""
         raise ValueError(
             f"{source}: label column {name!r} must contain only 0 and 1 (or no and yes, false and "
-            f"true), found {_text(levels[codes[row]])[:40]} in row {row + 1}"
+            f"true), found {_text(found)[:40]} in row {row + 1}{advice}"
+        )
+    if (codes < 0).any():
+        raise ValueError(
+            f"{source}: label column {name!r} has no value in row {int(np.argmax(codes < 0)) + 1}: "
+            "drop such rows or this label first"
         )
     return np.array([*numbers, 0.0])[codes].astype(np.int64)
 

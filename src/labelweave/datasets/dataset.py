@@ -12,7 +12,7 @@ from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indicators, Indices, is_mapped
 from labelweave._common.checks import are_binary, check_whole_number
-from labelweave._common.features import canonical_csr
+from labelweave._common.features import canonical_csr, require_distinct_names
 from labelweave.datasets.column_parsing import feature_column
 from labelweave.datasets.label_columns import split_names
 from labelweave.datasets.numbered_names import NumberedNames
@@ -251,6 +251,7 @@ def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> 
 def _from_frame(frame: pd.DataFrame, nominal: Collection[str], source: str) -> Features:
     import pandas as pd
 
+    require_distinct_names(frame)
     names = [str(name) for name in frame.columns]
     columns = [
         feature_column(frame.iloc[:, c], name, source, name in nominal)

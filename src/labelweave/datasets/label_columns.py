@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 LabelSpec: TypeAlias = "str | Sequence[str]"
@@ -40,11 +40,7 @@ def choose_labels(
     >>> choose_labels("first:1", ["id", "y", "z"], "file.csv", ignore=["id"])
     [1]
     """
-    unknown = [name for name in ignore if name not in set(columns)]
-    if unknown:
-        raise ValueError(
-            f"{source}: there is no column {unknown[0]!r} to ignore{_hint(unknown[0], columns)}"
-        )
+    require_columns(ignore, columns, source, "to ignore")
     kept = [c for c, name in enumerate(columns) if name not in set(ignore)]
     return [kept[c] for c in _chosen(labels, [columns[c] for c in kept], source)]
 
@@ -58,6 +54,18 @@ def _chosen(labels: LabelSpec, columns: Sequence[str], source: str) -> list[int]
     if count:
         return end_columns(count[1], int(count[2]), columns, source)
     return named_columns(split_names(labels), columns, source)
+
+
+def require_columns(
+    names: Iterable[str], columns: Sequence[str], source: str, purpose: str
+) -> None:
+    """Raise ValueError, with a hint, for the first name that is no column."""
+    known = set(columns)
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"{source}: there is no column {name!r} {purpose}{_hint(name, columns)}"
+            )
 
 
 def split_names(names: str) -> list[str]:
@@ -85,11 +93,7 @@ def named_columns(names: Sequence[str], columns: Sequence[str], source: str) -> 
     if not names:
         raise ValueError(f"{source}: labels is empty: name at least one column")
     position = {column: i for i, column in enumerate(columns)}
-    for name in names:
-        if name not in position:
-            raise ValueError(
-                f"{source}: there is no column {name!r} for a label{_hint(name, columns)}"
-            )
+    require_columns(names, columns, source, "for a label")
     if len(set(names)) != len(names):
         raise ValueError(f"{source}: labels contains the same column twice")
     return [position[name] for name in names]

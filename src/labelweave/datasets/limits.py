@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from labelweave._common.checks import check_whole_number
 
@@ -20,21 +21,25 @@ class Limits:
     memory : int, default=2 GiB
         Largest size in bytes of a decompressed file, and of any matrix built from a file.
     features : int, default=2^24
-        Largest number of features, or of labels, in formats where a single number in the text
-        determines it (svmlight and XMC). A text that is long enough to name more may have more.
+        Largest number of features in formats where a single number in the text determines it
+        (svmlight and XMC). A file that is long enough to name more may have more.
+    labels : int, default=2^17
+        Largest number of labels, likewise. It is smaller because a model takes kilobytes for a
+        label: its name, its counts and the weights of all features.
 
     Examples
     --------
-    >>> Limits().check_count(100_000_000, "features", text_bytes=14, source="tiny.svm")
+    >>> Limits().check_count(100_000_000, "features", n_bytes=14, source="tiny.svm")
     Traceback (most recent call last):
-    ValueError: tiny.svm: a text of 14 bytes declares 100,000,000 features, ...
+    ValueError: tiny.svm: 14 bytes declare 100,000,000 features, more than 16,777,216: ...
     """
 
     memory: int = 2**31
     features: int = 2**24
+    labels: int = 2**17
 
     def __post_init__(self) -> None:
-        for name in ("memory", "features"):
+        for name in ("memory", "features", "labels"):
             check_whole_number(getattr(self, name), name)
 
     def check_bytes(self, n_bytes: int, source: str) -> None:
@@ -47,21 +52,29 @@ class Limits:
 
     def check_matrix(self, n_rows: int, n_columns: int, what: str, source: str) -> None:
         """Raise ValueError if a matrix with 8 bytes per entry exceeds the limit."""
-        needed = 8 * n_rows * n_columns
+        self.check_memory(
+            8 * n_rows * n_columns, f"a matrix of {n_rows:,} × {n_columns:,} ({what})", source
+        )
+
+    def check_memory(self, needed: int, what: str, source: str) -> None:
+        """Raise ValueError if something needs more bytes than the limit."""
         if needed > self.memory:
             raise ValueError(
-                f"{source}: a matrix of {n_rows:,} × {n_columns:,} ({what}) needs "
-                f"{format_size(needed)}, more than {format_size(self.memory)}: select fewer or "
-                "raise the limit (limits=Limits(memory=…), --max-memory on the command line)"
+                f"{source}: {what} needs {format_size(needed)}, more than "
+                f"{format_size(self.memory)}: select fewer or raise the limit "
+                "(limits=Limits(memory=…), --max-memory on the command line)"
             )
 
-    def check_count(self, count: int, what: str, text_bytes: int, source: str) -> None:
-        """Raise ValueError for too many features or labels, unless the text can name them all."""
-        if count > max(self.features, text_bytes):
+    def check_count(
+        self, count: int, what: Literal["features", "labels"], n_bytes: int, source: str
+    ) -> None:
+        """Raise ValueError for too many features or labels, unless the file can name them all."""
+        most = getattr(self, what)
+        if count > max(most, n_bytes):
             raise ValueError(
-                f"{source}: a text of {text_bytes:,} bytes declares {count:,} {what}, more "
-                f"than {self.features:,}: if that is intended, raise the limit "
-                "(limits=Limits(features=…), --max-features on the command line)"
+                f"{source}: {n_bytes:,} bytes declare {count:,} {what}, more than {most:,}: if "
+                f"that is intended, raise the limit (limits=Limits({what}=…), --max-{what} on the "
+                "command line)"
             )
 
 

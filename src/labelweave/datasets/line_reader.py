@@ -85,6 +85,10 @@ class LineReader:
             beginning = file.read(n_bytes)
         return len(beginning), hashlib.sha256(beginning).hexdigest()
 
+    def n_bytes(self) -> int:
+        """Return the size of the file, or of the next line of a stream."""
+        return len(self.peek()) if self.path is None else os.path.getsize(self.path)
+
     def peek(self) -> bytes:
         """Return the next line without consuming it."""
         self._ahead = self._ahead or self._line(self.place.line)

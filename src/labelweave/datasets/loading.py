@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,20 +31,6 @@ from labelweave.datasets.storage import (
 from labelweave.datasets.svmlight import read_svmlight
 from labelweave.datasets.tables import read_csv, read_parquet
 from labelweave.datasets.xmc import read_xmc
-
-_FORMATS = {
-    ".arff": "arff",
-    ".txt": "xmc",
-    ".xmc": "xmc",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-
 
 _TOP = re.compile(r"top:(\d{1,9})")
 
@@ -114,13 +100,16 @@ def load(
         return data.with_most_common_labels(int(top[1]))
     ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
     if not is_in_catalogue(os.fspath(source)):
-        known_format = _format(source)
+        codes = split_names(nominal) if isinstance(nominal, str) else list(nominal)
+        options = _Options(labels, ignored, codes, header, zero_based, limits)
         if Path(source).is_dir():
-            return _load_folder(source, labels, ignored)
+            _require_marked(source, options, "this folder")
+            return read_mapped(source, limits=limits).without(ignored)
+        known_format = _format(source)
         if known_format is not None:
-            codes = split_names(nominal) if isinstance(nominal, str) else list(nominal)
-            options = _Options(labels, ignored, codes, header, zero_based, limits)
-            return _load_file(source, known_format, options)
+            if not Path(source).is_file():
+                raise FileNotFoundError(f"there is no file {display_path(source)!r}")
+            return known_format.read(source, options)
         if Path(source).exists():
             raise ValueError(
                 f"cannot tell the format of {display_path(source)!r} from its extension; "
@@ -145,7 +134,18 @@ def is_row_text(source: FilePath) -> bool:
     """
     if is_in_catalogue(os.fspath(source)) or Path(source).is_dir():
         return False
-    return _format(source) in ("svmlight", "xmc")
+    return _format(source) in (_SVMLIGHT, _XMC)
+
+
+def is_table(source: FilePath) -> bool:
+    """Whether a source is a file of CSV or Parquet, plain or compressed.
+
+    Examples
+    --------
+    >>> is_table("songs.csv.gz"), is_table("emotions"), is_table("news.svm")
+    (True, False, False)
+    """
+    return _format(source) in (_CSV, _PARQUET)
 
 
 def list_datasets() -> tuple[CatalogueEntry, ...]:
@@ -157,10 +157,6 @@ def list_datasets() -> tuple[CatalogueEntry, ...]:
     [('emotions', 593, 6), ('scene', 2407, 6)]
     """
     return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
-
-
-def _format(source: FilePath) -> str | None:
-    return _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
 
 
 @dataclass(frozen=True)
@@ -175,46 +171,78 @@ class _Options:
     limits: Limits | None
 
 
-def _load_file(path: FilePath, known_format: str, options: _Options) -> Dataset:
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no file {display_path(path)!r}")
-    if options.nominal and known_format not in ("csv", "parquet"):
-        raise ValueError(f"{display_path(path)}: nominal applies to CSV and Parquet files only")
-    labels, limits = options.labels, options.limits
-    if known_format == "arff":
-        return read_arff(path, labels, ignore=options.ignore, limits=limits)
-    if known_format in ("csv", "parquet"):
-        return _load_table(path, known_format, options)
-    if labels is not None:
-        raise ValueError(
-            f"{display_path(path)}: labels does not apply: this format marks its labels"
-        )
-    if known_format == "xmc":
-        return read_xmc(path, limits=limits).without(options.ignore)
-    data = read_svmlight(path, zero_based=options.zero_based, limits=limits)
+def _read_arff(path: FilePath, options: _Options) -> Dataset:
+    _refuse_nominal(path, options)
+    return read_arff(path, options.labels, ignore=options.ignore, limits=options.limits)
+
+
+def _read_xmc(path: FilePath, options: _Options) -> Dataset:
+    _require_marked(path, options, "this format")
+    return read_xmc(path, limits=options.limits).without(options.ignore)
+
+
+def _read_svmlight(path: FilePath, options: _Options) -> Dataset:
+    _require_marked(path, options, "this format")
+    data = read_svmlight(path, zero_based=options.zero_based, limits=options.limits)
     return data.without(options.ignore)
 
 
-def _load_folder(folder: FilePath, labels: LabelSpec | None, ignored: list[str]) -> Dataset:
-    if labels is not None:
-        raise ValueError(f"{display_path(folder)}: labels does not apply: this folder marks them")
-    return read_mapped(folder).without(ignored)
+def _read_csv(path: FilePath, options: _Options) -> Dataset:
+    labels = _labels_of_table(path, options)
+    return read_csv(path, labels, header=options.header, **_table_options(options))
 
 
-def _load_table(path: FilePath, known_format: str, options: _Options) -> Dataset:
+def _read_parquet(path: FilePath, options: _Options) -> Dataset:
+    return read_parquet(path, _labels_of_table(path, options), **_table_options(options))
+
+
+def _refuse_nominal(path: FilePath, options: _Options) -> None:
+    if options.nominal:
+        raise ValueError(f"{display_path(path)}: nominal applies to CSV and Parquet files only")
+
+
+def _require_marked(path: FilePath, options: _Options, kind: str) -> None:
+    """Raise an error for options of tables: this kind of source marks its labels itself."""
+    _refuse_nominal(path, options)
+    if options.labels is not None:
+        raise ValueError(f"{display_path(path)}: labels does not apply: {kind} marks its labels")
+
+
+def _labels_of_table(path: FilePath, options: _Options) -> LabelSpec:
     if options.labels is None:
         raise ValueError(
             f"{display_path(path)}: specify which columns are labels: labels='last:6' "
             "(or 'first:6', or their names)"
         )
-    reader = partial(read_csv, header=options.header) if known_format == "csv" else read_parquet
-    return reader(
-        path,
-        options.labels,
-        ignore=options.ignore,
-        nominal=options.nominal,
-        limits=options.limits,
-    )
+    return options.labels
+
+
+def _table_options(options: _Options) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("ignore", "nominal", "limits")}
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A file format: the extensions that name it, and its reader."""
+
+    extensions: tuple[str, ...]
+    read: Callable[[FilePath, _Options], Dataset]
+
+
+_ARFF = _Format((".arff",), _read_arff)
+_XMC = _Format((".txt", ".xmc"), _read_xmc)
+_SVMLIGHT = _Format((".svm", ".svmlight", ".libsvm"), _read_svmlight)
+_CSV = _Format((".csv", ".tsv"), _read_csv)
+_PARQUET = _Format((".parquet", ".pq"), _read_parquet)
+_FORMATS = {
+    extension: known
+    for known in (_ARFF, _XMC, _SVMLIGHT, _CSV, _PARQUET)
+    for extension in known.extensions
+}
+
+
+def _format(source: FilePath) -> _Format | None:
+    return _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
 
 
 def _place(entry: CatalogueEntry) -> str | None:

@@ -8,6 +8,7 @@ unfinished.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,10 +21,12 @@ from scipy import sparse
 from labelweave._common.csr_blocks import check_csr, rows_in_order
 from labelweave.datasets.compression import FilePath, display_path
 from labelweave.datasets.dataset import Dataset
+from labelweave.datasets.limits import Limits
 from labelweave.datasets.numbered_names import NumberedNames
 
 HEADER = "header.json"
-_FORMAT, _LAYOUT = "labelweave data set", 1
+_FORMAT, _LAYOUT = "labelweave data set", 2
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")
 # More entries than this need 64-bit row starts; SciPy would widen the column indices with them.
 _MOST_SMALL = np.iinfo(np.int32).max
 
@@ -39,7 +42,7 @@ class Header:
     n_entries : int or None
         Stored entries of a sparse X; None if X is dense.
     feature_names, label_names : list of str, or str
-        A string is the prefix of numbered names.
+        A string is the first of numbered names, such as ``x1``.
     n_train_rows : int or None
         Length of ``train_rows.npy``, if there is a published training set.
     """
@@ -93,24 +96,29 @@ class Header:
                 raise ValueError(f"{source}: damaged header: {name} is {value!r}")
         for name in ("feature_names", "label_names"):
             names = getattr(self, name)
-            if not isinstance(names, str) and not _are_strings(names):
-                raise ValueError(f"{source}: damaged header: {name} must be names or a prefix")
+            is_first = isinstance(names, str) and _NUMBERED.fullmatch(names)
+            if not is_first and not _are_strings(names):
+                raise ValueError(
+                    f"{source}: damaged header: {name} must be names, or the first of them"
+                )
         if not isinstance(self.name, str):
             raise ValueError(f"{source}: damaged header: name is {self.name!r}")
 
 
 def stored_names(names: Sequence[str]) -> str | list[str]:
     """Return names as a header has them."""
-    return names.prefix if isinstance(names, NumberedNames) else list(names)
+    return f"{names.prefix}{names.start}" if isinstance(names, NumberedNames) else list(names)
 
 
-def read_mapped(folder: FilePath) -> Dataset:
+def read_mapped(folder: FilePath, *, limits: Limits | None = None) -> Dataset:
     """Open a data set that `write_mapped` has written, without reading it into memory.
 
     Parameters
     ----------
     folder : path
         The folder.
+    limits : Limits, optional
+        Limits on the numbers of features and labels. The memory limit does not apply.
 
     Returns
     -------
@@ -136,6 +144,9 @@ def read_mapped(folder: FilePath) -> Dataset:
             "when the process stopped, write it anew with `labelweave convert`"
         )
     header = Header.read(folder / HEADER)
+    limits, n_bytes = limits or Limits(), sum(file.stat().st_size for file in folder.glob("*.npy"))
+    limits.check_count(header.n_features, "features", n_bytes, display_path(folder))
+    limits.check_count(header.n_labels, "labels", n_bytes, display_path(folder))
     shape = (header.n_rows, header.n_features)
     X = _open_csr(folder, header) if header.n_entries is not None else _open(folder, "X", shape)
     Y = _open(folder, "Y", (header.n_rows, header.n_labels), np.int8)
@@ -192,7 +203,8 @@ def _open_csr(folder: Path, header: Header) -> sparse.csr_array:
 
 
 def _names(stored: str | list[str], count: int) -> Sequence[str]:
-    return NumberedNames(stored, count) if isinstance(stored, str) else stored
+    found = _NUMBERED.fullmatch(stored) if isinstance(stored, str) else None
+    return NumberedNames(found[1], count, int(found[2])) if found else stored
 
 
 def _are_strings(values: Any) -> bool:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeAlias
@@ -21,7 +22,7 @@ from labelweave._common.files import remove, replacing
 from labelweave.datasets.compression import FilePath, dataset_name, display_path
 from labelweave.datasets.dataset import Dataset, check_finite
 from labelweave.datasets.growing_array import GrowingArray, growing_array
-from labelweave.datasets.limits import format_size
+from labelweave.datasets.limits import Limits, format_size
 from labelweave.datasets.mapped import HEADER, Header, read_mapped, stored_names
 from labelweave.datasets.row_stream import RowBatch, RowStream
 
@@ -41,6 +42,7 @@ def write_mapped(
     *,
     zero_based: bool = False,
     name: str | None = None,
+    limits: Limits | None = None,
 ) -> Dataset:
     r"""Write a data set into a folder, and open it there as `read_mapped` does.
 
@@ -59,6 +61,8 @@ def write_mapped(
         Whether the feature indices of svmlight text start at 0.
     name : str, optional
         Name of the data set; by default that of the source.
+    limits : Limits, optional
+        Limits on the numbers of features and labels that a text may declare.
 
     Returns
     -------
@@ -88,7 +92,14 @@ def write_mapped(
             header = _write_dataset(source, open_array)
         else:
             files = [source] if isinstance(source, str | os.PathLike) else list(source)
-            header = _write_text(files, zero_based, folder, open_array)
+            most = limits or Limits()
+            text = partial(
+                RowStream,
+                zero_based=zero_based,
+                max_features=most.features,
+                max_labels=most.labels,
+            )
+            header = _write_text(files, text, folder, open_array)
         # From here on, and until the new header is there, the folder is no data set.
         remove(folder / HEADER)
     for array in set(_ARRAYS) - written:
@@ -97,7 +108,7 @@ def write_mapped(
         header = replace(header, name=name)
     with replacing(folder / HEADER) as file:
         file.write(header.to_json().encode())
-    return read_mapped(folder)
+    return read_mapped(folder, limits=limits)
 
 
 def _write_dataset(data: Dataset, open_array: _Open) -> Header:
@@ -156,7 +167,12 @@ class _CsrRows:
         self.n_entries += len(data)
 
 
-def _write_text(files: list[FilePath], zero_based: bool, folder: Path, open_array: _Open) -> Header:
+def _write_text(
+    files: list[FilePath],
+    read: Callable[[FilePath], RowStream],
+    folder: Path,
+    open_array: _Open,
+) -> Header:
     if not files:
         raise ValueError("there is no file to read")
     rows, n_features = _CsrRows(open_array), 0
@@ -164,8 +180,9 @@ def _write_text(files: list[FilePath], zero_based: bool, folder: Path, open_arra
     with TemporaryFile(dir=folder) as numbers, TemporaryFile(dir=folder) as lengths:
         labels = _LabelLists(numbers, lengths)
         for number, path in enumerate(files):
-            with RowStream(path, zero_based=zero_based) as stream:
+            with read(path) as stream:
                 declared = stream.header[1:] if stream.header else None
+                first_feature = stream.first_feature
                 if number and declared != sizes:
                     raise ValueError(_disagreement(path, declared, files[0], sizes))
                 sizes = declared
@@ -177,15 +194,14 @@ def _write_text(files: list[FilePath], zero_based: bool, folder: Path, open_arra
                     n_features = max(n_features, X.shape[1])
         known = labels.occurring() if sizes is None else np.arange(sizes[1])
         n_rows = labels.write(known, open_array("Y", np.int8, known.shape), folder)
-    prefixed = sizes is not None
     return Header(
         name=dataset_name(files[0]),
         n_rows=n_rows,
         n_features=sizes[0] if sizes else n_features,
         n_labels=len(known),
         n_entries=rows.n_entries,
-        feature_names="f" if prefixed else "x",
-        label_names="l" if prefixed else [str(number) for number in known],
+        feature_names="f0" if sizes else f"x{first_feature}",
+        label_names="l0" if sizes else [str(number) for number in known],
     )
 
 

@@ -7,7 +7,7 @@ from typing import overload
 
 
 class NumberedNames(Sequence[str]):
-    """The names ``x0, x1, …``, generated on demand.
+    """The names ``x0, x1, …``, or ``x1, x2, …``, generated on demand.
 
     A file of a few bytes can refer to feature 100,000,000; storing the names would take gigabytes.
 
@@ -17,18 +17,21 @@ class NumberedNames(Sequence[str]):
         The text before the number.
     count : int
         Number of names.
+    start : int, default=0
+        The first number: 1 for the features of svmlight text that counts them from 1.
 
     Examples
     --------
     >>> names = NumberedNames("x", 100_000_000)
     >>> names[-1], names[:2], "x7" in names, names.index("x7")
     ('x99999999', ('x0', 'x1'), True, 7)
-    >>> NumberedNames("y", 2) == ("y0", "y1")
-    True
+    >>> NumberedNames("y", 2) == ("y0", "y1"), NumberedNames("x", 2, start=1)
+    (True, ('x1', 'x2'))
     """
 
-    def __init__(self, prefix: str, count: int) -> None:
-        self.prefix, self._numbers = prefix, range(count)
+    def __init__(self, prefix: str, count: int, start: int = 0) -> None:
+        self.prefix, self.start = prefix, start
+        self._numbers = range(start, start + count)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -47,7 +50,7 @@ class NumberedNames(Sequence[str]):
 
     def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
         """Return the position of a name; raise ValueError if it is not in the sequence."""
-        return self._numbers[start:stop].index(self._number(name)) + start
+        return range(len(self))[start:stop].index(self._number(name) - self.start) + start
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, NumberedNames):

@@ -9,6 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from labelweave._common.features import require_distinct_names
 from labelweave.datasets.target_encoding import LabelFrequencyEncoder
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def make_preprocessor(
     >>> list(preprocessor.get_feature_names_out())
     ['numeric__bpm', 'numeric__missingindicator_bpm', 'one_hot__genre_folk', 'one_hot__genre_rock']
     """
+    require_distinct_names(X)
     kinds: dict[str, list[Any]] = {_NUMERIC: [], _ONE_HOT: [], _FREQUENCIES: []}
     for name in X.columns:
         kinds[_kind(X[name], max_levels)].append(name)

@@ -13,10 +13,9 @@ from scipy import sparse
 from labelweave._common.arrays import Indices
 from labelweave._core import native
 from labelweave.datasets.compression import FilePath
+from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_reader import LineReader, Place
 
-# By default, a line with a higher feature index is taken to be corrupt.
-_MOST_FEATURES = 2**24
 _MOST_COLUMNS = 2**31 - 1
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -59,11 +58,13 @@ class RowStream:
         ``sys.stdin.buffer``, which is read from its current position.
     zero_based : bool, default=False
         Whether the feature indices of svmlight text start at 0.
-    n_features : int, optional
-        The largest number of features to accept, by default 2^24, so that a corrupt line or XMC
-        header is not mistaken for a huge problem.
     n_labels : int, optional
-        The number of labels to accept, numbered from 0; unlimited by default. XMC text declares it.
+        The number of labels to accept in svmlight text, numbered from 0; unlimited by default. XMC
+        text declares it.
+    max_features, max_labels : int, optional
+        The largest numbers of features and of labels to accept, by default those of `Limits`, so
+        that a corrupt line or XMC header is not mistaken for a huge problem. The header of a file
+        that is long enough to name more may declare more.
     skip_bad : bool, default=False
         Skip and count malformed lines instead of stopping at the first.
 
@@ -71,6 +72,8 @@ class RowStream:
     ----------
     header : (int, int, int) or None
         Numbers of rows, features and labels in the first line of XMC text.
+    first_feature : int
+        The number of the first feature, 0 or 1.
     source : LineReader
         The reader of the lines; ``source.place`` is the position after the last batch.
 
@@ -89,38 +92,40 @@ class RowStream:
         source: FilePath | BinaryIO,
         *,
         zero_based: bool = False,
-        n_features: int | None = None,
         n_labels: int | None = None,
+        max_features: int | None = None,
+        max_labels: int | None = None,
         skip_bad: bool = False,
     ) -> None:
         self.source = LineReader(source)
         self.skip_bad = skip_bad
-        self._n_features = _MOST_FEATURES if n_features is None else n_features
+        given = {"features": max_features, "labels": max_labels}
+        limits = Limits(**{name: most for name, most in given.items() if most is not None})
+        self._n_features = limits.features
         try:
             self.header = _header(self.source.peek())
-            self._check_header()
+            self._check_header(limits)
         except ValueError:
             self.source.close()
             raise
         #: The options that determine how the text is parsed.
         self.options = {
             "zero_based": zero_based,
-            "n_features": n_features,
             "n_labels": n_labels,
+            "max_features": max_features,
+            "max_labels": max_labels,
             "skip_bad": skip_bad,
         }
-        self._first_feature = 0 if zero_based or self.header else 1
+        self.first_feature = 0 if zero_based or self.header else 1
         self._n_labels = _MOST_COLUMNS if n_labels is None else n_labels
         if self.header:
             _, self._n_features, self._n_labels = self.header
 
-    def _check_header(self) -> None:
-        if self.header and self.header[1] > self._n_features:
-            raise ValueError(
-                f"{self.source.name}:1: the header declares {self.header[1]:,} features, more "
-                f"than {self._n_features:,}: if that is intended, raise the limit (n_features=…, "
-                "--features on the command line)"
-            )
+    def _check_header(self, limits: Limits) -> None:
+        if self.header:
+            n_bytes, name = self.source.n_bytes(), f"{self.source.name}:1"
+            limits.check_count(self.header[1], "features", n_bytes, name)
+            limits.check_count(self.header[2], "labels", n_bytes, name)
 
     def __enter__(self) -> Self:
         return self
@@ -163,7 +168,7 @@ class RowStream:
                 self.source.name,
                 self._n_features,
                 self._n_labels,
-                self._first_feature,
+                self.first_feature,
                 self.header is None,
                 self.skip_bad,
             )

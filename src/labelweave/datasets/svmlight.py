@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from labelweave.datasets.compression import FilePath, dataset_name, display_path, read_text
 from labelweave.datasets.dataset import Dataset
 from labelweave.datasets.limits import Limits
+from labelweave.datasets.numbered_names import NumberedNames
 
 # scikit-learn reads labels as floats, which represent all integers up to here.
 _MOST_LABELS = 2**53
@@ -32,14 +35,15 @@ def read_svmlight(
         labels are those that occur, in ascending order.
     zero_based : bool, optional
         Whether feature indices start at 0 instead of 1. By default, they do if there is a feature
-        0; set it for a file in which some features may not occur.
+        0; set it for a file in which that feature may not occur.
     limits : Limits, optional
         Limits on the size of the file.
 
     Returns
     -------
     Dataset
-        ``X`` is sparse; the label names are their numbers in the file.
+        ``X`` is sparse. Features and labels are named by their numbers in the file: ``x1, x2, …``
+        and ``1, 4, …``.
 
     Examples
     --------
@@ -57,8 +61,7 @@ def read_svmlight(
     limits, source = limits or Limits(), display_path(path)
     text = read_text(path, limits)
     try:
-        base = "auto" if zero_based is None else zero_based
-        X, label_sets = load_svmlight_file(io.BytesIO(text), multilabel=True, zero_based=base)
+        X, label_sets = load_svmlight_file(io.BytesIO(text), multilabel=True, zero_based=True)
     except (ValueError, OverflowError, IndexError) as error:
         raise ValueError(f"{source}: not a multi-label svmlight file: {error}") from error
     present = sorted({label for labels in label_sets for label in labels})
@@ -68,7 +71,10 @@ def read_svmlight(
         raise ValueError(
             f"{source}: found label {present[-1]:.0f}: labels must be below 2^53; renumber them"
         )
-    limits.check_count(X.shape[1], "features", len(text), source)
+    start = _first_feature(X, zero_based, source)
+    n_features = max(1, X.shape[1] - start)
+    limits.check_count(n_features, "features", len(text), source)
+    X = sparse.csr_array((X.data, X.indices - start, X.indptr), shape=(X.shape[0], n_features))
     known = [int(label) for label in present] if n_labels is None else list(range(n_labels))
     if present and present[-1] > (known[-1] if known else -1):
         raise ValueError(
@@ -80,4 +86,16 @@ def read_svmlight(
     Y = np.zeros((len(label_sets), len(known)), dtype=np.int64)
     for row, labels in enumerate(label_sets):
         Y[row, [column[int(label)] for label in labels]] = 1
-    return Dataset(X, Y, label_names=tuple(map(str, known)), name=dataset_name(path))
+    names = NumberedNames("x", n_features, start)
+    return Dataset(X, Y, names, tuple(map(str, known)), dataset_name(path))
+
+
+def _first_feature(X: Any, zero_based: bool | None, source: str) -> int:
+    """Return the number of the first feature, 0 or 1."""
+    has_zero = bool((X.indices == 0).any())
+    if zero_based is False and has_zero:
+        raise ValueError(
+            f"{source}: found feature 0, but features start at 1 (zero_based=False, --one-based): "
+            "omit that, or correct the file"
+        )
+    return int(not has_zero) if zero_based is None else int(not zero_based)

@@ -20,7 +20,7 @@ from labelweave.datasets.compression import (
     uncompressed_name,
 )
 from labelweave.datasets.dataset import Dataset, as_features
-from labelweave.datasets.label_columns import LabelSpec, choose_labels
+from labelweave.datasets.label_columns import LabelSpec, choose_labels, require_columns
 from labelweave.datasets.limits import Limits
 
 if TYPE_CHECKING:
@@ -184,20 +184,50 @@ def _csv_table(
                 **_exact_numbers(pd.__version__),
             )
     except troubles as error:
+        _check_lengths(text, separator, len(names), source)
         raise ValueError(f"{source}: {str(error).strip()}") from error
     return table
 
 
+def _rows(text: bytes, separator: str) -> Any:
+    """Return csv's reader of the rows; its `line_num` is the line that was read last."""
+    lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+
+def _check_lengths(text: bytes, separator: str, n_columns: int, source: str) -> None:
+    """Raise ValueError for the first row with more values than there are columns."""
+    rows = _rows(text, separator)
+    for row in rows:
+        if len(row) > n_columns:
+            raise ValueError(
+                f"{source}:{rows.line_num}: {len(row)} values, but there are {n_columns} columns: "
+                "enclose values that contain the separator in double quotes"
+            )
+
+
+def _check_separator(text: bytes, separator: str, source: str) -> None:
+    """Raise ValueError if the first two lines have one value, and several by another separator."""
+    for other, advice in _OTHERS.items():
+        if other == separator:
+            continue
+        widths = {len(row) for row, _ in zip(_rows(text, other), range(2), strict=False)}
+        if len(widths) == 1 and widths.pop() > 1:
+            raise ValueError(
+                f"{source}: the values are separated by {other!r}, not by {separator!r}: {advice}"
+            )
+
+
 def _column_names(text: bytes, separator: str, header: bool | None, source: str) -> list[str]:
     """Return the column names in the first line, or 1, 2, 3, … if it is a row."""
-    lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
-    rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
-        first = next((row for row in rows if row), [])
+        first: list[str] = next((row for row in _rows(text, separator) if row), [])
     except csv.Error as error:
         raise ValueError(f"{source}: cannot parse the first line: {error}") from error
     if not first:
         raise ValueError(f"{source}: No columns to parse from file")
+    if len(first) == 1:
+        _check_separator(text, separator, source)
     if header is False:
         return [str(number) for number in range(1, len(first) + 1)]
     names = [name.strip() or f"Unnamed: {k}" for k, name in enumerate(first)]
@@ -212,6 +242,12 @@ def _column_names(text: bytes, separator: str, header: bool | None, source: str)
     return names
 
 
+# Separators that files use instead, and what to do about them.
+_OTHERS = {
+    ",": "name the file .csv",
+    "\t": "name the file .tsv",
+    ";": "write it with commas, and with points in decimal numbers",
+}
 _NO_NAMES = (
     "the first line should contain the column names, but is {}…: if it is a row, pass header=False "
     "(--no-header on the command line); if these are names, header=True (--header)"
@@ -261,6 +297,7 @@ def from_table(
     """Convert a data frame to a data set; the arguments are those of :func:`read_csv`."""
     columns = [str(column) for column in table.columns]
     label_columns = choose_labels(labels, columns, source, ignore)
+    require_columns(nominal, columns, source, "to read as categories")
     unused = {*label_columns, *(c for c, column in enumerate(columns) if column in set(ignore))}
     feature_columns = [c for c in range(len(columns)) if c not in unused]
     Y = [label_column(table.iloc[:, c], columns[c], source) for c in label_columns]

@@ -87,7 +87,7 @@ class PartitionedLearner:
             raise ValueError("partitions names a file twice: its rows would count twice")
         self.settings, self.engine, self.rounds = settings, engine, rounds
         self.options, self.batch_rows, self.score = dict(options or {}), batch_rows, score
-        self.limits = limits
+        self.limits = limits or Limits()
         self._files = None if checkpoint is None else PartitionFiles(checkpoint, self._facts())
         self.state = OnlineState(settings=settings)
         self._labels: tuple[int, ...] = ()
@@ -122,7 +122,7 @@ class PartitionedLearner:
 
     def _begin_round(self) -> None:
         self._learned: dict[int, LearnedPartition] = {}
-        self._total, self._n_added = SiteSum(self.settings), 0
+        self._total, self._n_added = SiteSum(self.settings, self.limits), 0
 
     def _learn_round(self, progress: Callable[[PartitionedLearner], None] | None) -> None:
         missing = [n for n in range(len(self.partitions)) if n not in self._learned]
@@ -230,8 +230,18 @@ class PartitionedLearner:
         """Names of the labels as the readers of whole files give them; None for arrays."""
         if not all(isinstance(source, str) for source in self.partitions):
             return None
-        prefix = "l" if any(part.summary.declared for part in self._in_order()) else ""
+        prefix = "l" if self._declared else ""
         return tuple(f"{prefix}{number}" for number in self._labels)
+
+    @property
+    def first_feature(self) -> int:
+        """The number of the first feature in the files, 0 or 1."""
+        return 0 if self._declared or self.options.get("zero_based") else 1
+
+    @property
+    def _declared(self) -> bool:
+        """Whether the files declare their sizes, as XMC text does."""
+        return any(part.summary.declared for part in self._in_order())
 
     @property
     def n_rows(self) -> int:

@@ -74,11 +74,11 @@ class Explorer:
             Route("/static/{name}", self._static),
             self._api("/api/summary", self._summary),
             self._api("/api/rows", self._rows),
-            self._api("/api/row/{row:int}", self._row),
-            self._api("/api/row/{row:int}/why", self._why),
+            self._api("/api/row/{row}", self._row),
+            self._api("/api/row/{row}/why", self._why),
             self._api("/api/labels", lambda _: label_list(self.session)),
             self._api("/api/matrix", self._matrix),
-            self._api("/api/label/{label:int}", self._label),
+            self._api("/api/label/{label}", self._label),
             self._api("/api/model", lambda _: model_view(self.session, self.comparison)),
         ]
         # A page elsewhere whose name is made to point here does not get through.
@@ -161,10 +161,12 @@ class Explorer:
         return label_matrix(self.session, kind, labels)
 
     def _label(self, request: Request) -> dict[str, Any]:
-        return label_curves(self.session, self._checked_label(request.path_params["label"]))
+        return label_curves(
+            self.session, self._checked_label(_number(request.path_params["label"]))
+        )
 
     def _row_number(self, request: Request) -> int:
-        row = int(request.path_params["row"])
+        row = _number(request.path_params["row"])
         if row >= self.session.n_rows:
             raise BadQuestionError(f"there is no row {row}")
         return row

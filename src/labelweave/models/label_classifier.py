@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
+from labelweave._common.archives import check_shape
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
 from labelweave._common.features import mean_row, validated_features
@@ -229,6 +230,22 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
             self.classes_ = np.arange(self.n_labels_)
         if encoding.names is not None:
             self.label_names_in_ = np.array(encoding.names, dtype=object)
+
+    def _check_learned(self) -> None:
+        """Raise ValueError if what `fit` learned, as a file has it, has other sizes than it gives.
+
+        Subclasses add the positions that their methods follow.
+        """
+        if not self.__sklearn_is_fitted__():
+            return
+        shown = type(self).__new__(type(self))
+        shown._adopt(self._encoding)
+        for name in ("n_labels_", "classes_", "label_names_in_"):
+            if not np.array_equal(getattr(self, name, ()), getattr(shown, name, ())):
+                raise ValueError(f"{name} contradicts the classes and names of the labels")
+        for name, shape in (("_rates", self.n_labels_), ("_means", self.n_features_in_)):
+            if hasattr(self, name):
+                check_shape(getattr(self, name), (shape,), name)
 
     @staticmethod
     def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:

@@ -35,6 +35,10 @@ class LabelColumns:
         self.numbers = tuple(numbers)
         self._column = {number: column for column, number in enumerate(self.numbers)}
 
+    def count_with(self, numbers: NDArray[np.integer]) -> int:
+        """Return how many labels there are with those of a batch."""
+        return len(self.numbers) + len(set(numbers.tolist()) - self._column.keys())
+
     def read(
         self, numbers: NDArray[np.integer], row_starts: Indices
     ) -> tuple[LabelColumns, Labels]:

@@ -79,6 +79,18 @@ class WeightPanels:
         return sum(panel.nbytes for panel in self.bound())
 
 
+def panel_bytes(n_features: int, n_labels: int) -> list[int]:
+    """Return the bytes of each panel, labels rounded up to whole cache lines.
+
+    Examples
+    --------
+    >>> panel_bytes(1000, 65)
+    [512000, 128000]
+    """
+    widths = (labels.stop - labels.start for labels in panel_slices(n_labels))
+    return [n_features * 2 * 4 * -(-width // _BLOCK) * _BLOCK for width in widths]
+
+
 def panel_slices(n_labels: int) -> list[slice]:
     """Return which labels each panel holds.
 

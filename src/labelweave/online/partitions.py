@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from labelweave._common.arrays import Labels
+from labelweave._common.arrays import Indices, Labels
 from labelweave._common.features import canonical_csr, without_empty_columns
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.row_stream import RowBatch, RowStream
 from labelweave.online.calibration import Calibration
 from labelweave.online.label_columns import LabelColumns
+from labelweave.online.memory import check_room
 from labelweave.online.prequential import PrequentialF1, predict_by_frequency
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.sites import Site, cavity, columns_of, site
@@ -103,7 +105,7 @@ def learn_partition(
     n_sampled : int, default=0
         How many of its rows to return, evenly spaced.
     limits : Limits, optional
-        How much memory the posterior may take.
+        How much memory learning may take.
 
     Examples
     --------
@@ -112,11 +114,10 @@ def learn_partition(
     array([0, 1, 2])
     """
     known = () if others is None else others.labels
-    X, Y, labels, summary = _read(source, known, options or {})
+    limits = limits or Limits()
+    X, Y, labels, summary = _read(source, known, options or {}, limits)
     X, features = without_empty_columns(canonical_csr(X))
-    (limits or Limits()).check_matrix(
-        1 + len(features), len(labels), "weights of features × labels", str(source)
-    )
+    check_room(limits, len(features), len(labels), min(batch_rows, len(Y)), str(source))
     start = None
     if others is None:
         state = OnlineState(len(features), len(labels), settings=settings)
@@ -163,7 +164,7 @@ def calibrate(state: OnlineState, labels: Sequence[int], parts: Iterable[Learned
 
 
 def _read(
-    source: Any, known: tuple[int, ...], options: Mapping[str, Any]
+    source: Any, known: tuple[int, ...], options: Mapping[str, Any], limits: Limits
 ) -> tuple[Any, Labels, tuple[int, ...], PartitionSummary]:
     if isinstance(source, tuple):
         X, Y = source
@@ -174,17 +175,23 @@ def _read(
         n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
         columns = LabelColumns(known or range(n_labels))
         declared = stream.header
-    return _joined(batches, columns, declared)
-
-
-def _joined(
-    batches: list[RowBatch], columns: LabelColumns, declared: tuple[int, int, int] | None
-) -> tuple[Any, Labels, tuple[int, ...], PartitionSummary]:
-    """Return X, Y, labels and size of a part that was read in batches."""
-    none_known = not columns.numbers
     lengths = [np.diff(batch.label_starts) for batch in batches]
     starts = np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths])))
     numbers = np.concatenate([np.zeros(0, np.int32), *(batch.labels for batch in batches)])
+    n_rows, n_labels = len(starts) - 1, columns.count_with(numbers)
+    limits.check_memory(n_rows * n_labels, f"{n_rows:,} rows × {n_labels:,} labels", source)
+    return _joined(batches, columns, numbers, starts, declared)
+
+
+def _joined(
+    batches: list[RowBatch],
+    columns: LabelColumns,
+    numbers: NDArray[np.int32],
+    starts: Indices,
+    declared: tuple[int, int, int] | None,
+) -> tuple[Any, Labels, tuple[int, ...], PartitionSummary]:
+    """Return X, Y, labels and size of a part that was read in batches."""
+    none_known = not columns.numbers
     columns, Y = columns.read(numbers, starts)
     n_features = max((batch.X.shape[1] for batch in batches), default=0)
     parts: list[Any] = [batch.X for batch in batches]

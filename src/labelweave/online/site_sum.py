@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._common.arrays import Indices
+from labelweave.datasets.limits import Limits
+from labelweave.online.memory import check_room
 from labelweave.online.natural import Evidence
 from labelweave.online.panels import WeightPanels, Weights, panel_slices
 from labelweave.online.settings import OnlineSettings
@@ -27,6 +29,8 @@ class SiteSum:
     ----------
     settings : OnlineSettings
         With which the parts were learned.
+    limits : Limits, optional
+        How much memory the posterior may take.
 
     Attributes
     ----------
@@ -44,8 +48,8 @@ class SiteSum:
     3
     """
 
-    def __init__(self, settings: OnlineSettings) -> None:
-        self.settings = settings
+    def __init__(self, settings: OnlineSettings, limits: Limits | None = None) -> None:
+        self.settings, self.limits = settings, limits
         self.labels: tuple[int, ...] = ()
         self._n_features = 0
         self._panels = WeightPanels(prior_variance=0.0)  # sums that begin with nothing
@@ -92,9 +96,12 @@ class SiteSum:
         return state
 
     def _make_room(self, site: Site) -> None:
-        self.labels = tuple(dict.fromkeys((*self.labels, *site.labels)))
+        labels = tuple(dict.fromkeys((*self.labels, *site.labels)))
         last = int(site.features[-1]) + 1 if len(site.features) else 0
-        self._n_features = max(self._n_features, last)
+        n_features = max(self._n_features, last)
+        if self.limits is not None:
+            check_room(self.limits, n_features, len(labels), 0, "all partitions together")
+        self.labels, self._n_features = labels, n_features
         self._panels.grow(1 + self._n_features, len(self.labels))
         for name in BY_LABEL:
             self._counts[name] = _longer(self._counts[name], len(self.labels))

@@ -18,6 +18,7 @@ from labelweave.datasets.line_reader import Place
 from labelweave.datasets.row_stream import RowBatch, RowStream
 from labelweave.online.checkpoint import Checkpoint
 from labelweave.online.label_columns import LabelColumns
+from labelweave.online.memory import check_room
 from labelweave.online.prequential import PrequentialF1, predict_by_frequency
 from labelweave.online.settings import OnlineSettings
 from labelweave.online.state import OnlineState
@@ -55,7 +56,7 @@ class StreamLearner:
     n_threads : int, default=1
         Threads.
     limits : Limits, optional
-        How much memory the posterior may take.
+        How much memory learning may take, up to the saved model.
 
     Attributes
     ----------
@@ -103,7 +104,7 @@ class StreamLearner:
         n_features = stream.header[1] if stream.header else 0
         n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
         self.limits = limits or Limits()
-        self._check_size(n_features, n_labels)
+        self._check_room(n_features, n_labels, n_rows=1)
         self.state = OnlineState(n_features, n_labels, settings=settings)
         self.quality = PrequentialF1()
         self.n_rows = self.n_bad = self.n_resumed = 0
@@ -152,15 +153,17 @@ class StreamLearner:
 
     def _learn(self, batch: RowBatch) -> None:
         """Learn from a batch; one that is refused leaves everything as it was."""
+        n_rows = len(batch.label_starts) - 1
+        n_features = max(self.state.n_features, batch.X.shape[1])
+        self._check_room(n_features, self._labels.count_with(batch.labels), n_rows)
         labels, Y = self._labels.read(batch.labels, batch.label_starts)
         X: Any = batch.X
         if not self._labels.numbers:  # rows before the first label of all are of no use
             begin = int(np.argmax((Y >= 0).any(axis=1))) if Y.size else len(Y)
             X, Y = X[begin:], Y[begin:]
-        self._check_size(max(self.state.n_features, X.shape[1]), Y.shape[1])
         self.state.admit(X, Y)
         self._labels, self._place = labels, self.stream.source.place
-        self.n_rows += len(batch.label_starts) - 1
+        self.n_rows += n_rows
         self.n_bad += batch.n_bad
         self.complaint = self.complaint or batch.complaint
         if not len(Y):
@@ -169,11 +172,8 @@ class StreamLearner:
             self.quality.add(Y == 1, predict_by_frequency(self.state, X, self.n_threads))
         self.state.update(X, Y, self.n_threads, seen=self._passes_done > 0)
 
-    def _check_size(self, n_features: int, n_labels: int) -> None:
-        """Refuse a posterior that would not fit: a mean and a variance per weight, 4 bytes each."""
-        self.limits.check_matrix(
-            1 + n_features, n_labels, "weights of features × labels", self.stream.source.name
-        )
+    def _check_room(self, n_features: int, n_labels: int, n_rows: int) -> None:
+        check_room(self.limits, n_features, n_labels, n_rows, self.stream.source.name)
 
     def _settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("passes", "score", "batch_lines")}

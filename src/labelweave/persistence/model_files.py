@@ -18,7 +18,7 @@ from skops.io.exceptions import UnsupportedTypeException
 from labelweave._common.archives import check_sizes, damage_named
 from labelweave._common.files import replacing
 from labelweave.models import Structure
-from labelweave.persistence.trusted_types import TRUSTED_TYPES, check_decision_trees
+from labelweave.persistence.trusted_types import TRUSTED_TYPES, check_decision_trees, parts_of
 
 __all__ = ["load", "save"]
 
@@ -93,12 +93,20 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
             model = skops.io.load(file, trusted=named)
             check_decision_trees(model)
             _require_numbers(model)
+            _check_learned(model)
             return model
     raise ValueError(
         f"{os.fspath(path)} is rejected: it contains types that are not known to be safe, "
         f"{', '.join(refused)}; if you know where the file comes from, declare them as "
         "trusted (--trust on the command line, trusted= in Python)"
     )
+
+
+def _check_learned(model: Any) -> None:
+    """Raise ValueError for sizes and positions in objects of labelweave that do not fit."""
+    for part in parts_of(model):
+        if hasattr(part, "_check_learned") and type(part).__module__.startswith("labelweave."):
+            part._check_learned()
 
 
 def _foreign(named: Iterable[str]) -> list[str]:

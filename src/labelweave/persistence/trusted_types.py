@@ -14,7 +14,7 @@ from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
-__all__ = ["TRUSTED_TYPES", "check_decision_trees"]
+__all__ = ["TRUSTED_TYPES", "check_decision_trees", "parts_of"]
 
 
 def _names(module: str, *classes: str, kind: str = "ObjectNode") -> dict[str, str]:
@@ -60,7 +60,7 @@ def check_decision_trees(model: Any) -> None:
     Compiled code follows these indices unchecked, so a forged tree could read any memory. Children
     must come after their parents, which also guarantees that every path ends.
     """
-    for part in _parts(model):
+    for part in parts_of(model):
         if isinstance(part, Tree):
             _check_tree(part)
         elif isinstance(part, BaseDecisionTree) and hasattr(part, "tree_"):
@@ -94,7 +94,7 @@ def _check_tree(tree: Any) -> None:
         raise ValueError("a decision tree is deeper than declared")
 
 
-def _parts(model: Any) -> Iterator[Any]:
+def parts_of(model: Any) -> Iterator[Any]:
     """Iterate over all objects that a model consists of, each once."""
     waiting, seen = [model], set()
     while waiting:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.engine import processes
 from labelweave.decision.probabilities import Scores, joined
 from labelweave.evaluation.calibration.temperature import SAMPLES
 from labelweave.evaluation.joint_estimators import fold_estimator, joint_of
@@ -118,7 +119,7 @@ def held_out_joints(
         models = [model for _ in folds]
     else:
         estimator = fold_estimator(model)
-        models = Parallel(n_jobs=n_jobs)(
+        models = processes(n_jobs)(
             delayed(_fitted)(
                 estimator, X[train], named(labels[train]), None if weight is None else weight[train]
             )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
+from labelweave._common.engine import processes
 from labelweave._common.pipelines import innermost
 from labelweave._common.row_keys import assign_folds, number_rows
 from labelweave.decision import Decision, VectorSets, vector_sets
@@ -222,7 +223,7 @@ class ConformalClassifier(MultiLabelClassifier):
         estimator = estimator if frozen else seeded_clone(estimator, seed)
         y = self._encoding.named(labels)
         self.nonconformity_ = self.nonconformity
-        fitted = Parallel(n_jobs=self.n_jobs)(
+        fitted = processes(self.n_jobs)(
             delayed(_fit_and_score)(estimator, X, y, labels, outside, self.nonconformity_)
             for outside in held_out
         )

@@ -7,10 +7,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.exceptions import FitFailedWarning
 
 from labelweave._common.arrays import Floats, Mask
+from labelweave._common.engine import processes
 from labelweave._common.paired_gain import in_standard_errors
 from labelweave.decision import ThresholdRule
 from labelweave.evaluation.metrics.registry import Metric
@@ -108,7 +109,7 @@ class Race:
 
     def _judged(self, estimator: Any, held_out: list[Mask]) -> list[HeldOutFold]:
         return list(
-            Parallel(n_jobs=self.n_jobs)(
+            processes(self.n_jobs)(
                 delayed(judge_fold)(estimator, self.data, outside, self.metric, self.rule)
                 for outside in held_out
             )

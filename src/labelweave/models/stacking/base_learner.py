@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
+from labelweave._common.archives import check_positions
 from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.pipelines import first_step, last_step
 from labelweave.models.base_classifier import seeded_clone, with_weight
@@ -136,6 +137,10 @@ class FittedBase:
             return np.column_stack([of_label[:, 1] for of_label in probability])
         columns = np.asarray(probability, dtype=np.float64)
         return columns[:, 1:] if columns.shape[1] > len(self.varying) else columns
+
+    def _check_learned(self) -> None:
+        """Raise ValueError if the columns that vary, as a file has them, are not there."""
+        check_positions(self.varying, len(self.frequencies), "varying")
 
     def _completed(self, of_varying: Floats) -> Floats:
         completed = np.tile(self.frequencies, (len(of_varying), 1))

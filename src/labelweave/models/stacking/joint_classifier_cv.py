@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_memory, has_fit_parameter
 
+from labelweave._common.archives import check_shape
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_flag, check_whole_number
 from labelweave._common.pipelines import last_step
@@ -225,6 +226,12 @@ class JointClassifierCV(NamedEstimators):
         # Random numbers belong to the features as given, not to their log-odds, which may differ in
         # the last bits from batch to batch.
         return joint.with_row_ids(row_keys(X))
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if hasattr(self, "bases_"):
+            n_predicted = sum(len(base.frequencies) for base in self.bases_)
+            check_shape(self.votes_, (n_predicted,), "votes_")
 
     def _probabilities(self, X: Any) -> Floats:
         """Return what the base classifiers predict for new rows, (n, M)."""
