@@ -32,10 +32,10 @@ def test_mlknn(k, smoothing):
         )
 
 
-@pytest.mark.parametrize("features", [False, True])
+@pytest.mark.parametrize("passthrough", [False, True])
 @pytest.mark.parametrize("k", [3, 10])
-def test_instance_based_logistic(features, k):
-    settings = {"features": features, "C": 2.0, "label_penalty": 0.1}
+def test_instance_based_logistic(passthrough, k):
+    settings = {"passthrough": passthrough, "C": 2.0, "label_penalty": 0.1}
     for rows in (X, TIED):
         model = InstanceBasedLogistic(n_neighbors=k, **settings).fit(rows[:60], LABELS)
         expected = reference.iblr(rows[:60], LABELS, rows[60:], k, **settings)

@@ -34,6 +34,20 @@ def test_decision_values_are_those_of_linear_svc(form, shape):
         np.testing.assert_allclose(values, peer.decision_function(form(rows)), atol=1e-7)
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 1: 3.0}])
+@pytest.mark.parametrize("decision", ["scut", "fixed"])
+def test_weighted_classes_take_the_place_of_tuned_thresholds(class_weight, decision):
+    tight = {"C": 0.5, "tol": 1e-10, "max_iter": 100_000, "class_weight": class_weight}
+    model = ThresholdedSVM(decision=decision, **tight).fit(X, Y)
+    for label in range(Y.shape[1]):
+        peer = LinearSVC(random_state=0, **tight).fit(X, Y[:, label])
+        np.testing.assert_allclose(
+            model.decision_function(X)[:, label], peer.decision_function(X), atol=1e-7
+        )
+    with pytest.raises(ValueError, match="class_weight must be None, 'balanced' or a dict"):
+        ThresholdedSVM(class_weight="even").fit(X, Y)
+
+
 def out_of_fold_scores(C, n_folds):
     seed = ThresholdedSVM()._seed()
     fold, n = assign_folds(X, np.ones(len(X)), n_folds, seed)

@@ -58,13 +58,13 @@ def iblr(
     rows: Floats,
     k: int,
     *,
-    features: bool,
+    passthrough: bool,
     C: float,
     label_penalty: float = 1.0,
 ) -> Floats:
     """Logistic regression of every label on the share of each label among the neighbours."""
     seen, asked = label_counts(X, Y, None, k) / k, label_counts(X, Y, rows, k) / k
-    if not features:
+    if not passthrough:
         return logistic(seen, Y, asked, C=C)
     return logistic(X, Y, rows, C=C, extras=(seen, asked), extra_penalty=label_penalty)
 

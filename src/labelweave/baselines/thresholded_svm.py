@@ -17,7 +17,7 @@ from labelweave.baselines._decision_functions import LinearScorer, varying
 from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines._out_of_fold import row_squares
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
-from labelweave.decision import ThresholdRule
+from labelweave.decision import FixedThreshold, ThresholdRule
 from labelweave.logistic.class_weights import (
     ClassWeight,
     check_class_weight,
@@ -52,8 +52,8 @@ class ThresholdedSVM(ThresholdClassifier):
         rule such as ``TunedThresholds(fbr=0.3)`` has settings of its own.
     class_weight : dict {0: float, 1: float} or "balanced", optional
         Weights of the losses of the classes 0 and 1 of each label; "balanced" gives both the same
-        total weight, label by label. With ``decision="fixed"`` this is the usual alternative to
-        tuned thresholds.
+        total weight, label by label. They take the place of tuned thresholds: decisions that tune
+        cut at 0 then.
     n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     tol : float, default=1e-4
@@ -146,6 +146,11 @@ class ThresholdedSVM(ThresholdClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         super()._fit(*merge_equal_rows(X, labels, weight))
+
+    def _resolved_rule(self) -> ThresholdRule:
+        rule = super()._resolved_rule()
+        is_weighted = self.class_weight is not None and rule.needs_held_out
+        return FixedThreshold(0.0) if is_weighted else rule
 
     def _scorer(
         self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False

@@ -21,7 +21,7 @@ LASVM = "lasvm(n_folds=3)"  # thresholds by three folds instead of five take hal
 LASVM_ALONE, SVM_ALONE = "lasvm(decision='fixed')", "svm(C='scale',decision='fixed')"
 PA_ALONE = "pa-online(C='scale',decision='fixed')"
 #: Classes weighted instead of thresholds tuned.
-SVM_WEIGHTED = "svm(C='scale',class_weight='balanced',decision='fixed')"
+SVM_WEIGHTED = "svm(C='scale',class_weight='balanced')"
 #: Without wider margins of rare labels, and without any threshold for them.
 NO_HEURISTIC = "bomc-cmn(preset='published',skew_margin=False,decision='fixed')"
 #: The paper gives N(0, 10^4) for the global bias only; local ones may have the weights' N(0, 1).
