@@ -45,9 +45,10 @@ class BestJoint(MultiLabelClassifier):
     candidates : sequence of str, estimators or (name, estimator), optional
         Methods as on the command line, such as ``"pcc(C=1)"``, or estimators of P(y|x), or
         pipelines that end in one. Dense features are standardised for all of them. By default
-        `labelweave.evaluation.PORTFOLIO`: a chain, a forest, a chain over a forest's
-        predictions, with the features if these are sparse, a chain on kernel features, and a
-        mixture of trees, unless its components would have more than a million coefficients each.
+        `labelweave.evaluation.PORTFOLIO`: a chain, two forests, on bootstrap samples and on all
+        rows, a chain over a forest's predictions, with the features if these are sparse, a chain on
+        kernel features, and a mixture of trees, unless its components would have more than a
+        million coefficients each.
     scoring : str, default="log_likelihood"
         The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or
         "f1_micro"; labels are then predicted for `decision`, and rows count alike whatever their
