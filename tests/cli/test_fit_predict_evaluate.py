@@ -430,6 +430,9 @@ def test_rows_that_cannot_be_predicted_are_named(run, tmp_path, method):
         result = run(command, model, part)
         assert result.exit_code == 2
         assert "feature 'x2' is beyond 1e+150 in row 2" in result.stderr
+    result = run("fit", part, "-m", method, "-o", tmp_path / "other.skops")
+    assert result.exit_code == 2
+    assert "feature 'x2' is beyond 1e+150 in row 2" in result.stderr
     part.write_text("")
     for words in (["predict", model], ["evaluate", model], ["fit", "-o", tmp_path / "other.skops"]):
         result = run(*words, part)

@@ -47,6 +47,8 @@ BAD_X = {
         pd.DataFrame(X, columns=["a", "a", *range(2, X.shape[1])]).rename(columns=str),
         "X has two columns named 'a': feature names must be distinct",
     ),
+    "too large": (with_value(X, -1e200), "X has a value beyond .* in row 3, feature 1"),
+    "sparse too large": (sp.csr_matrix(with_value(X, 1e200)), "X has a value beyond .* in row 3"),
     "broken CSR": (broken_csr(), "X is not a valid sparse matrix: .*indices"),
 }
 ONLY_BINARY = "y must contain only 0 and 1; row 3 of column 1 is"

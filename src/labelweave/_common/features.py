@@ -13,6 +13,8 @@ from labelweave._common.arrays import Floats, Positions
 from labelweave._common.csr_blocks import check_csr, column_counts, column_sums, row_blocks
 from labelweave._core import native
 
+#: The largest feature that can be computed with: products of larger numbers overflow.
+LARGEST_FEATURE = 1e150
 # Share of empty columns above which leaving them out pays.
 _WORTH_COMPACTING = 0.1
 
@@ -40,10 +42,35 @@ def validated_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         ensure_all_finite=finite,
         reset=reset,
     )
-    if isinstance(X, np.ndarray):
-        return X
-    check_csr(X)
-    return canonical_csr(X)  # equal rows must be equal to the last bit
+    if not isinstance(X, np.ndarray):
+        check_csr(X)
+        X = canonical_csr(X)  # equal rows must be equal to the last bit
+    found = first_too_large(X)
+    if found is not None:
+        raise ValueError(
+            f"X has a value beyond {LARGEST_FEATURE:g} in row {found[0]}, feature {found[1]}, "
+            "so that products overflow: scale the features, or leave such rows out"
+        )
+    return X
+
+
+def first_too_large(X: Any) -> tuple[int, int] | None:
+    """Return the row and column of the first value beyond `LARGEST_FEATURE`; None if all fit.
+
+    Examples
+    --------
+    >>> first_too_large(np.array([[0.0, np.nan], [0.0, -1e200]]))
+    (1, 1)
+    """
+    values = X if isinstance(X, np.ndarray) else X.data
+    # These reductions take no memory, and pass over missing values.
+    if not values.size or (
+        np.fmax.reduce(values, axis=None) <= LARGEST_FEATURE
+        and np.fmin.reduce(values, axis=None) >= -LARGEST_FEATURE
+    ):
+        return None
+    rows, columns = (abs(X) > LARGEST_FEATURE).nonzero()
+    return (int(rows[0]), int(columns[0])) if len(rows) else None
 
 
 def require_distinct_names(X: Any) -> None:

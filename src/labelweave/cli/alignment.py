@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import label_names_of, load_dataset
+from labelweave.cli.inputs import check_magnitude, label_names_of, load_dataset
 from labelweave.cli.reading import ReadOptions
 
 if TYPE_CHECKING:
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from labelweave.datasets import Dataset
 
 __all__ = ["labelled_rows", "numbered_from", "read_features", "report_guess"]
-
-
-# Products of larger numbers overflow.
-_LARGEST = 1e150
 
 
 def nominal_of(model: Any) -> list[str]:
@@ -159,16 +155,7 @@ def _with_columns(X: Any, n_columns: int) -> Any:
 def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
     """Reorder columns to match the model, by name if it has feature names."""
     aligned = _reordered(model, X, names, argument_name)
-    numbers = aligned
-    if hasattr(aligned, "select_dtypes"):
-        frame = aligned.select_dtypes("number")
-        numbers, names = frame.to_numpy(), list(frame.columns)
-    rows, columns = (abs(numbers) > _LARGEST).nonzero()
-    if len(rows):
-        raise BadInputError(
-            f"{argument_name}: feature {names[columns[0]]!r} is beyond {_LARGEST:g} in row "
-            f"{rows[0] + 1}: a model cannot compute with it; correct it or drop such rows first"
-        )
+    check_magnitude(aligned, names, argument_name)
     return aligned
 
 

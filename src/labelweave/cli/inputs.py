@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from labelweave.evaluation import Metric
 
 __all__ = [
+    "check_magnitude",
     "chosen_metrics",
     "classifier_with_joint",
     "label_names_of",
@@ -41,7 +42,24 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
         )
     if not data.n_rows:
         raise BadInputError(f"{name}: {source} has no rows")
+    check_magnitude(data.X, data.feature_names, name)
     return data
+
+
+def check_magnitude(X: Any, names: Sequence[str], argument_name: str) -> None:
+    """Raise an error that names the first feature that is too large to compute with."""
+    from labelweave._common.features import LARGEST_FEATURE, first_too_large
+
+    if hasattr(X, "select_dtypes"):
+        numbers = X.select_dtypes("number")
+        X, names = numbers.to_numpy(), list(numbers.columns)
+    found = first_too_large(X)
+    if found is not None:
+        row, column = found
+        raise BadInputError(
+            f"{argument_name}: feature {names[column]!r} is beyond {LARGEST_FEATURE:g} in row "
+            f"{row + 1}: a model cannot compute with it; correct it or drop such rows first"
+        )
 
 
 def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
