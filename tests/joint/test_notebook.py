@@ -77,3 +77,19 @@ def test_every_form_shows_its_marginals_unless_they_are_costly(form):
         assert "takes a while" in html
     else:
         np.testing.assert_allclose(shares(html), joint.marginals().ravel(), atol=0.005)
+
+
+def test_modes_and_lists_name_the_labels_that_have_names():
+    scores = np.array([[2.0, -1.0, 3.0]])
+    forms = [
+        IndependentJoint(scores, label_names=NAMES),
+        ChainJoint(scores, np.zeros((3, 3)), label_names=NAMES),
+        IndependentJoint(scores, label_names=NAMES).tempered(2.0),
+        MixtureJoint(np.ones((1, 1)), [IndependentJoint(scores)], label_names=NAMES),
+    ]
+    shown = ">&lt;script&gt;alert(1)&lt;/script&gt;, &amp;amp;</td>"
+    for joint in forms:
+        assert shown in joint.mode()._repr_html_()
+        assert shown in joint.mode()[:1]._repr_html_()
+        assert shown in joint.top(2)._repr_html_()
+    assert ">0, 2</td>" in IndependentJoint(scores).top(2)._repr_html_()

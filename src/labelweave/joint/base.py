@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -207,7 +208,7 @@ class JointDistribution(Queries):
         if inference is None:
             # Strategies are built on joint distributions, hence looked up when one is asked for.
             inference = import_module("labelweave.inference").Auto()
-        return inference(self)
+        return replace(inference(self), label_names=self.label_names)
 
     def with_inference(self, inference: Strategy | None) -> Self:
         """Return the same distributions with the strategy of the decision "subset".
@@ -269,7 +270,12 @@ class JointDistribution(Queries):
         Exact by a closed formula or, while at most 16 labels are unknown, by enumeration; beyond
         that the best vectors a search finds, with a bound on those it may have missed.
         """
-        return search.top(self, min(check_whole_number(k, "k"), 2**self.n_labels))
+        k = min(check_whole_number(k, "k"), 2**self.n_labels)
+        return replace(self._top(k), label_names=self.label_names)
+
+    def _top(self, k: int) -> Ranked:
+        """Return the `k` best vectors; `k` is checked, and names are added afterwards."""
+        return search.top(self, k)
 
     # ------------------------------------------------------------------ decisions
 

@@ -34,7 +34,7 @@ class JointForm(Batch, ABC):
     - `log_prob_error`, if its normaliser is estimated;
     - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_full_log_odds`` and
       ``_from_draws`` (with ``_cells_per_row``): better estimates;
-    - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``top`` of `JointDistribution`.
+    - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``_top`` of `JointDistribution`.
 
     And it **may** provide any of the capabilities in `labelweave.joint.capabilities`: by these,
     never by the class, strategies decide what they run.

@@ -128,9 +128,9 @@ class IndependentJoint(JointDistribution):
         """Return the mode: it costs no more than a greedy vector."""
         return self.closed_mode()
 
-    def top(self, k: int) -> Ranked:
+    def _top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        return self._as_tree().top(k)
+        return self._as_tree()._top(k)
 
     def power(self, exponent: float) -> IndependentJoint:
         """Return independent labels with log-odds times ``exponent``."""

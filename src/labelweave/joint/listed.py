@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._common.checks import check_labels, check_matrix, check_whole_number
+from labelweave._common.checks import check_labels, check_matrix
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.checks import SUM_TOLERANCE
 from labelweave.joint.enumeration import SAFE_PROBABILITY, log_sums
@@ -199,9 +199,8 @@ class ListedJoint(JointDistribution):
         """Return the mode: it costs less than a greedy vector."""
         return self.closed_mode()
 
-    def top(self, k: int) -> Ranked:
+    def _top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        k = min(check_whole_number(k, "k"), 2**self.n_labels)
         kept = min(k, len(self.vectors))
         places = np.argsort(-self.log_weights, axis=1, kind="stable")[:, :kept]
         labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)

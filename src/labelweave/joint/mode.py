@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class Mode:
         Log-probability of ``labels``.
     upper_bound : (n,) array
         No label vector of the row is more probable than this.
+    label_names : tuple of str or None
+        Shown in notebooks; known if the joint distribution has names.
 
     Examples
     --------
@@ -36,6 +38,9 @@ class Mode:
     labels: Labels
     log_prob: Floats
     upper_bound: Floats
+    label_names: tuple[str, ...] | None = field(
+        default=None, kw_only=True, repr=False, compare=False
+    )
 
     @property
     def gap(self) -> Floats:
@@ -60,7 +65,12 @@ class Mode:
 
     def __getitem__(self, rows: Indices | Mask) -> Mode:
         """Return the modes of some rows."""
-        return Mode(self.labels[rows], self.log_prob[rows], self.upper_bound[rows])
+        return Mode(
+            self.labels[rows],
+            self.log_prob[rows],
+            self.upper_bound[rows],
+            label_names=self.label_names,
+        )
 
     def replaced(self, rows: Mask, part: Mode) -> Mode:
         """Return these modes with those of some rows replaced by ``part``."""
@@ -104,7 +114,7 @@ class SearchedMode(Mode):
 
     Attributes
     ----------
-    labels, log_prob, upper_bound
+    labels, log_prob, upper_bound, label_names
         As in `Mode`.
     nodes : (n,) int64 array
         Prefixes of label vectors whose continuations were looked at, or vectors taken from the
@@ -175,6 +185,8 @@ class Ranked:
     log_prob : (n, k) array
     upper_bound : (n,) array
         No vector that is not listed is more probable than this.
+    label_names : tuple of str or None
+        Shown in notebooks; known if the joint distribution has names.
 
     Examples
     --------
@@ -191,6 +203,9 @@ class Ranked:
     labels: Labels
     log_prob: Floats
     upper_bound: Floats
+    label_names: tuple[str, ...] | None = field(
+        default=None, kw_only=True, repr=False, compare=False
+    )
 
     @property
     def exact(self) -> Mask:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelweave._common.arrays import Labels
 from labelweave._common.notebook import Share, html_table
+from labelweave._common.wording import counted, left_out, positive_labels
 from labelweave.joint.capabilities import HasConditionals, HasLinearConditionals
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def joint_html(joint: JointDistribution) -> str:
     >>> "&lt;rain&gt;" in html and "0.88" in html
     True
     """
-    caption = f"{type(joint).__name__}: {_counted(joint.n_rows, 'row')}, "
-    caption += _counted(joint.n_labels, "label")
+    caption = f"{type(joint).__name__}: {counted(joint.n_rows, 'row')}, "
+    caption += counted(joint.n_labels, "label")
     first = joint[:_ROWS]
     samples = _draws_needed(first)
     if first.n_rows == 0 or samples is None:
@@ -43,7 +43,7 @@ def joint_html(joint: JointDistribution) -> str:
         [f"row {k}", *map(Share, map(float, row))] for k, row in enumerate(marginals)
     ]
     notes = [f"estimated from {_DRAWS} draws; marginals() takes more"] if samples else []
-    notes += _left_out(joint.n_rows - first.n_rows, joint.n_labels - marginals.shape[1])
+    notes += left_out(joint.n_rows - first.n_rows, joint.n_labels - marginals.shape[1])
     return html_table(caption, header, rows, notes)
 
 
@@ -57,18 +57,18 @@ def mode_html(mode: Mode) -> str:
     True
     """
     n = len(mode.labels)
-    caption = f"{type(mode).__name__}: {_counted(n, 'row')}, {int(mode.optimal.sum())} proven"
+    caption = f"{type(mode).__name__}: {counted(n, 'row')}, {int(mode.optimal.sum())} proven"
     rows = [
         [
             f"row {k}",
-            _positions(mode.labels[k]),
+            positive_labels(mode.labels[k], mode.label_names, _LABELS),
             _probability(mode.log_prob[k]),
             "proven" if mode.optimal[k] else f"gap ≤ {mode.gap[k]:.3g} nats",
         ]
         for k in range(min(n, 2 * _ROWS))
     ]
     header = ["", "labels", "probability", "certificate"]
-    return html_table(caption, header, rows, _left_out(n - len(rows), 0))
+    return html_table(caption, header, rows, left_out(n - len(rows), 0))
 
 
 def ranked_html(ranked: Ranked) -> str:
@@ -88,17 +88,15 @@ def ranked_html(ranked: Ranked) -> str:
         rows += [
             [
                 f"row {row}" if rank == 0 else "",
-                _positions(ranked.labels[row, rank]),
+                positive_labels(ranked.labels[row, rank], ranked.label_names, _LABELS),
                 _probability(ranked.log_prob[row, rank]),
                 proof if rank == 0 else "",
             ]
             for rank in possible
         ]
-    caption = (
-        f"{type(ranked).__name__}: {_counted(n, 'row')}, the {k} most probable vectors of each"
-    )
+    caption = f"{type(ranked).__name__}: {counted(n, 'row')}, the {k} most probable vectors of each"
     header = ["", "labels", "probability", "certificate"]
-    return html_table(caption, header, rows, _left_out(n - min(n, _ROWS), 0))
+    return html_table(caption, header, rows, left_out(n - min(n, _ROWS), 0))
 
 
 def _draws_needed(joint: JointDistribution) -> int | None:
@@ -118,22 +116,5 @@ def _asks_classifiers(joint: JointDistribution) -> bool:
     return any(map(_asks_classifiers, getattr(joint, "components", ())))
 
 
-def _positions(vector: Labels) -> str:
-    """List the positive labels of a vector by their positions."""
-    present = np.flatnonzero(vector == 1)
-    shown = ", ".join(map(str, present[:_LABELS])) or "none"
-    more = len(present) - _LABELS
-    return f"{shown}, … ({more} more)" if more > 0 else shown
-
-
 def _probability(log_prob: float) -> str:
     return f"{np.exp(log_prob):.3g}"
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
-def _left_out(n_rows: int, n_labels: int) -> list[str]:
-    parts = [_counted(n, noun) for n, noun in ((n_rows, "row"), (n_labels, "label")) if n > 0]
-    return [f"{' and '.join(parts)} not shown"] if parts else []

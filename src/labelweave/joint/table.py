@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._common.checks import check_matrix, check_whole_number
+from labelweave._common.checks import check_matrix
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.checks import SUM_TOLERANCE
 from labelweave.joint.enumeration import Enumeration, label_vectors, log_sums
@@ -141,6 +141,6 @@ class TableJoint(JointDistribution):
         labels, log_prob = self._whole().best()
         return Mode(labels, log_prob, log_prob.copy())
 
-    def top(self, k: int) -> Ranked:
+    def _top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        return self._whole().top(min(check_whole_number(k, "k"), 2**self.n_labels))
+        return self._whole().top(k)

@@ -223,7 +223,7 @@ class TemperedJoint(JointDistribution):
         """Return what a plain classifier chain takes P(y) to be, at the same temperature."""
         return self.base.greedy_path().tempered(self.temperature, samples=self.samples)
 
-    def top(self, k: int) -> Ranked:
+    def _top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of the base, which are those of a power."""
         return self.restated(self.base.top(k))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from labelweave._common.arrays import Floats, Mask
-from labelweave._common.checks import check_whole_number
 from labelweave.joint.capabilities import tree_mixture_of
 from labelweave.joint.enumeration import MAX_ENUMERATED
 from labelweave.joint.estimate import Quantity
@@ -99,7 +98,7 @@ class MixtureJoint(ConditionedMixture):
         """Return whether walking lists is faster than looking at all vectors of few labels."""
         return listed_part.lists_vectors(self) or self.tree_mixture() is not None
 
-    def top(self, k: int) -> Ranked:
+    def _top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing.
 
         The components' own lists are walked until they prove the result. Where they do not, rows
@@ -107,12 +106,11 @@ class MixtureJoint(ConditionedMixture):
         bound on those that may have been missed.
         """
         if not self.walks_lists():
-            return super().top(k)
-        k = min(check_whole_number(k, "k"), 2**self.n_labels)
+            return super()._top(k)
         found = self.list_vectors(k)
         few = self.n_unknown <= MAX_ENUMERATED
         rest = ~found.exact & few
-        enumerated = super(MixtureJoint, self[rest]).top(k)
+        enumerated = super(MixtureJoint, self[rest])._top(k)
         found.labels[rest], found.log_prob[rest] = enumerated.labels, enumerated.log_prob
         found.upper_bound[rest] = enumerated.upper_bound
         return found

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.special import log_expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._common.checks import check_whole_number
 from labelweave._core import native
 from labelweave.joint.base import JointDistribution
 from labelweave.joint.bernoulli import bernoulli_entropy
@@ -179,9 +178,8 @@ class TreeJoint(JointDistribution):
         """Return the mode: it costs no more than a greedy vector."""
         return self.closed_mode()
 
-    def top(self, k: int) -> Ranked:
+    def _top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        k = min(check_whole_number(k, "k"), 2**self.n_labels)
         labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
         log_prob = np.empty((self.n_rows, k))
         self._kernel(native.tree_top, labels, log_prob)
