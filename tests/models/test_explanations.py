@@ -296,6 +296,26 @@ def test_scaled_features_are_shown_as_they_came(fitted):
     np.testing.assert_allclose(found.values[:, :3], weights * (X[:4] - X.mean(axis=0)), atol=1e-12)
 
 
+def test_a_printed_explanation_tells_what_is_compared_and_the_largest_terms(fitted):
+    found = explain_set(fitted("chain"), FRAME[:5])
+    text = repr(found)
+    lines = text.splitlines()
+    assert lines[0] == "Explanation: 5 rows, 8 terms (to_frame lists them)"
+    assert lines[1] == f"row 0: {found.title()}: log-ratio {found.log_ratio[0]:+.3f}"
+    largest = found.to_frame(0, 5)
+    for line, (term, _, _, contribution) in zip(
+        lines[3:], largest.itertuples(index=False), strict=False
+    ):
+        assert line.split()[0] == term.split()[0]
+        assert line.endswith(f"{contribution:+.3f}")
+    assert "\nrow 2: " in text
+    assert "\nrow 3: " not in text
+    assert lines[-1] == "2 rows not shown"
+    one = repr(explain_set(fitted("chain"), FRAME[:1]))
+    assert "not shown" not in one
+    assert "nan" not in one
+
+
 def test_new_features_are_explained_by_their_own_names(fitted):
     assert explain_label(fitted("projected"), FRAME[:1], 0).feature_names[:2] == ("pca0", "pca1")
     names = explain_label(fitted("kernel"), FRAME[:1], 0).feature_names

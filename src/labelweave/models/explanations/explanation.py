@@ -9,9 +9,13 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_whole_number
+from labelweave._common.wording import counted, left_out
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Rows, contributions of each, and letters of a term's name that are printed.
+_ROWS, _TERMS, _WIDTH = 3, 5, 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +55,17 @@ class Explanation:
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_label(model, data.X[:3], 2)
     >>> explanation
-    Explanation(n_rows=3, n_terms=79)
+    Explanation: 3 rows, 79 terms (to_frame lists them)
+    row 0: y2 given y1: log-ratio +1.590
+            term value contribution
+      base value             -0.437
+              y1     1       +0.695
+              y0     0       +0.590
+              x4 6.215       +0.220
+             x35 8.156       +0.209
+             x67   136       +0.163
+       72 others             +0.154
+    row 1: ...
     >>> explanation.log_ratio.round(2)
     array([ 1.59, -4.35, -3.98])
     >>> explanation.title(row=2)
@@ -72,7 +86,20 @@ class Explanation:
     between_components: Floats
 
     def __repr__(self) -> str:
-        return f"Explanation(n_rows={len(self.values)}, n_terms={len(self.feature_names)})"
+        n = len(self.values)
+        shown = [self._row_text(row) for row in range(min(n, _ROWS))]
+        heading = f"{type(self).__name__}: {counted(n, 'row')}, "
+        heading += f"{counted(len(self.feature_names), 'term')} (to_frame lists them)"
+        return "\n".join([heading, *shown, *left_out(n - len(shown))])
+
+    def _row_text(self, row: int) -> str:
+        """Return the log-ratio of a row, what it compares, and the largest contributions."""
+        table = self.to_frame(row, _TERMS).drop(columns="kind")
+        table["term"] = table["term"].str.slice(0, _WIDTH)
+        formats = {"value": "{:.4g}".format, "contribution": "{:+.3f}".format}
+        lines = table.to_string(index=False, formatters=formats, na_rep="").splitlines()
+        title = f"row {row}: {self.title(row)}: log-ratio {self.log_ratio[row]:+.3f}"
+        return "\n  ".join([title, *lines])
 
     @property
     def log_ratio(self) -> Floats:
