@@ -56,7 +56,7 @@ class Explanation:
     >>> explanation = explain_label(model, data.X[:3], 2)
     >>> explanation
     Explanation: 3 rows, 79 terms (to_frame lists them)
-    row 0: y2 given y1: log-ratio +1.590
+    row 0: y2 given y1: log-ratio +1.594
             term value contribution
       base value             -0.437
               y1     1       +0.695
