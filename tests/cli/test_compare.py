@@ -26,6 +26,13 @@ FOREIGN = {
 BROKEN = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=-1)"
 
 
+def test_labels_that_served_all_measures_are_reported(run, table):
+    words = ["compare", table, "--labels", "last:3", "--methods", "br", "--folds", 2]
+    assert "--decisions matching judges F1" in run(*words).stderr
+    assert "--decisions" not in run(*words, "--metrics", "cll_loss").stderr
+    assert "--decisions" not in run(*words, "--decisions", "matching").stderr
+
+
 def test_figures_are_those_of_the_library(run, table, tmp_path):
     output = tmp_path / "result.json"
     result = run(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,7 +39,7 @@ from labelweave.cli.reading import ReadOptions, reads_data
 from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
-    from labelweave.evaluation import Comparison, FoldResult
+    from labelweave.evaluation import Comparison, FoldResult, Metric
 
 
 @reads_data
@@ -183,7 +183,21 @@ def compare(
         typer.echo(comparison_text(result, form, test=test.value), nl=False)
     elif len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
+        if decisions is None:
+            _report_decisions(estimators, measures)
     _report_problems(result)
+
+
+def _report_decisions(estimators: dict[str, Any], measures: Iterable[Metric]) -> None:
+    """Report that one prediction served all measures, if a method could predict for each."""
+    from labelweave import evaluation
+
+    if len(evaluation.with_matching_decisions(estimators, measures)) > len(estimators):
+        typer.echo(
+            "each method predicted labels once, for the loss of its own decision; --decisions "
+            "matching judges F1, Jaccard and Hamming loss by the labels that are best for each",
+            err=True,
+        )
 
 
 def _what_is_kept(results: Path | None) -> str | None:
