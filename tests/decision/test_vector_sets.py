@@ -110,6 +110,32 @@ def test_vectors_are_looked_up_row_by_row():
         sets[2]
 
 
+def test_sets_show_themselves_by_names():
+    names = ["sun", "<rain>", "wind"]
+    scores = np.repeat([[4.0, 0.5, -1.0]], 7, axis=0)
+    sets = vector_sets(IndependentJoint(scores, label_names=names), np.log(0.05))
+    text = repr(sets)
+    assert text.splitlines()[0] == "VectorSets: 7 rows, 4 vectors on average"
+    assert text.splitlines()[1] == "row 0: {sun, <rain>} or {sun} or {sun, <rain>, wind} or 1 other"
+    assert text.endswith("row 4: " + text.splitlines()[1][7:] + "\n2 rows not shown")
+    html = sets._repr_html_()
+    assert ">{sun, &lt;rain&gt;} or {sun} or {sun, &lt;rain&gt;, wind} or 1 other</td>" in html
+    assert ">sun</td>" in html  # which all vectors have
+    assert ">&lt;rain&gt;, wind</td>" in html  # which some have
+    assert html.count("row ") == 5
+    assert "2 rows not shown" in html
+
+
+def test_sets_without_names_or_labels_or_rows_show_themselves_too():
+    none = vector_sets(IndependentJoint([[-2.0, -2.0]]), np.log(0.5))
+    assert repr(none).endswith("row 0: {}")
+    cut = vector_sets(IndependentJoint(np.zeros((1, 9))), -np.inf, max_size=4)
+    assert repr(cut).startswith("VectorSets: 1 row, 4 vectors on average; 1 set cut short")
+    assert repr(cut).endswith("or at least 1 other")
+    assert ">4 or more<" in cut._repr_html_()
+    assert repr(vector_sets(IndependentJoint([[0.0]])[:0], -1.0)) == "VectorSets: 0 rows"
+
+
 def test_bad_input_is_named():
     joint = IndependentJoint([[0.0]])
     with pytest.raises(ValueError, match="log_floor"):

@@ -1,6 +1,7 @@
 """Conformal sets: the law of their coverage, and exactly which vectors are in them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -249,6 +250,17 @@ def test_constant_labels_and_single_labels():
     shares = [single.coverage(X[part], np.where(Y[part, 0], "yes", "no")) for part in (yes, ~yes)]
     whole = single.coverage(X, np.where(Y[:, 0], "yes", "no"))
     assert whole == pytest.approx(np.average(shares, weights=[yes.sum(), (~yes).sum()]))
+
+
+@pytest.mark.parametrize("calibration", [0.25, 3])
+def test_sets_show_the_confidence_and_the_names(calibration):
+    X, Y = sample(n=60)
+    named = pd.DataFrame(Y[:, :3], columns=["sun", "rain", "wind"])
+    model = ConformalClassifier(estimator=BR, confidence=0.75, calibration=calibration)
+    sets = model.fit(X, named).predict_set(X)
+    assert (sets.confidence, sets.label_names) == (0.75, ("sun", "rain", "wind"))
+    assert "confidence 0.75\nrow 0: {" in repr(sets)
+    assert "confidence 0.75" in sets._repr_html_()
 
 
 def test_a_level_can_be_chosen_after_fitting():

@@ -28,8 +28,12 @@ def html_table(
     header: Sequence[str],
     rows: Sequence[Sequence[str | Share]],
     notes: Sequence[str] = (),
+    *,
+    n_left: int = 1,
 ) -> str:
     """Return a table whose first column names the rows, with notes below.
+
+    The first `n_left` columns hold text, which is aligned to the left.
 
     Examples
     --------
@@ -37,8 +41,8 @@ def html_table(
     >>> "<b>" in html, "&lt;b&gt;" in html, "0.25" in html
     (False, True, True)
     """
-    head = "".join(_cell("th", name, left=place == 0) for place, name in enumerate(header))
-    body = "".join(f"<tr>{''.join(_row(cells))}</tr>" for cells in rows)
+    head = "".join(_cell("th", name, left=place < n_left) for place, name in enumerate(header))
+    body = "".join(f"<tr>{''.join(_row(cells, n_left))}</tr>" for cells in rows)
     below = "".join(f'<div style="opacity:.75">{escape(note)}</div>' for note in notes)
     title = f'<caption style="text-align:left;color:inherit;font-weight:600">{escape(caption)}'
     table = (
@@ -49,9 +53,10 @@ def html_table(
     return f'<div class="tex2jax_ignore" style="overflow-x:auto">{table}{below}</div>'
 
 
-def _row(cells: Sequence[str | Share]) -> list[str]:
+def _row(cells: Sequence[str | Share], n_left: int) -> list[str]:
     return [
-        _cell("td" if place else "th", cell, left=place == 0) for place, cell in enumerate(cells)
+        _cell("td" if place else "th", cell, left=place < n_left)
+        for place, cell in enumerate(cells)
     ]
 
 
@@ -61,5 +66,5 @@ def _cell(tag: str, content: str | Share, *, left: bool) -> str:
         style += f";background:rgba(0,114,178,{0.6 * content.value:.2f})"
         content = f"{content.value:.2f}"
     elif tag == "th":
-        style += ";font-weight:600"
+        style += ";font-weight:600" + (";white-space:nowrap" if left else "")
     return f'<{tag} style="{style}">{escape(content)}</{tag}>'

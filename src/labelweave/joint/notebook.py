@@ -68,7 +68,7 @@ def mode_html(mode: Mode) -> str:
         for k in range(min(n, 2 * _ROWS))
     ]
     header = ["", "labels", "probability", "certificate"]
-    return html_table(caption, header, rows, left_out(n - len(rows), 0))
+    return html_table(caption, header, rows, left_out(n - len(rows)), n_left=2)
 
 
 def ranked_html(ranked: Ranked) -> str:
@@ -96,7 +96,7 @@ def ranked_html(ranked: Ranked) -> str:
         ]
     caption = f"{type(ranked).__name__}: {counted(n, 'row')}, the {k} most probable vectors of each"
     header = ["", "labels", "probability", "certificate"]
-    return html_table(caption, header, rows, left_out(n - min(n, _ROWS), 0))
+    return html_table(caption, header, rows, left_out(n - min(n, _ROWS)), n_left=2)
 
 
 def _draws_needed(joint: JointDistribution) -> int | None:

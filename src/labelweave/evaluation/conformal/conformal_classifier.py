@@ -188,11 +188,13 @@ class ConformalClassifier(MultiLabelClassifier):
         joints = [joint_of(model, X) for model in self.estimators_]
         offsets = [NONCONFORMITY[self.nonconformity_](joint) for joint in joints]
         if len(joints) > 1:
-            return cross_conformal_sets(
+            sets = cross_conformal_sets(
                 joints, offsets, self.held_out_, codes, confidence, max_size
             )
-        floor = -self.held_out_.quantiles(codes, confidence) - offsets[0]
-        return vector_sets(joints[0], floor, max_size=max_size)
+        else:
+            floor = -self.held_out_.quantiles(codes, confidence) - offsets[0]
+            sets = vector_sets(joints[0], floor, max_size=max_size)
+        return replace(sets, confidence=confidence)
 
     def coverage(self, X: Any, y: Any, *, groups: Any = None) -> float:
         """Return the share of rows whose label vector is in the set that is written out.

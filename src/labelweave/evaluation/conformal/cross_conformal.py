@@ -79,7 +79,7 @@ def cross_conformal_sets(
         return np.asarray(np.any(parts, axis=0))
 
     complete = np.all([listed[2] for listed in lists], axis=0)
-    return VectorSets.of(rows[kept], vectors[kept], complete, reachable)
+    return VectorSets.of(rows[kept], vectors[kept], complete, reachable, joints[0].label_names)
 
 
 def _distinct(rows: Indices, vectors: Labels) -> Positions:
