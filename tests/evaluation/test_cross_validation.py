@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -34,6 +35,7 @@ from labelweave.evaluation import (
 )
 from labelweave.features import KernelFeatures
 from labelweave.models import ClassifierChain
+from tests.evaluation.make import comparison
 
 X, Y = make_multilabel_classification(90, 6, n_classes=3, random_state=0)
 
@@ -266,6 +268,39 @@ def test_a_comparison_shows_itself():
     lines = result.to_markdown().splitlines()
     assert lines[2:4] == [r"|  | tree \| 2 | bad |", "|---|---:|---:|"]
     assert f"{mean:.4f} ±" in lines[4]
+
+
+MARKED = {
+    "br": {"exact_match": [0.20, 0.22, 0.21, 0.25], "hamming_loss": [0.19, 0.20, 0.19, 0.21]},
+    "<pcc>": {"exact_match": [0.30, 0.33, 0.31, 0.34], "hamming_loss": [0.22, 0.24, 0.23, 0.25]},
+}
+
+
+def test_every_form_of_a_comparison_marks_what_is_significant():
+    result = comparison(MARKED)
+    html, text, markdown = result._repr_html_(), repr(result), result.to_markdown()
+    assert re.search(r"<strong>0\.3200 ± 0\.0183</strong><span[^>]*>○</span>", html)
+    assert re.search(r"[^>]>0\.2350 ± 0\.0129<span[^>]*>●</span>", html)
+    assert re.search(r"<strong>0\.1975 ± 0\.0096</strong><span[^>]*></span>", html)
+    assert "&lt;pcc&gt;" in html
+    assert ">1/0/1<" in html
+    explained = "●/○: br is significantly better/worse (paired t-test, p &lt; 0.05)"
+    assert explained in html
+    assert "bold: best" in html
+    assert "0.3200 ± 0.0183*○\n" in text
+    assert "0.2350 ± 0.0129 ●\n" in text
+    assert "| 0.2200 ± 0.0216 | **0.3200 ± 0.0183** ○ |\n" in markdown
+    for shown in (text, markdown):
+        assert explained.replace("&lt;", "<") in shown
+    assert "corrected t-test, p < 0.01" in result.to_markdown(test="corrected", alpha=0.01)
+
+
+def test_one_method_alone_has_no_marks():
+    alone = comparison({"br": MARKED["br"]})
+    for shown in (alone._repr_html_(), repr(alone), alone.to_markdown()):
+        assert "best" not in shown
+        assert "t-test" not in shown
+        assert "mean ± standard deviation over folds" in shown
 
 
 def test_measures_of_scores_take_probabilities_or_decision_values():

@@ -1,14 +1,15 @@
-"""Phrases that several results show themselves with: counts, label vectors, what is left out."""
+"""Phrases that several results show themselves with: counts, label vectors, symbols."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from labelweave._common.arrays import Labels
+from labelweave._common.arrays import Labels, Mask
 
-__all__ = ["counted", "left_out", "positive_labels"]
+__all__ = ["Symbols", "counted", "left_out", "positive_labels"]
 
 
 def counted(n: int, noun: str) -> str:
@@ -34,7 +35,7 @@ def left_out(n_rows: int, n_labels: int = 0) -> list[str]:
     return [f"{' and '.join(parts)} not shown"] if parts else []
 
 
-def positive_labels(vector: Labels, names: Sequence[str] | None, most: int) -> str:
+def positive_labels(vector: Labels | Mask, names: Sequence[str] | None, most: int) -> str:
     """List the first positive labels of a vector by their names, or else their positions.
 
     Examples
@@ -47,3 +48,29 @@ def positive_labels(vector: Labels, names: Sequence[str] | None, most: int) -> s
     shown = ", ".join(str(j) if names is None else names[j] for j in present[:most]) or "none"
     more = len(present) - most
     return f"{shown}, … ({more} more)" if more > 0 else shown
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The non-ASCII characters in tables, or substitutes for encodings that lack them.
+
+    Examples
+    --------
+    >>> Symbols.of("utf-8").plus_minus, Symbols.of("ascii").plus_minus
+    ('±', '+/-')
+    """
+
+    plus_minus: str
+    better: str
+    worse: str
+    missing: str
+
+    @classmethod
+    def of(cls, encoding: str) -> Symbols:
+        """Return the symbols that an encoding can represent."""
+        symbols = cls("±", "●", "○", "–")
+        try:
+            "±●○–".encode(encoding)
+        except (UnicodeEncodeError, LookupError):
+            return cls("+/-", ">", "<", "-")
+        return symbols

@@ -176,7 +176,7 @@ def compare(
             name=data.name,
         )
     if output is not None:
-        write_comparison(result, output)
+        write_comparison(result, output, test=test.value)
     if report_file is not None:
         write_report(result, report_file, test=test.value, command=ctx.meta.get(COMMAND_LINE, ""))
     if form is not None:

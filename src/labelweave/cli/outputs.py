@@ -88,13 +88,13 @@ def comparison_text(result: Comparison, form: TextFormat, *, test: str) -> str:
     return to_markdown(document) if form == TextFormat.markdown else to_latex(document)
 
 
-def write_comparison(result: Comparison, path: Path) -> None:
+def write_comparison(result: Comparison, path: Path, *, test: str) -> None:
     """Write the scores of every fold as JSON or CSV, or the table of means as Markdown."""
     ending = path.suffix.lower()
     if ending == ".csv":
         text = result.to_frame().to_csv(index=False)
     else:
-        text = result.to_markdown() if ending == ".md" else result.to_json()
+        text = result.to_markdown(test=test) if ending == ".md" else result.to_json()
     write_text(path, text, "--output")
 
 

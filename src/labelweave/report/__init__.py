@@ -1,5 +1,6 @@
 """Display results: tables, trees, warnings, and documents as HTML, Markdown and LaTeX."""
 
+from labelweave._common.wording import Symbols
 from labelweave.report.charts import LineChart, RankDiagram, Series, Strips
 from labelweave.report.comparison_report import (
     command_paragraph,
@@ -7,7 +8,7 @@ from labelweave.report.comparison_report import (
     comparison_table,
     fold_strips,
 )
-from labelweave.report.console import Symbols, make_console
+from labelweave.report.console import make_console
 from labelweave.report.document import (
     Block,
     Cell,

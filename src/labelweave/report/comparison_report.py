@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from labelweave._common.wording import Symbols
 from labelweave.evaluation import METRICS, Comparison
 from labelweave.evaluation.comparison.display import heading
+from labelweave.evaluation.comparison.score_rows import Figure, legend, score_rows
 from labelweave.report.charts import Strips
-from labelweave.report.console import Symbols
 from labelweave.report.document import Block, Cell, Document, Facts, Paragraph, Section, Table
 from labelweave.report.notes import warning_notes
 from labelweave.report.rank_blocks import rank_blocks
-from labelweave.report.score_rows import Figure, legend, score_rows
 
 __all__ = ["comparison_document", "comparison_table", "fold_strips"]
 

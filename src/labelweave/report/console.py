@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TextIO
 
 from rich.console import Console
 
-__all__ = ["Symbols", "make_console"]
+__all__ = ["make_console"]
 
 # A pipe has no width: lines are not wrapped unless COLUMNS is set.
 _UNLIMITED = 10_000
@@ -42,29 +41,3 @@ def make_console(file: TextIO) -> Console:
         highlight=False,
         soft_wrap=False,
     )
-
-
-@dataclass(frozen=True)
-class Symbols:
-    """The non-ASCII characters in tables, or substitutes for encodings that lack them.
-
-    Examples
-    --------
-    >>> Symbols.of("utf-8").plus_minus, Symbols.of("ascii").plus_minus
-    ('±', '+/-')
-    """
-
-    plus_minus: str
-    better: str
-    worse: str
-    missing: str
-
-    @classmethod
-    def of(cls, encoding: str) -> Symbols:
-        """Return the symbols that an encoding can represent."""
-        symbols = cls("±", "●", "○", "–")
-        try:
-            "±●○–".encode(encoding)
-        except (UnicodeEncodeError, LookupError):
-            return cls("+/-", ">", "<", "-")
-        return symbols

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from labelweave._common.wording import Symbols
 from labelweave.datasets import CatalogueEntry
 from labelweave.evaluation import Metric
 from labelweave.models import Explanation
-from labelweave.report.console import Symbols
 
 if TYPE_CHECKING:
     import pandas as pd

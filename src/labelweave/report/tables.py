@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from labelweave._common.wording import Symbols
 from labelweave.evaluation import Comparison
 from labelweave.evaluation.comparison.display import heading
-from labelweave.report.console import Symbols
-from labelweave.report.score_rows import Figure, ScoreRow, legend, score_rows
+from labelweave.evaluation.comparison.score_rows import Figure, ScoreRow, legend, score_rows
 
 __all__ = ["comparison_tables", "show_comparison"]
 

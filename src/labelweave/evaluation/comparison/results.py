@@ -102,6 +102,7 @@ class Comparison:
     micro F1         0... ± 0...
     fit seconds      0... ± 0...
     predict seconds  0... ± 0...
+    mean ± standard deviation over folds
     >>> result.to_frame().columns.tolist()
     ['method', 'fold', 'f1_micro', 'fit_seconds', 'predict_seconds', 'error']
     """
@@ -181,9 +182,17 @@ class Comparison:
             }
         )
 
-    def to_markdown(self) -> str:
-        """Return the mean and standard deviation of every metric as a Markdown table."""
-        return as_markdown(self)
+    def to_markdown(self, *, test: str = "paired", alpha: float = 0.05) -> str:
+        """Return means, standard deviations and marks of significance as a Markdown table.
+
+        Parameters
+        ----------
+        test : {"paired", "corrected"}, default="paired"
+            The t-test of the first method against each of the others.
+        alpha : float, default=0.05
+            Significance level.
+        """
+        return as_markdown(self, test=test, alpha=alpha)
 
     def to_json(self) -> str:
         """Return everything as JSON text; :meth:`from_json` restores an equal comparison."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,10 @@ from scipy import stats
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice, check_number
-from labelweave.evaluation.comparison.results import Comparison
 from labelweave.evaluation.metrics.registry import METRICS
+
+if TYPE_CHECKING:
+    from labelweave.evaluation.comparison.results import Comparison
 
 __all__ = [
     "TESTS",

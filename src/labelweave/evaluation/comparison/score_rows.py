@@ -1,6 +1,6 @@
 """The figures of a comparison as they are written: means and spreads, the best, and marks.
 
-Tables on the console and in documents are made from the same rows.
+Tables on the console, in notebooks and in documents are made from the same rows.
 """
 
 from __future__ import annotations
@@ -8,13 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation import METRICS, Comparison, verdicts, win_tie_loss
-from labelweave.evaluation.comparison.significance import Standing
-from labelweave.report.console import Symbols
+from labelweave._common.wording import Symbols
+from labelweave.evaluation.comparison.significance import Standing, verdicts, win_tie_loss
+from labelweave.evaluation.metrics.registry import METRICS
+
+if TYPE_CHECKING:
+    from labelweave.evaluation.comparison.results import Comparison
 
 __all__ = ["Figure", "ScoreRow", "legend", "score_rows"]
 
