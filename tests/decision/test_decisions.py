@@ -18,7 +18,7 @@ from labelweave.decision import (
     resolve_decision,
 )
 from labelweave.inference import Auto, BestFirst, Exhaustive, Greedy
-from labelweave.joint import ChainJoint
+from labelweave.joint import ChainJoint, MixtureJoint
 from tests.joint.cases import forms, label_counts, make, make_with_oracle, row_counts, seeds
 
 
@@ -197,5 +197,21 @@ def test_a_mode_that_is_sought_and_not_proven_is_told():
         message = str(caught[0].message)
         assert f"predict_joint(X).{call}.gap" in message
         assert f"up to {flat.mode(strategy).gap.max():.2g} nats" in message
+        assert "Auto(budget=...) searches longer with a larger budget" in message
     SubsetLoss(Greedy())(flat)  # never meant to prove anything
     SubsetLoss(BestFirst())(ChainJoint(np.full((3, 40), 4.0), np.zeros((40, 40))))
+
+
+def test_the_warning_of_a_mixture_names_a_search_that_tells_more():
+    random = np.random.default_rng(0)
+    chains = [
+        ChainJoint(
+            0.2 * random.normal(size=(3, 40)), 0.2 * np.tril(random.normal(size=(40, 40)), -1)
+        )
+        for _ in range(3)
+    ]
+    mixture = MixtureJoint(np.ones(3) / 3, chains)
+    with pytest.warns(UnprovenModeWarning, match=r"Auto\(budget=...\) searches longer"):
+        mixture.decide("subset")
+    for joint in (mixture, chains[0]):
+        assert (joint.mode(Auto(budget=30_000)).gap < joint.mode().gap - 0.05).any()

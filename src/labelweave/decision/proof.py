@@ -32,7 +32,7 @@ def warn_unless_proven(mode: Mode, strategy: Inference) -> None:
             f"{left.sum()} of {len(left)} rows have the best label vector found, not one proven to "
             f"be the most probable: the mode may be up to {gap.max():.2g} nats likelier "
             f"({gap.mean():.2g} on average); predict_joint(X).{search}.gap tells row by row, "
-            "BestFirst(budget=...) searches longer",
+            "Auto(budget=...) searches longer with a larger budget",
             UnprovenModeWarning,
             stacklevel=4,
         )
