@@ -7,7 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+from labelweave._common.label_graph import LabelGraph
+from labelweave.logistic import fit_conditionals
 from labelweave.models import BinaryRelevance, ClassifierChain
+from labelweave.models.chains import classifier_chain
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(80, 4))
@@ -45,6 +48,33 @@ def test_even_weights_change_nothing():
         for w in (None, {0: 1.0, 1: 1.0})
     )
     np.testing.assert_allclose(even.predict_proba(X), plain.predict_proba(X), atol=1e-9)
+
+
+def test_order_and_penalties_are_chosen_without_class_weights():
+    plain, weighted = (
+        ClassifierChain(order="auto", class_weight=w).fit(X, Y) for w in (None, {0: 1.0, 1: 20.0})
+    )
+    np.testing.assert_array_equal(weighted.order_, plain.order_)
+    assert (weighted.C_, weighted.label_penalty_) == (plain.C_, plain.label_penalty_)
+    by_hand = fit_conditionals(
+        X,
+        Y,
+        LabelGraph.chain(plain.order_),
+        C=plain.C_,
+        label_penalty=plain.label_penalty_,
+        class_weight={0: 1.0, 1: 20.0},
+    )
+    np.testing.assert_allclose(weighted.conditionals_.weights, by_hand.weights, atol=1e-9)
+    np.testing.assert_allclose(weighted.conditionals_.coupling, by_hand.coupling, atol=1e-9)
+    assert np.abs(weighted.conditionals_.weights - plain.conditionals_.weights).max() > 0.01
+
+
+def test_wrong_weights_are_named_before_the_order_is_chosen(monkeypatch):
+    monkeypatch.setattr(classifier_chain, "best_order", None)  # not even begun
+    with pytest.raises(ValueError, match="class_weight must be None, 'balanced' or a dict"):
+        ClassifierChain(order="auto", class_weight="even").fit(X, Y)
+    with pytest.raises(ValueError, match="in the way that estimator offers"):
+        ClassifierChain(estimator=GaussianNB(), order="auto", class_weight="balanced").fit(X, Y)
 
 
 def test_a_label_of_one_class_has_nothing_to_balance():

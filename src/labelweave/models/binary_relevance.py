@@ -37,7 +37,8 @@ class BinaryRelevance(MultiLabelClassifier):
     class_weight : dict {0: float, 1: float} or "balanced", optional
         Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
         label by label. Rare labels are then predicted more often, and probabilities are no
-        longer calibrated. An `estimator` receives it as its own `class_weight`.
+        longer calibrated. Penalties are chosen without these weights, by the likelihood of the
+        labels as they are. An `estimator` receives it as its own `class_weight`.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional

@@ -53,7 +53,8 @@ class ClassifierChain(MultiLabelClassifier):
     class_weight : dict {0: float, 1: float} or "balanced", optional
         Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
         label by label. Rare labels are then predicted more often, and probabilities are no
-        longer calibrated. An `estimator` receives it as its own `class_weight`.
+        longer calibrated. Penalties and the order "auto" are chosen without these weights, by the
+        likelihood of the labels as they are. An `estimator` receives it as its own `class_weight`.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
         each label by its marginal probability.
@@ -121,6 +122,11 @@ class ClassifierChain(MultiLabelClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        # The order may take long to choose: parameters are checked before.
+        if self.estimator is None:
+            class_weight = check_class_weight(self.class_weight)
+        else:
+            estimator = with_class_weight(self.estimator, self.class_weight)
         penalties: dict[str, Any] = {
             "C": self._penalty("C"),
             "label_penalty": self._penalty("label_penalty"),
@@ -136,7 +142,6 @@ class ClassifierChain(MultiLabelClassifier):
             self.order_ = resolve_order(self.order, self.n_labels_, self._names(), self._seed())
         graph = LabelGraph.chain(self.order_)
         if self.estimator is not None:
-            estimator = with_class_weight(self.estimator, self.class_weight)
             self.estimators_ = fit_estimators(
                 estimator, X, labels, graph, sample_weight, self._seed(), self.n_jobs
             )
@@ -146,7 +151,7 @@ class ClassifierChain(MultiLabelClassifier):
             X,
             labels,
             graph,
-            class_weight=check_class_weight(self.class_weight),
+            class_weight=class_weight,
             **penalties,
             **shared,
         )
