@@ -1,9 +1,22 @@
 """The default strategy: exact where that is cheap, the best of several elsewhere."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
-from labelweave.inference import Auto, Beam, BestFirst, Exhaustive, Greedy, MonteCarlo
+from labelweave.decision import SubsetLoss, UnprovenModeWarning
+from labelweave.inference import (
+    Annealing,
+    Auto,
+    Beam,
+    BestFirst,
+    Exhaustive,
+    Greedy,
+    MonteCarlo,
+    ThresholdAlgorithm,
+)
 from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
 from labelweave.models import ClassifierChain
 
@@ -130,3 +143,48 @@ def test_what_is_made_of_a_joint_keeps_its_strategy():
     for each in (joint[1:], joint.condition({0: 1}), joint.tempered(2.0), joint.tempered(1.0)):
         assert each.inference == Greedy()
     assert joint.with_inference(None).inference is None
+
+
+@pytest.fixture(scope="module")
+def flat_model():
+    """Return a chain of 120 labels whose mode no small budget proves, and new rows."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(120, 8)), rng.normal(size=(120, 120))
+    Y = (0.3 * X @ rng.normal(size=(8, 120)) + noise + np.roll(noise, 1, axis=1) > 0.5).astype(int)
+    return ClassifierChain(C=0.01, label_penalty=0.03).fit(X, Y), rng.normal(size=(12, 8))
+
+
+@pytest.mark.parametrize("strategy", [Beam(1), Auto(budget=10), BestFirst(budget=20)])
+def test_subset_by_name_and_by_class_is_one_search_on_flat_rows(flat_model, strategy):
+    model, rows = flat_model
+    model.set_params(inference=strategy)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnprovenModeWarning)
+        joint = model.predict_joint(rows)
+        labels = [
+            model.set_params(decision="subset").predict(rows),
+            model.set_params(decision=SubsetLoss()).predict(rows),
+            model.decide(rows, "subset").labels,
+            model.decide(rows, SubsetLoss()).labels,
+            joint.decide("subset").labels,
+            joint.decide(SubsetLoss()).labels,
+        ]
+    for one in labels:
+        np.testing.assert_array_equal(one, strategy(joint).labels)
+    assert (joint.mode().labels != labels[0]).any()  # it is not the search by default
+    assert len(caught) == (6 if strategy != Beam(1) else 0)
+    for warning in caught:
+        call = re.search(r"predict_joint\(X\)\.mode\((.*)\)\.gap", str(warning.message))
+        assert call.group(1) == repr(strategy)
+
+
+def test_flat_mixtures_of_chains_merge_lists_and_are_annealed():
+    parts = [chain(5, 40, seed=s) for s in range(3)]
+    mixture = MixtureJoint(
+        np.ones(3) / 3, [ChainJoint(0.2 * p.scores, 0.1 * p.coupling) for p in parts]
+    )
+    listed, walked = ThresholdAlgorithm(1000)(mixture), Annealing()(mixture)
+    assert not listed.optimal.any()
+    found = mixture.mode()
+    np.testing.assert_array_equal(found.log_prob, listed.or_better(walked).log_prob)
+    assert (found.log_prob > mixture.greedy_mode().log_prob + 0.1).any()
