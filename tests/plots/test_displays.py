@@ -68,6 +68,21 @@ def test_dependence_draws_the_learned_trees_or_the_forest_of_labels(emotions, tr
     assert len(display.ax_.lines) == len(display.structures[0].edges)
 
 
+def test_dependence_says_what_colours_and_dashes_mean():
+    forest = Structure(np.array([-1, 0, 0]), couplings=np.array([0.0, 1.5, -1.5]))
+    display = plots.DependenceDisplay([forest, forest]).plot()
+    more, less = display.ax_.lines
+    legend = display.axes_[-1].get_legend()
+    assert display.ax_.get_legend() is None  # one for all panels
+    assert texts(legend.get_texts()) == ("more likely together", "less likely together")
+    for key, line in zip(legend.get_lines(), (more, less), strict=True):
+        assert key.get_color() == line.get_color()
+        assert key.is_dashed() == line.is_dashed() == (line is less)
+    assert more.get_color() != less.get_color()
+    unknown = plots.DependenceDisplay(Structure(np.array([-1, 0]))).plot()
+    assert unknown.ax_.get_legend() is None
+
+
 def test_dependence_of_a_mixture_has_a_panel_for_each_component(emotions):
     train, _ = emotions
     model = TreeMixture(n_components=2, **PENALTIES).fit(train.X[:150], train.Y[:150])

@@ -24,8 +24,8 @@ __all__ = ["DependenceDisplay"]
 class DependenceDisplay(Display):
     """Forests of labels, each label beside the one that it depends on.
 
-    Lines are thicker for edges of larger gain; a dashed line means that a label makes the other one
-    less likely.
+    Lines are thicker for edges of larger gain. A solid blue line joins labels that are more likely
+    together, a dashed orange one labels that are less likely together; a legend says so.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ class DependenceDisplay(Display):
     ) -> Self:
         """Draw the pairs of labels of most mutual information given the features.
 
-        Lines are thicker for more information, and dashed between labels that repel each other.
-        A pair whose labels are already joined through stronger pairs is left out, as are labels in
-        none of the pairs; `LabelDependence.to_frame` lists them all.
+        Lines are thicker for more information, and dashed between labels that are less likely
+        together. A pair whose labels are already joined through stronger pairs is left out, as are
+        labels in none of the pairs; `LabelDependence.to_frame` lists them all.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices
-from labelweave._common.drawing import EDGE, INK, literal, matplotlib_missing
+from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
 
 if TYPE_CHECKING:
     from labelweave.models.trees.structure import Structure
@@ -29,6 +29,10 @@ _INSTEAD = ", or use to_dot()"
 _WIDE, _NARROW = frozenset("MWmw@%"), frozenset("ijl.,:;|!' ")
 _DASHES = (0, (2.0, 1.1))  # short ones, of which even a thick line has two between columns
 _BOX, _ROOT = "#eef2f6", "#d6e4f0"
+_LEGEND = 1.7  # lines below the forest
+# Edges between labels of which one makes the other more likely, or less likely.
+_MORE: dict[str, Any] = {"color": COLOURS[0], "linestyle": "-"}
+_LESS: dict[str, Any] = {"color": COLOURS[1], "linestyle": _DASHES}
 
 
 @dataclass(frozen=True)
@@ -114,20 +118,54 @@ def _place_alone(
 
 def plot_structure(structure: Structure, ax: Any = None) -> Any:
     """Plot a forest into `ax`, or into a new figure of suitable size."""
-    layout = layout_of(structure)
     if ax is None:
         ax = figure_of([structure], "plot", pyplot=True)[1][0]
+    plot_structures([structure], [None], [ax])
+    return ax
+
+
+def _plot_forest(ax: Any, structure: Structure) -> None:
+    layout = layout_of(structure)
     for parent, child in structure.edges:
-        style: dict[str, Any] = {"linewidth": _line_width(structure.gains, child)}
-        # A dashed line means that the parent makes its child less likely.
-        style["linestyle"] = _DASHES if structure.couplings[child] < 0 else "-"
+        style = _edge_style(structure.couplings[child])
+        style["linewidth"] = _line_width(structure.gains, child)
         _draw_edge(ax, layout, parent, child, style)
     for label in range(structure.n_labels):
         _draw_label(ax, structure, layout, label)
     ax.set_xlim(-1.0, float((layout.x + layout.width).max()) + 1.0)
     ax.set_ylim(float(layout.y.max()) + 0.8, -0.8)
     ax.set_axis_off()
-    return ax
+
+
+def _edge_style(coupling: float) -> dict[str, Any]:
+    if np.isnan(coupling):
+        return {"color": EDGE, "linestyle": "-"}
+    return dict(_LESS if coupling < 0 else _MORE)
+
+
+def _need_legend(structures: Sequence[Structure]) -> bool:
+    """Whether some edge says that labels are more, or less, likely together."""
+    return any(np.isfinite(s.couplings[child]) for s in structures for _, child in s.edges)
+
+
+def _draw_legend(ax: Any) -> None:
+    """Say below a forest what its lines mean."""
+    from matplotlib.lines import Line2D
+
+    low, high = ax.get_ylim()
+    ax.set_ylim(low + _LEGEND, high)
+    meanings = {"more likely together": _MORE, "less likely together": _LESS}
+    lines = [Line2D([], [], linewidth=2.0, **style) for style in meanings.values()]
+    ax.legend(
+        lines,
+        list(meanings),
+        loc="lower left",
+        fontsize=_FONT - 1.0,
+        labelcolor=INK,
+        frameon=False,
+        handlelength=2.6,
+        borderaxespad=0.0,
+    )
 
 
 def figure_of(structures: Sequence[Structure], what: str, *, pyplot: bool) -> tuple[Any, list[Any]]:
@@ -143,6 +181,7 @@ def figure_of(structures: Sequence[Structure], what: str, *, pyplot: bool) -> tu
     sizes = [layout_of(structure).size for structure in structures]
     title_height = _TITLE if len(structures) > 1 else 0.0
     heights = [height + title_height for _, height in sizes]
+    heights[-1] += _LEGEND * _LINE * _need_legend(structures)
     make = plt.figure if pyplot else Figure
     figure = make(figsize=(max(width for width, _ in sizes), sum(heights)), layout="constrained")
     axes = figure.subplots(len(structures), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -152,15 +191,17 @@ def figure_of(structures: Sequence[Structure], what: str, *, pyplot: bool) -> tu
 def plot_structures(
     structures: Sequence[Structure], titles: Sequence[str | None], axes: Sequence[Any]
 ) -> None:
-    """Plot forests into Axes of equal width, all at the same scale."""
+    """Plot forests into Axes of equal width, all at the same scale, with a legend in the last."""
     widths = [layout_of(structure).size[0] for structure in structures]
     for ax, structure, title, width in zip(axes, structures, titles, widths, strict=True):
-        plot_structure(structure, ax)
+        _plot_forest(ax, structure)
         # Panels are equally wide; the same scale keeps boxes as wide as the names in them.
         left, right = ax.get_xlim()
         ax.set_xlim(left, left + (right - left) * max(widths) / width)
         if title is not None:
             ax.set_title(title, loc="left", fontsize=10)
+    if _need_legend(structures):
+        _draw_legend(axes[-1])
 
 
 def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, style: dict[str, Any]) -> None:
@@ -170,7 +211,7 @@ def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, style: dict[str
     smooth = across**2 * (3.0 - 2.0 * across)
     x = np.concatenate([[left], bend + (right - bend) * across])
     y = np.concatenate([[0.0], smooth]) * (layout.y[child] - layout.y[parent]) + layout.y[parent]
-    ax.plot(x, y, color=EDGE, solid_capstyle="butt", zorder=1, **style)
+    ax.plot(x, y, solid_capstyle="butt", zorder=1, **style)
 
 
 def _line_width(gains: Floats, child: int) -> float:

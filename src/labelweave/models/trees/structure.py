@@ -135,7 +135,7 @@ class Structure:
     def plot(self, ax: Any = None) -> Any:
         """Plot the forest from left to right; lines are thicker for edges of larger gain.
 
-        A dashed line means that the parent makes the label less likely.
+        Dashed and orange lines mean that the parent makes the label less likely.
 
         Parameters
         ----------
