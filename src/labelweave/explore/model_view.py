@@ -5,16 +5,46 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.pipelines import is_fitted_search
 from labelweave.evaluation import METRICS, Comparison, reliability_curve
 from labelweave.explore.label_views import bins
 from labelweave.explore.session import Session
 
-__all__ = ["model_view"]
+__all__ = ["model_name", "model_view"]
 
 _MEASURES = ("exact_match", "hamming_loss", "f1_example", "f1_micro", "f1_macro", "jaccard")
 _N_BINS = 10
+
+
+def model_name(model: Any) -> str:
+    """Return a short name of a model.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from labelweave.models import ClassifierChain
+    >>> model_name(make_pipeline(StandardScaler(), ClassifierChain()))
+    'ClassifierChain after StandardScaler'
+    """
+    *before, last = _step_names(model)
+    return f"{last} after {' and '.join(before)}" if before else last
+
+
+def _step_names(model: Any) -> list[str]:
+    """Return the names of the steps of a pipeline; a search counts as the model that it chose."""
+    if isinstance(model, Pipeline):
+        steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+        return [name for step in steps for name in _step_names(step)]
+    if is_fitted_search(model):
+        return _step_names(model.best_estimator_)
+    if isinstance(model, FrozenEstimator):
+        return _step_names(model.estimator)
+    return [type(model).__name__]
 
 
 def model_view(session: Session, comparison: Comparison | None = None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from labelweave.evaluation import Comparison
 from labelweave.explore.contributions import why
 from labelweave.explore.label_views import MATRICES, label_curves, label_list, label_matrix
-from labelweave.explore.model_view import model_view
+from labelweave.explore.model_view import model_name, model_view
 from labelweave.explore.row_views import DECISIONS, ORDERS, row_answer, row_list
 from labelweave.explore.session import Session
 from labelweave.joint.evidence import Evidence
@@ -120,7 +120,8 @@ class Explorer:
         orders = ORDERS if session.truth is not None else _without(ORDERS, "error")
         return {
             "data": session.name,
-            "model": " ".join(repr(session.model).split()),
+            "model": model_name(session.model),
+            "settings": " ".join(repr(session.model).split()),
             "n_rows": session.n_rows,
             "n_features": int(session.X.shape[1]),
             "n_labels": session.n_labels,

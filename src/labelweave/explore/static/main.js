@@ -120,7 +120,7 @@ async function start() {
     return;
   }
   fill(byId("subject"), element("b", {}, summary.data), " · ", summary.model);
-  byId("subject").title = `${summary.data} · ${summary.model}`;
+  byId("subject").title = `${summary.data} · ${summary.settings}`;
   drawProgress(summary.ready);
   refreshedAt = summary.ready;
   if (summary.ready < 1) setTimeout(watch, 1000);

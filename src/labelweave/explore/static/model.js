@@ -36,7 +36,8 @@ export class ModelView {
     return element(
       "div", { class: "overview" },
       element("section", {}, element("h2", {}, "Model"), element("dl", { class: "facts" },
-        fact("model", element("code", {}, summary.model)), fact("data", summary.data), fact("rows", integer(summary.n_rows)),
+        fact("model", [element("span", { id: "model-name", title: summary.settings }, summary.model),
+          element("details", {}, element("summary", {}, "settings"), element("code", {}, summary.settings))]), fact("data", summary.data), fact("rows", integer(summary.n_rows)),
         fact("features", integer(summary.n_features)), fact("labels", integer(summary.n_labels)))),
       element("section", {}, element("h2", {}, "Measures on these data"), measures.length
         ? element("table", { class: "measures" }, element("tbody", {}, measures.map(({ name, value }) =>
