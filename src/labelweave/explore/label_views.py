@@ -69,6 +69,7 @@ def _forest(structure: Structure, title: str, measure: str) -> dict[str, Any]:
         "measure": measure,
         "parents": structure.parents.tolist(),
         "strength": [_number(gain) for gain in structure.gains],
+        "coupling": [_number(coupling) for coupling in structure.couplings],
     }
 
 

@@ -1,7 +1,7 @@
 // The forest of label dependence: roots on the left, one line per leaf, strongest edges first.
 
 import { element, shape } from "./dom.js";
-import { general } from "./format.js";
+import { general, signed } from "./format.js";
 import { fitted } from "./measure.js";
 import { format } from "./route.js";
 
@@ -67,11 +67,35 @@ function columnStarts(place, texts) {
   return starts;
 }
 
-/** The widths of edges go with their strength; without one they are dashed. */
-function strokes(strength) {
+// What an edge says of its two labels: whether one makes the other more or less likely.
+const SIGNS = { more: "more likely together", less: "less likely together", unknown: "more or less likely: unknown" };
+
+function sign(coupling) {
+  if (coupling === null) return "unknown";
+  return coupling < 0 ? "less" : "more";
+}
+
+/** The sign of a coupling and its size, in words. */
+export function effect(coupling) {
+  return coupling === null ? SIGNS.unknown : `${SIGNS[sign(coupling)]} (${signed(coupling)})`;
+}
+
+/** What the lines of a drawing mean; lines of unknown sign are there only if the forest has some. */
+export function legend({ parents, coupling }) {
+  const hasUnknown = parents.some((parent, label) => parent >= 0 && coupling[label] === null);
+  const keys = Object.entries(SIGNS).filter(([name]) => name !== "unknown" || hasUnknown);
+  return element("ul", { class: "legend forest-legend" }, keys.map(([name, text]) => element("li", {},
+    shape("svg", { class: "swatch", viewBox: "0 0 34 10", "aria-hidden": "true" }, shape("line", { class: `edge ${name}`, "stroke-width": 3, x1: 0, x2: 34, y1: 5, y2: 5 })),
+    text)));
+}
+
+/** The widths of edges go with their strength, if it is known; colour and dashes go with the sign of the coupling. */
+function strokes({ strength, coupling }) {
   const widest = Math.max(...strength.map((value) => Math.abs(value ?? 0))) || 1;
-  return (value) => (value === null ? { "stroke-width": 1, class: "edge dashed" }
-    : { "stroke-width": (1 + 5 * (Math.abs(value) / widest)).toFixed(2), class: "edge" });
+  return (label) => ({
+    "stroke-width": strength[label] === null ? 1.5 : (1.5 + 4.5 * (Math.abs(strength[label]) / widest)).toFixed(2),
+    class: `edge ${sign(coupling[label])}`,
+  });
 }
 
 function curve(from, to) {
@@ -84,7 +108,7 @@ function edge(parent, child, isOutline, stroke, text) {
   const title = shape("title", {}, text);
   if (!isOutline) return [shape("path", { ...stroke, d: curve({ x: parent.end, y: parent.y }, { x: child.x - 5, y: child.y }) }, title)];
   return [
-    shape("path", { class: "edge stem", d: `M${parent.x} ${parent.y + 5}V${child.y}` }),
+    shape("path", { class: "stem", d: `M${parent.x} ${parent.y + 5}V${child.y}` }),
     shape("path", { ...stroke, d: `M${parent.x} ${child.y}H${child.x - 5}` }, title),
   ];
 }
@@ -97,7 +121,8 @@ function node({ x, y, text }, name, label, isRoot) {
 }
 
 /** The drawing, or null if no label has an edge. */
-export function drawForest(names, { title, measure, parents, strength }) {
+export function drawForest(names, forest) {
+  const { title, measure, parents, strength, coupling } = forest;
   const { place, height, isOutline } = layout(parents, strength);
   if (!place.size) return null;
   const texts = new Map([...place.keys()].map((label) => [label, fitted(names[label], LONGEST)]));
@@ -107,10 +132,11 @@ export function drawForest(names, { title, measure, parents, strength }) {
     const { text, width } = texts.get(label);
     return [label, { x, y, text, end: x + width + 13 }];
   }));
-  const stroke = strokes(strength);
+  const stroke = strokes(forest);
   const edges = [...points].filter(([label]) => parents[label] >= 0).flatMap(([label, point]) => {
     const parent = parents[label];
-    return edge(points.get(parent), point, isOutline, stroke(strength[label]), `${names[parent]} – ${names[label]}: ${measure} ${general(strength[label])}`);
+    const text = `${names[parent]} – ${names[label]}: ${effect(coupling[label])}; ${measure} ${general(strength[label])}`;
+    return edge(points.get(parent), point, isOutline, stroke(label), text);
   });
   const nodes = [...points].map(([label, point]) => node(point, names[label], label, parents[label] < 0));
   const width = Math.max(...[...points.values()].map(({ end }) => end));

@@ -3,7 +3,7 @@
 import { Latest } from "./api.js";
 import { bar } from "./chips.js";
 import { element, failure, fill, scrollable, select } from "./dom.js";
-import { drawForest, isolated } from "./forest.js";
+import { drawForest, effect, isolated, legend } from "./forest.js";
 import { decimal, general, integer, percent, probability } from "./format.js";
 import { HeatMap } from "./heatmap.js";
 import { format } from "./route.js";
@@ -75,20 +75,22 @@ export class LabelsView {
     const drawing = drawForest(this.names, forest);
     fill(
       this.forest, head, element("p", { class: "note" }, `${forests.length > 1 ? "" : `${forest.title}. `}Width of an edge: ${forest.measure}.`),
+      drawing ? legend(forest) : null,
       drawing ? scrollable(forest.title, { class: "scroll forest-box" }, drawing) : element("p", { class: "muted" }, "No label depends on another."),
       isolated(this.names, forest), drawing ? this.#edges(forest) : null,
     );
   }
 
-  #edges({ measure, parents, strength }) {
-    const rows = parents.map((parent, label) => ({ parent, label, strength: strength[label] })).filter(({ parent }) => parent >= 0);
+  #edges({ measure, parents, strength, coupling }) {
+    const rows = parents.map((parent, label) => ({ parent, label, strength: strength[label], coupling: coupling[label] })).filter(({ parent }) => parent >= 0);
     const columns = [
       { title: "label", value: ({ label }) => this.names[label], cell: ({ label }) => link(this.names, label), descending: false },
       { title: "parent", value: ({ parent }) => this.names[parent], cell: ({ parent }) => link(this.names, parent), descending: false },
-      { title: measure, value: (row) => row.strength, cell: (row) => general(row.strength) },
+      { title: "effect", hint: "in parentheses: what one label adds to the log odds of the other", value: (row) => row.coupling, cell: (row) => effect(row.coupling) },
+      { title: "gain", hint: measure, value: (row) => row.strength, cell: (row) => general(row.strength) },
     ];
     return element("details", {}, element("summary", {}, `${integer(rows.length)} edges as a table`),
-      sortableTable("Edges of the forest", columns, rows, { column: 2, descending: true }, { class: "scroll short second-left" }));
+      sortableTable("Edges of the forest", columns, rows, { column: 3, descending: true }, { class: "scroll short second-left" }));
   }
 
   #drawQuality() {
