@@ -109,12 +109,10 @@ def row_answer(session: Session, row: int, fixed: Evidence, decision: str) -> di
     evidence = float(np.exp(joint.evidence_log_prob(fixed).value[0])) if fixed else 1.0
     given = joint.condition(fixed) if fixed else joint
     marginals, mode, top = given.estimate("marginals"), given.mode(Auto()), given.top(_TOP)
-    features, n_features = _features(session, row)
     return {
         "row": row,
         "truth": None if session.truth is None else _present(session.truth[row]),
-        "features": features,
-        "n_features": n_features,
+        "features": _features(session, row),
         "evidence_probability": evidence,
         "marginals": marginals.value[0].tolist(),
         "standard_error": marginals.standard_error[0].tolist(),
@@ -144,28 +142,39 @@ def _decided(joint: JointDistribution, name: str, mode: Mode) -> dict[str, Any]:
     return {"name": name, "labels": _present(labels[0]), "expected": float(score[0])}
 
 
-def _features(session: Session, row: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the largest features of a row, and how many are not zero."""
+def _features(session: Session, row: int) -> dict[str, Any]:
+    """Return the features of a row that are farthest from their means, and how many there are.
+
+    Zeros of a sparse matrix and missing values do not count.
+    """
     given = session.features_of([row])
-    if hasattr(given, "iloc"):
-        values = list(given.iloc[0])
-        chosen = [k for k, value in enumerate(values) if _is_something(value)]
-        found = {k: values[k] if isinstance(values[k], str) else float(values[k]) for k in chosen}
-    else:
-        line = sparse.csr_array(given)
-        found = dict(zip(line.indices.tolist(), line.data.tolist(), strict=True))
-        found = {k: float(value) for k, value in found.items() if _is_something(value)}
-    largest = sorted(found, key=lambda k: -abs(found[k]) if isinstance(found[k], float) else 0.0)
+    columns, values = _columns_and_values(given)
+    numbers = np.array([np.nan if isinstance(v, str) else v for v in values], dtype=np.float64)
+    deviations = (numbers - session.spread.mean_[columns]) / session.spread.scale_[columns]
+    is_known = np.isfinite(numbers) | [isinstance(v, str) for v in values]
+    # Text has no distance from a mean; it comes last, as NaN does.
+    order = np.argsort(-np.abs(deviations), kind="stable")
+    farthest = order[is_known[order]]
     names = session.feature_names
     shown = [
-        {"name": str(k) if names is None else str(names[k]), "value": found[k]}
-        for k in largest[:_MOST_FEATURES]
+        {
+            "name": str(columns[k]) if names is None else str(names[columns[k]]),
+            "value": values[k] if isinstance(values[k], str) else float(numbers[k]),
+            "deviation": float(deviations[k]) if np.isfinite(deviations[k]) else None,
+        }
+        for k in farthest[:_MOST_FEATURES]
     ]
-    return shown, len(found)
+    return {"shown": shown, "count": len(farthest), "sparse": sparse.issparse(given)}
 
 
-def _is_something(value: Any) -> bool:
-    return isinstance(value, str) or bool(np.isfinite(value) and value != 0)
+def _columns_and_values(given: Any) -> tuple[Indices, list[Any]]:
+    """Return the columns of one row that have a value, and these values."""
+    if hasattr(given, "tocsr"):
+        line = given.tocsr()
+        line.eliminate_zeros()
+        return line.indices, line.data.tolist()
+    values = list(given.iloc[0] if hasattr(given, "iloc") else np.asarray(given)[0])
+    return np.arange(len(values)), values
 
 
 def _present(labels: Any) -> list[int]:

@@ -8,8 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
-from labelweave._common.arrays import Floats, Labels
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_labels
 from labelweave._common.pipelines import last_step
 from labelweave.evaluation import predict_joint, predict_labels
@@ -22,6 +25,8 @@ __all__ = ["RowAnswers", "Session"]
 _BLOCK = 64
 # Rows over which dependence is averaged, and pairs of labels that are held at a time.
 _SAMPLED, _MOST_PAIRS = 200, 4_000_000
+# Numbers of a dense X that its means and standard deviations are computed from.
+_MOST_NUMBERS = 5_000_000
 
 
 class RowAnswers:
@@ -176,12 +181,31 @@ class Session:
     @cached_property
     def pairs(self) -> Floats:
         """P(y_i = 1, y_j = 1) by the model, averaged over rows evenly spaced among all, (L, L)."""
-        rows = np.unique(np.linspace(0, self.n_rows - 1, _SAMPLED).astype(np.int64)).tolist()
+        rows = self._spaced(_SAMPLED)
         total = np.zeros((self.n_labels, self.n_labels))
         together = max(1, _MOST_PAIRS // self.n_labels**2)
         for first in range(0, len(rows), together):
             total += self.joint_of(rows[first : first + together]).pairwise().sum(axis=0)
         return total / len(rows)
+
+    @cached_property
+    def spread(self) -> StandardScaler:
+        """The mean and standard deviation of every feature; of large dense X, over some rows.
+
+        Features that are no numbers have NaN.
+        """
+        X = self.X
+        if not sparse.issparse(X):
+            X = self.features_of(self._spaced(max(_SAMPLED, _MOST_NUMBERS // X.shape[1])))
+        if hasattr(X, "iloc"):
+            X = X.astype(object).apply(pd.to_numeric, errors="coerce").astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            return StandardScaler(with_mean=False).fit(X)
+
+    def _spaced(self, count: int) -> list[int]:
+        """Return at most `count` rows, evenly spaced among all."""
+        rows: Indices = np.unique(np.linspace(0, self.n_rows - 1, count).astype(np.int64))
+        return [int(row) for row in rows]
 
     @property
     def done(self) -> slice:

@@ -1,8 +1,8 @@
 // The parts of an answer about one row that are beside its marginals: sets, certificate, decision, features.
 
-import { bar, chips, chipsBeside, sameSet } from "./chips.js";
+import { bar, chips, chipsBeside, diverging, sameSet } from "./chips.js";
 import { button, choice, element, fill, scrollable } from "./dom.js";
-import { general, integer, probability, smallProbability, times } from "./format.js";
+import { general, integer, probability, signed, smallProbability, times } from "./format.js";
 
 /** “Proven most probable”, or how far from it the set found may be. */
 function certificate({ p, optimal, bound }) {
@@ -53,23 +53,25 @@ export function decision(summary, answer, onChoose) {
   ];
 }
 
-export function features({ features: shown, n_features: count }) {
+// Bars reach to the edge at this distance from the mean, or at the largest one if that is farther.
+const FAR = 3;
+
+export function features({ shown, count, sparse }) {
   if (!shown.length) return element("p", { class: "muted" }, "All features of this row are zero.");
-  const note = count > shown.length
-    ? `the ${integer(shown.length)} largest of ${integer(count)} features that are not zero`
-    : `${integer(count)} that ${count === 1 ? "is" : "are"} not zero`;
-  const size = (value) => (typeof value === "number" ? Math.abs(value) : 0);
-  const largest = Math.max(...shown.map(({ value }) => size(value))) || 1;
+  const which = count > shown.length ? `${integer(shown.length)} of ${integer(count)}` : integer(count);
+  const note = `${which} features${sparse ? " that are not zero" : ""}, unusual values first: bars show how many standard deviations (SDs) a value lies from the feature's mean in these data.`;
+  const scale = Math.max(FAR, ...shown.map(({ deviation }) => Math.abs(deviation ?? 0)));
   return [
     element("p", { class: "note" }, note),
     scrollable("Features", { class: "scroll features" }, element(
       "table",
       {},
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "feature"), element("th", { scope: "col" }, "value"),
-        element("td", { class: "bar-column" }))),
-      element("tbody", {}, shown.map(({ name, value }) => element(
+        element("th", { scope: "col", colspan: 2 }, "SDs from mean"))),
+      element("tbody", {}, shown.map(({ name, value, deviation }) => element(
         "tr", {}, element("th", { scope: "row" }, name), element("td", { title: String(value) }, general(value)),
-        element("td", { class: "bar-column" }, bar(size(value) / largest, { class: value < 0 ? "meter negative" : "meter" })),
+        element("td", { class: "muted", title: `${signed(deviation)} standard deviations` }, signed(deviation, 1)),
+        element("td", { class: "bar-column" }, diverging((deviation ?? 0) / scale)),
       ))),
     )),
   ];

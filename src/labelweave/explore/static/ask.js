@@ -126,13 +126,14 @@ export class AskView {
     if (!this.fixed.size) this.#before = { row: answer.row, marginals: answer.marginals };
     const known = this.#before.row === answer.row;
     this.marginals.show(answer, known ? this.#before.marginals : null, isNewRow);
+    this.why.marginals = answer.marginals;
     parts.evidenceProbability(this.evidenceP, answer.evidence_probability, this.fixed.size);
     fill(this.mode, parts.mode(summary.labels, answer));
     const focused = this.decision.contains(document.activeElement);
     fill(this.decision, parts.decision(summary, answer, (decision) => this.go({ decision })));
     if (focused) this.decision.querySelector('[aria-pressed="true"]').focus({ preventScroll: true });
     fill(this.top, parts.topSets(summary.labels, answer));
-    if (isNewRow) fill(this.features, parts.features(answer));
+    if (isNewRow) fill(this.features, parts.features(answer.features));
     setText(this.note, this.noteText(answer));
     if (!known) this.askBefore(answer);
   }

@@ -75,3 +75,10 @@ export function bar(share, properties = {}) {
   return element("span", { class: "meter", "aria-hidden": "true", ...properties },
     element("span", { class: "filled", style: { width } }));
 }
+
+/** A horizontal bar for a share between -1 and 1, to the left or right of the middle. */
+export function diverging(share) {
+  const side = share < 0 ? "right" : "left";
+  return element("span", { class: "meter diverging", "aria-hidden": "true" },
+    element("span", { class: share < 0 ? "filled negative" : "filled", style: { width: `${50 * Math.abs(share)}%`, [side]: "50%" } }));
+}
