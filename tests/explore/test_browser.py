@@ -6,9 +6,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from labelweave.datasets import load
+from labelweave.evaluation import chow_liu
 from labelweave.explore import Session, serving
+from labelweave.explore.contributions import why
 from labelweave.models import ClassifierChain, TreeMixture
 from tests.evaluation.make import comparison
 from tests.explore.make import NASTY, emotions_session
@@ -24,6 +28,20 @@ def emotions():
     session.compute()
     with serving(session, comparison=comparison(FIGURES, name="emotions")) as link:
         yield session, link
+
+
+def many_labels_session():
+    """Return a session over rows of which most have more labels than fit on a phone."""
+    random = np.random.default_rng(0)
+    X, Y = random.normal(size=(30, 4)), random.integers(0, 2, size=(30, 10))
+    session = Session(
+        ClassifierChain(C=1.0, label_penalty=1.0).fit(X, Y),
+        X,
+        Y,
+        label_names=[f"label {j}" for j in range(10)],
+    )
+    session.compute()
+    return session
 
 
 @cache
@@ -129,6 +147,109 @@ def test_every_view(browser, request, name, view, width):
     assert browser.evaluate("document.scrollingElement.scrollWidth") <= width
     assert len(page.text()) > 100
     page.check()
+
+
+def test_why_says_which_probability_is_conditional_and_which_marginal(browser, emotions):
+    session, link = emotions
+    page = Page(browser, link, "ask/7?why=2")
+    explained = why(session, 7, 2, {})
+    assert browser.evaluate("document.querySelector('#why-conditional').textContent") == (
+        f"{explained['probability']:.3f}"
+    )
+    shown = "document.querySelector('#why-marginal').textContent"
+    assert browser.evaluate(shown) == f"{page.marginals()[2]:.3f}"
+    assert f"{explained['probability']:.3f}" != f"{page.marginals()[2]:.3f}"
+    assert "conditional on the other labels: " in page.text()
+    assert "marginal, whatever the other labels are" in page.text()
+    set_label(page, 4, "present")
+    assert browser.evaluate(shown) == f"{page.marginals()[2]:.3f}"
+    assert "marginal, given the fixed labels only" in page.text()
+    page.check()
+
+
+def test_the_forest_shows_which_labels_are_less_likely_together(browser, emotions):
+    session, link = emotions
+    page = Page(browser, link, "labels")
+    forest = chow_liu(session.truth)
+    couplings = [forest.couplings[child] for _, child in forest.edges]
+    counts = {"more": np.greater(couplings, 0).sum(), "less": np.less(couplings, 0).sum()}
+    for name, count in counts.items():
+        edges = f"document.querySelectorAll('.forest .edge.{name}').length"
+        assert browser.evaluate(edges) == count > 0
+    dashes = "getComputedStyle(document.querySelector('.forest .edge.{}')).strokeDasharray"
+    assert browser.evaluate(dashes.format("more")) == "none"
+    assert browser.evaluate(dashes.format("less")) != "none"
+    legend = browser.evaluate("document.querySelector('.forest-legend').innerText")
+    assert legend.split("\n") == ["more likely together", "less likely together"]
+    title = browser.evaluate("document.querySelector('.forest .edge.less title').textContent")
+    assert "less likely together (−" in title
+    table = browser.evaluate("document.querySelector('.dependence table').textContent")
+    assert table.count("less likely together (−") == counts["less"]
+    assert table.count("more likely together (+") == counts["more"]
+    page.check()
+
+
+def test_bars_of_features_have_one_scale(browser, emotions):
+    session, link = emotions
+    page = Page(browser, link, "ask/7")
+    bars = browser.evaluate(
+        "[...document.querySelectorAll('.features .filled')].map(e => parseFloat(e.style.width))"
+    )
+    deviations = np.abs((session.X[7] - session.X.mean(axis=0)) / session.X.std(axis=0))
+    largest = np.sort(deviations)[::-1][:60]
+    np.testing.assert_allclose(bars, 50 * largest / max(3, largest[0]), rtol=1e-3)
+    assert "SDs from mean" in page.text()
+    page.check()
+
+
+@pytest.mark.parametrize("width", [390, 500, 1280])
+def test_labels_that_do_not_fit_into_a_row_are_counted(browser, width):
+    made = many_labels_session()
+    with serving(made) as link:
+        page = Page(browser, link, "rows", width=width)
+        rows = browser.evaluate(
+            """[...document.querySelectorAll('[data-row]')].map(row => {
+              const cell = row.querySelector('.labels');
+              const chips = [...cell.children].filter(chip => !chip.hidden);
+              const count = cell.querySelector('.more')?.textContent ?? "+0";
+              return { row: Number(row.dataset.row), count: Number(count), shown: chips.length,
+                fits: chips.every(chip => chip.getBoundingClientRect().right
+                  <= cell.getBoundingClientRect().right + 0.5) };
+            })"""
+        )
+        page.check()
+    for row in rows:
+        labels = made.truth[row["row"]] | made.answers.labels[row["row"]]
+        assert row["fits"]
+        assert row["shown"] - (row["count"] > 0) + row["count"] == labels.sum()
+    assert any(row["count"] for row in rows)
+
+
+def test_a_table_that_scrolls_sideways_fades_out_there(browser, emotions):
+    _, link = emotions
+    more = "document.querySelector('.quality .scroll').hasAttribute('data-more')"
+    page = Page(browser, link, "labels", width=1280)
+    assert not browser.evaluate(more)
+    page = Page(browser, link, "labels", width=390)
+    assert browser.evaluate(more)
+    browser.evaluate("document.querySelector('.quality .scroll').scrollLeft = 1000")
+    browser.wait_for(f"!{more}")
+    page.check()
+
+
+def test_the_name_of_the_model_is_short(browser):
+    model = make_pipeline(StandardScaler(), ClassifierChain(C=0.01, label_penalty=0.1))
+    session = emotions_session(model)
+    session.compute()
+    with serving(session) as link:
+        page = Page(browser, link, "model")
+        subject = browser.evaluate("document.querySelector('#subject').textContent")
+        assert subject == "emotions · ClassifierChain after StandardScaler"
+        assert "Pipeline(" not in page.text()
+        for selector in ("#subject", "#model-name"):
+            title = browser.evaluate(f"document.querySelector('{selector}').title")
+            assert "Pipeline(steps=[" in title
+        page.check()
 
 
 def test_rows_are_listed_in_order_and_found(browser, emotions):

@@ -1,7 +1,11 @@
 """What the explorer's server says is what the library says, and it says it to nobody else."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.model_selection import GridSearchCV
@@ -13,8 +17,8 @@ from labelweave.decision import FLoss
 from labelweave.evaluation import chow_liu
 from labelweave.explore import Session, serving
 from labelweave.explore.label_views import label_curves, label_list
-from labelweave.explore.model_view import model_view
-from labelweave.explore.row_views import row_list
+from labelweave.explore.model_view import model_name, model_view
+from labelweave.explore.row_views import row_answer, row_list
 from labelweave.explore.session import RowAnswers
 from labelweave.features import KernelFeatures
 from labelweave.models import (
@@ -50,6 +54,30 @@ def test_the_summary(client, session):
     assert found["has_truth"]
     assert found["has_comparison"]
     assert found["can_explain"]
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (TreeNetwork(), "TreeNetwork"),
+        (make_pipeline("passthrough", TreeNetwork()), "TreeNetwork"),
+        (
+            make_pipeline(SimpleImputer(), make_pipeline(StandardScaler(), ClassifierChain())),
+            "ClassifierChain after SimpleImputer and StandardScaler",
+        ),
+        (FrozenEstimator(make_pipeline(StandardScaler(), BinaryRelevance())), None),
+    ],
+)
+def test_models_have_short_names(model, name):
+    assert model_name(model) == (name or "BinaryRelevance after StandardScaler")
+
+
+def test_the_summary_names_the_model_and_gives_its_settings():
+    model = make_pipeline(StandardScaler(), BinaryRelevance(C=0.01))
+    with serving(emotions_session(model)) as link:
+        found = Client(link).json("/api/summary")
+    assert found["model"] == "BinaryRelevance after StandardScaler"
+    assert found["settings"] == " ".join(repr(model).split())
 
 
 @pytest.mark.parametrize("fixed", [{}, {0: 1}, {1: 0, 3: 1}, {j: j % 2 for j in range(6)}])
@@ -156,6 +184,7 @@ def test_a_learned_tree_is_shown():
     with serving(made) as link:
         (forest,) = Client(link).json("/api/labels")["forests"]
     assert forest["parents"] == made.model.structure_.parents.tolist()
+    assert forest["coupling"] == pytest.approx(made.model.structure_.couplings.tolist())
 
 
 def test_without_a_learned_tree_the_forest_of_the_labels_is_shown(client, session):
@@ -163,6 +192,8 @@ def test_without_a_learned_tree_the_forest_of_the_labels_is_shown(client, sessio
     forest = chow_liu(session.truth)
     assert shown["parents"] == forest.parents.tolist()
     assert shown["strength"] == pytest.approx(forest.gains.tolist())
+    assert shown["coupling"] == pytest.approx(forest.couplings.tolist())
+    assert min(shown["coupling"]) < 0 < max(shown["coupling"])
 
 
 def test_matrices(client, session):
@@ -286,6 +317,48 @@ def test_bad_sessions(session, wrong, message):
         Session(session.model, session.X, **wrong)
 
 
+def test_unusual_features_come_first(client, session):
+    found = client.json("/api/row/7")["features"]
+    deviations = (session.X[7] - session.X.mean(axis=0)) / session.X.std(axis=0)
+    farthest = np.argsort(-np.abs(deviations))[:60]
+    names = session.feature_names
+    assert [each["name"] for each in found["shown"]] == [names[k] for k in farthest]
+    assert [each["value"] for each in found["shown"]] == pytest.approx(session.X[7, farthest])
+    shown = [each["deviation"] for each in found["shown"]]
+    assert shown == pytest.approx(deviations[farthest])
+    assert (found["count"], found["sparse"]) == (72, False)
+
+
+def test_zeros_of_sparse_features_are_left_out():
+    X = sparse.random_array((50, 8), density=0.3, rng=np.random.default_rng(0), format="csr")
+    Y = np.random.default_rng(1).integers(0, 2, size=(50, 3))
+    made = Session(BinaryRelevance(C=0.01).fit(X, Y), X)
+    found = row_answer(made, 4, {}, "subset")["features"]
+    dense = X.toarray()
+    deviations = (dense[4] - dense.mean(axis=0)) / dense.std(axis=0)
+    assert sorted(each["name"] for each in found["shown"]) == [
+        str(k) for k in np.flatnonzero(dense[4])
+    ]
+    for each in found["shown"]:
+        assert each["deviation"] == pytest.approx(deviations[int(each["name"])])
+    assert (found["count"], found["sparse"]) == (np.count_nonzero(dense[4]), True)
+
+
+def test_features_that_are_text_or_constant_have_no_deviation():
+    X = pd.DataFrame({"text": list("abab"), "none": np.nan, "same": 0.1, "size": [1.0, 2, 3, 4]})
+    numbers = ColumnTransformer([("numbers", "passthrough", ["same", "size"])])
+    model = make_pipeline(numbers, BinaryRelevance(C=0.01))
+    Y = np.array([[0, 1], [1, 0], [0, 1], [1, 0]])
+    made = Session(model.fit(X, Y), X)
+    found = row_answer(made, 0, {}, "subset")["features"]
+    values = {each["name"]: (each["value"], each["deviation"]) for each in found["shown"]}
+    assert values == {
+        "size": (1.0, pytest.approx(-1.5 / np.sqrt(1.25))),
+        "same": (0.1, 0.0),
+        "text": ("a", None),
+    }
+
+
 def test_missing_values_and_strange_searches():
     data_model = make_pipeline(SimpleImputer(), BinaryRelevance(C=0.01))
     made = emotions_session(data_model)
@@ -293,7 +366,7 @@ def test_missing_values_and_strange_searches():
     made.X[0, 3] = np.nan
     with serving(made) as link:
         client = Client(link)
-        assert client.json("/api/row/0")["n_features"] == np.count_nonzero(made.X[0]) - 1
+        assert client.json("/api/row/0")["features"]["count"] == made.X.shape[1] - 1
         assert client.json("/api/rows?search=%C2%B2")["total"] == 0
         assert client.json(f"/api/rows?search={'9' * 5000}")["total"] == 0
 

@@ -71,7 +71,16 @@ export function failure(error, ...more) {
   return element("p", { class: "failure", role: "alert" }, /[.!?]$/.test(text) ? text : `${text}.`, more.length ? " " : null, more);
 }
 
+// Boxes say in an attribute whether there is more at their right; style sheets fade these out there.
+const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => markMore(target)));
+
+function markMore(box) {
+  box.toggleAttribute("data-more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+}
+
 /** A scrollable box that the keyboard can reach. */
 export function scrollable(title, properties, ...children) {
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title, ...properties }, children);
+  const box = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title, on: { scroll: () => markMore(box) }, ...properties }, children);
+  resized.observe(box);
+  return box;
 }

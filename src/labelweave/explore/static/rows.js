@@ -4,6 +4,7 @@ import { debounce } from "./api.js";
 import { bar, chips, legend } from "./chips.js";
 import { button, element, failure, fill, select, setText } from "./dom.js";
 import { decimal, integer, plural, smallProbability, times } from "./format.js";
+import { fitChips } from "./overflow.js";
 import { Pages } from "./pages.js";
 import { format } from "./route.js";
 import { VirtualList } from "./virtual.js";
@@ -59,6 +60,9 @@ export class RowsView {
     });
     this.resized = () => { this.list.height = rowHeight(); };
     narrow.addEventListener("change", this.resized);
+    this.unfitted = new Set();
+    this.widened = new ResizeObserver(() => fitChips([...this.grid.querySelectorAll(".labels")]));
+    this.widened.observe(this.grid);
     this.update(route);
   }
 
@@ -141,8 +145,21 @@ export class RowsView {
       entropy: "entropy of the joint distribution, in nats",
       error: row.error > 0 ? `the most probable set is ${times(Math.exp(row.error))} times as probable as the true one` : null,
     };
-    return element("div", { ...properties, "data-row": row.row }, this.columns.map(([name]) =>
+    const drawn = element("div", { ...properties, "data-row": row.row }, this.columns.map(([name]) =>
       element("div", { class: name, role: "gridcell", title: titles[name], "data-short": SHORT[name] }, cells[name])));
+    this.fitSoon(drawn.querySelector(".labels"));
+    return drawn;
+  }
+
+  /** Fit the labels once the row is in the document, together with those of all rows drawn now. */
+  fitSoon(cell) {
+    if (!this.unfitted.size) {
+      queueMicrotask(() => {
+        fitChips([...this.unfitted]);
+        this.unfitted.clear();
+      });
+    }
+    this.unfitted.add(cell);
   }
 
   key(event) {
@@ -175,6 +192,7 @@ export class RowsView {
   destroy() {
     this.remember();
     narrow.removeEventListener("change", this.resized);
+    this.widened.disconnect();
     this.searched.cancel();
     this.pages.cancel();
     this.list.destroy();
