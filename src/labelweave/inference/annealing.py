@@ -27,8 +27,8 @@ class Annealing(HasPresets):
     lists and independent labels, their modes), so the result is never worse than that. Each step
     proposes to flip one label; a flip that lowers log P(y) by d is taken with probability
     exp(-d / T). The temperature T falls by ``cooling`` at every step and is set back every
-    ``reanneal`` steps. The upper bound is that of the greedy search; `ThresholdAlgorithm` proves the
-    modes of mixtures unless its budget ends first.
+    ``reanneal`` steps. The upper bound is that of the greedy search; `ThresholdAlgorithm` proves
+    the modes of mixtures unless its budget ends first.
 
     Vectors that compete for the mode differ by fractions of a nat, so that is where temperatures
     have to end: by default each round goes from 0.5 to 0.02. ``Annealing.preset("published")`` is
