@@ -301,7 +301,7 @@ def test_a_printed_explanation_tells_what_is_compared_and_the_largest_terms(fitt
     text = repr(found)
     lines = text.splitlines()
     assert lines[0] == "Explanation: 5 rows, 8 terms (to_frame lists them)"
-    assert lines[1] == f"row 0: {found.title()}: log-ratio {found.log_ratio[0]:+.3f}"
+    assert lines[1] == f"row 0: log-ratio {found.log_ratio[0]:+.3f} of {found.title()}"
     largest = found.to_frame(0, 5)
     for line, (term, _, _, contribution) in zip(
         lines[3:], largest.itertuples(index=False), strict=False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from labelweave._common.wording import counted, left_out
 if TYPE_CHECKING:
     import pandas as pd
 
-# Rows, contributions of each, and letters of a term's name that are printed.
-_ROWS, _TERMS, _WIDTH = 3, 5, 40
+# Rows, contributions of each, and letters of a term's name and of a line that are printed.
+_ROWS, _TERMS, _WIDTH, _LINE = 3, 5, 40, 98
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +57,7 @@ class Explanation:
     >>> explanation = explain_label(model, data.X[:3], 2)
     >>> explanation
     Explanation: 3 rows, 79 terms (to_frame lists them)
-    row 0: y2 given y1: log-ratio +1.594
+    row 0: log-ratio +1.594 of y2 given y1
             term value contribution
       base value             -0.437
               y1     1       +0.695
@@ -98,8 +99,8 @@ class Explanation:
         table["term"] = table["term"].str.slice(0, _WIDTH)
         formats = {"value": "{:.4g}".format, "contribution": "{:+.3f}".format}
         lines = table.to_string(index=False, formatters=formats, na_rep="").splitlines()
-        title = f"row {row}: {self.title(row)}: log-ratio {self.log_ratio[row]:+.3f}"
-        return "\n  ".join([title, *lines])
+        title = f"row {row}: log-ratio {self.log_ratio[row]:+.3f} of {self.title(row)}"
+        return "\n  ".join([*wrap(title, _LINE, break_on_hyphens=False), *lines])
 
     @property
     def log_ratio(self) -> Floats:
