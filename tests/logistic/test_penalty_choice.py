@@ -287,3 +287,15 @@ def test_own_penalties_of_the_problems_are_ignored():
     problems = make_problems(X, T, PARENTS)
     other = replace(problems, C=np.full((3, 1), 55.0), extra_penalty=np.full((3, 1), 7.0))
     assert choose_penalties(problems) == choose_penalties(other)
+
+
+def test_empty_columns_take_no_memory():
+    """A file of a few bytes may declare millions of features; no copy of a problem has weights."""
+    X, T = make_problem(40, 5, 3)
+    narrow = sp.csr_array(X)
+    wide = sp.csr_array((narrow.data, narrow.indices, narrow.indptr), (40, 10**7))
+    mask = np.zeros((3, 3), bool)
+    folds = cross_validation.Folds.of(make_problems(wide, T, mask), 3, 0, 1)
+    assert folds.problems.X.shape == (40, 5)
+    chosen, expected = (choose_penalties(make_problems(each, T, mask)) for each in (wide, narrow))
+    assert_same_choice(chosen, expected)

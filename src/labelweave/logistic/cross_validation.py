@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats
+from labelweave._common.features import without_empty_columns
 from labelweave._common.row_keys import assign_folds, row_keys
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve_problems
@@ -74,6 +75,8 @@ class Folds:
         repeated = problems.take(np.tile(np.arange(problems.n_problems), n_copies))
         repeated = replace(
             repeated,
+            # Nobody reads the coefficients, of which every copy of a problem has its own.
+            X=without_empty_columns(problems.X)[0],
             weights=np.where(inside, total[:, None], 0.0),
             weight_of=np.repeat(np.arange(n_copies, dtype=np.int32), problems.n_problems),
             total_weight=total,
