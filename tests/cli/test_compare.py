@@ -26,11 +26,15 @@ FOREIGN = {
 BROKEN = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=-1)"
 
 
-def test_labels_that_served_all_measures_are_reported(run, table):
+def test_each_measure_is_judged_by_its_own_decision_unless_told(run, table):
     words = ["compare", table, "--labels", "last:3", "--methods", "br", "--folds", 2]
-    assert "--decisions matching judges F1" in run(*words).stderr
-    assert "--decisions" not in run(*words, "--metrics", "cll_loss").stderr
-    assert "--decisions" not in run(*words, "--decisions", "matching").stderr
+    words += ["--metrics", "exact_match,f1_macro", "--format", "csv"]
+    matched, own = run(*words), run(*words, "--decisions", "own")
+    assert matched.stdout != own.stdout
+    assert run(*words, "--decisions", "matching").stdout == matched.stdout
+    shown = run(*words[:-2])
+    assert "each measure is judged by the labels that are best for it" in shown.stderr
+    assert "judged" not in run(*words[:-2], "--decisions", "own").stderr
 
 
 def test_figures_are_those_of_the_library(run, table, tmp_path):

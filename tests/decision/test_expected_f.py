@@ -252,3 +252,25 @@ def test_bad_samples():
         counts.update([[0.5]], [[[1]]])
     with pytest.raises(ValueError, match="0 or 1"):
         counts.update([[0.5]], [[[2]], [[0]]])
+
+
+def test_one_threshold_for_all_labels_has_the_highest_expected_micro_f():
+    """The expectation by enumeration, over thresholds that are the same for all labels."""
+    rng = np.random.default_rng(3)
+    p = rng.beta(0.6, 1.5, size=(3, 3))
+    labels = ExpectedF(average="micro").label(p)
+    cells = p.ravel()
+    truths = np.array(list(itertools.product((0, 1), repeat=9)))
+    weight = np.prod(np.where(truths, cells, 1 - cells), axis=1)
+
+    def expected(given):
+        both, total = truths @ given, truths.sum(axis=1) + given.sum()
+        return weight @ np.where(total > 0, 2 * both / np.maximum(total, 1), 1.0)
+
+    order = np.argsort(-cells)
+    best = max(expected(np.isin(np.arange(9), order[:m]).astype(int)) for m in range(10))
+    assert expected(labels.ravel()) == pytest.approx(best, abs=1e-9)
+    assert len(set(np.asarray(ExpectedF(average="micro").thresholds(p)))) == 1
+    assert not ExpectedF(average="micro").by_label
+    with pytest.raises(ValueError, match="average must be 'macro' or 'micro'"):
+        ExpectedF(average="weighted")

@@ -5,7 +5,14 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from labelweave.datasets import make_chain
-from labelweave.evaluation import METRICS, compare, compare_matching, with_decisions
+from labelweave.evaluation import (
+    METRICS,
+    BestJoint,
+    compare,
+    resolve_metrics,
+    with_decisions,
+)
+from labelweave.evaluation.comparison.matching import variants_of
 from labelweave.models import ClassifierChain
 
 DATA = make_chain(90, 4, 4, random_state=0)
@@ -14,26 +21,26 @@ METHODS = {"chain": CHAIN, "neighbours": KNeighborsClassifier()}
 NAMES = ["exact_match", "hamming_loss", "f1_micro", "f1_macro", "f1_example", "jaccard"]
 
 
-def judged(function, methods, metrics):
-    return function(methods, DATA.X, DATA.Y, folds=3, metrics=metrics)
+def judged(methods, metrics, **options):
+    return compare(methods, DATA.X, DATA.Y, folds=3, metrics=metrics, **options)
 
 
 @pytest.fixture(scope="module")
 def matched():
-    return judged(compare_matching, METHODS, [*NAMES, "recall_macro", "cll_loss_row"])
+    return judged(METHODS, [*NAMES, "recall_macro", "cll_loss_row"], decisions="matching")
 
 
 @pytest.mark.parametrize("metric", NAMES)
 def test_scores_are_those_of_the_matching_decision(matched, metric):
     decision = METRICS[metric].decision
-    alone = judged(compare, with_decisions({"chain": CHAIN}, [decision]), [metric])
+    alone = judged(with_decisions({"chain": CHAIN}, {str(decision): decision}), [metric])
     np.testing.assert_array_equal(
         matched.scores("chain", metric), alone.scores(f"chain: {decision}", metric)
     )
 
 
 def test_other_measures_and_methods_are_judged_as_ever(matched):
-    plain = judged(compare, METHODS, [*NAMES, "recall_macro", "cll_loss_row"])
+    plain = judged(METHODS, [*NAMES, "recall_macro", "cll_loss_row"])
     assert matched.method_names == plain.method_names
     assert matched.methods == plain.methods
     for metric in NAMES:
@@ -46,6 +53,31 @@ def test_other_measures_and_methods_are_judged_as_ever(matched):
         )
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        ClassifierChain(C=1.0, decision="f1"),
+        ClassifierChain(C=1.0, decision="micro_f1"),
+        BestJoint(candidates=["br(C=1)"], scoring="exact_match"),
+    ],
+)
+def test_methods_that_were_given_a_decision_keep_it(given):
+    metrics = resolve_metrics(NAMES)
+    assert variants_of(given, metrics) == [(given, metrics)]
+    assert len(variants_of(CHAIN, metrics)) == 1 + len(NAMES)
+
+
+def test_finished_folds_are_kept_and_progress_is_by_method_and_fold(tmp_path):
+    file, seen = tmp_path / "kept.jsonl", []
+    options = {"decisions": "matching", "results": file, "progress": seen.append}
+    first = judged({"chain": CHAIN}, NAMES, **options)
+    assert [(run.method, run.fold) for run in seen] == [("chain", fold) for fold in range(3)]
+    again = judged({"chain": CHAIN}, NAMES, **options)
+    assert again.results == first.results
+    with pytest.raises(ValueError, match="decisions must be 'own' or 'matching'"):
+        judged({"chain": CHAIN}, NAMES, decisions="best")
+
+
 def test_a_failure_with_one_decision_is_a_failure():
     class NoHamming(ClassifierChain):
         def predict(self, X):
@@ -54,7 +86,9 @@ def test_a_failure_with_one_decision_is_a_failure():
             return super().predict(X)
 
     with pytest.warns(match="not today"):
-        found = judged(compare_matching, {"chain": NoHamming(C=1.0)}, ["hamming_loss", "jaccard"])
+        found = judged(
+            {"chain": NoHamming(C=1.0)}, ["hamming_loss", "jaccard"], decisions="matching"
+        )
     assert {run.error for run in found.results} == {"ValueError: not today"}
     assert np.isnan(found.scores("chain", "hamming_loss")).all()
     assert not np.isnan(found.scores("chain", "jaccard")).any()

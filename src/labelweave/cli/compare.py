@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -39,7 +39,7 @@ from labelweave.cli.reading import ReadOptions, reads_data
 from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
-    from labelweave.evaluation import Comparison, FoldResult, Metric
+    from labelweave.evaluation import Comparison, FoldResult
 
 
 @reads_data
@@ -56,16 +56,15 @@ def compare(
         ),
     ] = "br,cc,auto",
     decisions: Annotated[
-        str | None,
+        str,
         typer.Option(
             "--decisions",
-            help="Comma-separated decisions, such as subset,hamming,f1: a probabilistic method is "
-            "fitted once per fold and scored once for each of them. 'matching' judges each measure "
-            "by the decision that is right for it; thresholds for micro and macro F1 take further "
-            "fits.",
-            show_default="the decision of each method",
+            help="'matching' judges each measure by the labels that are best for it, from one fit "
+            "of each method; methods that were given a decision keep it. 'own' predicts once, by "
+            "the decision of each method. Or comma-separated decisions, such as "
+            "subset,hamming,f1: every method is scored once for each of them.",
         ),
-    ] = None,
+    ] = "matching",
     folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")] = 10,
     splits: Annotated[
         Splits, typer.Option("--splits", help="How to split: shuffled, or stratified by labels.")
@@ -121,7 +120,7 @@ def compare(
     labelweave compare scene -m br,sklearn.tree.DecisionTreeClassifier(max_depth=5) -k 5
     labelweave compare yeast --splits stratified --test corrected --output yeast.json
     labelweave compare yeast --methods br,auto --decisions subset,hamming,f1
-    labelweave compare yeast --methods auto,mlknn --decisions matching
+    labelweave compare yeast --methods auto,mlknn --decisions own
     labelweave compare emotions --methods br,cc,pcc,sc --report emotions.html
     labelweave compare yeast --methods br,mc --results yeast.jsonl --cluster tcp://host:8786
     """  # noqa: D301
@@ -139,8 +138,8 @@ def compare(
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
-    matching = decisions is not None and decisions.strip() == "matching"
-    if decisions is not None and not matching:
+    way = decisions.strip() if decisions.strip() in ("matching", "own") else ""
+    if not way:
         with argument("--decisions"):
             chosen = evaluation.make_decisions(decisions)
             estimators = evaluation.with_decisions(estimators, chosen)
@@ -151,24 +150,21 @@ def compare(
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
     kept = _what_is_kept(results)
-    n_runs = len(estimators)
-    if matching:
-        n_runs = len(evaluation.with_matching_decisions(estimators, measures))
-    cross_validate = evaluation.compare_matching if matching else evaluation.compare
     with (
         workers(jobs, cluster, kept=kept, folds=True) as engine,
-        _progress(n_runs * folds) as advance,
+        _progress(len(estimators) * folds) as advance,
         resumable(kept),
         file_of_results("--results"),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore", FitFailedWarning)  # reported below, with the exit code
-        result = cross_validate(
+        result = evaluation.compare(
             estimators,
             data.X,
             data.Y,
             folds=splitter,
             metrics=[metric.name for metric in measures],
+            decisions=way or "own",
             scale=scale_of(scale),
             engine=engine,
             results=results,
@@ -183,21 +179,13 @@ def compare(
         typer.echo(comparison_text(result, form, test=test.value), nl=False)
     elif len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
-        if decisions is None:
-            _report_decisions(estimators, measures)
+        if way == "matching":
+            typer.echo(
+                "each measure is judged by the labels that are best for it, where a method has "
+                "probabilities and was given no decision; --decisions own: one prediction for all",
+                err=True,
+            )
     _report_problems(result)
-
-
-def _report_decisions(estimators: dict[str, Any], measures: Iterable[Metric]) -> None:
-    """Report that one prediction served all measures, if a method could predict for each."""
-    from labelweave import evaluation
-
-    if len(evaluation.with_matching_decisions(estimators, measures)) > len(estimators):
-        typer.echo(
-            "each method predicted labels once, for the loss of its own decision; --decisions "
-            "matching judges F1, Jaccard and Hamming loss by the labels that are best for each",
-            err=True,
-        )
 
 
 def _what_is_kept(results: Path | None) -> str | None:

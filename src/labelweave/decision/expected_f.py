@@ -34,7 +34,7 @@ import numpy.typing as npt
 from scipy.special import roots_legendre
 
 from labelweave._common.arrays import Floats
-from labelweave._common.checks import check_number
+from labelweave._common.checks import check_choice, check_number
 from labelweave.decision.probabilities import Scores, check_probabilities, check_scores, like
 from labelweave.decision.threshold_rule import Draw, ThresholdRule, cut_between, possible_cuts
 
@@ -48,10 +48,12 @@ _LARGEST_TERM = 64
 
 @dataclass(frozen=True)
 class ExpectedF(ThresholdRule):
-    """The threshold with the highest expected F_β, exact for independent rows.
+    """The thresholds with the highest expected F_β, exact for independent rows.
 
-    The scores have to be calibrated probabilities. That the labels of different rows are
-    independent holds for a fixed model; `SampledF` also allows for what the model is not sure of.
+    Every label has a threshold of its own, for macro F_β, or with ``average="micro"`` all labels
+    have one, for micro F_β, as if each label of each row were a row by itself. The scores have to
+    be calibrated probabilities. That the labels of different rows are independent holds for a fixed
+    model; `SampledF` also allows for what the model is not sure of.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ class ExpectedF(ThresholdRule):
     beta : float, default=1.0
         How many times as much recall counts as precision, from 1/8 to 8; β² is rounded to a
         fraction with a numerator or denominator of at most 64.
+    average : {"macro", "micro"}, default="macro"
+        Whether the F_β of single labels counts, or that of all labels together.
 
     Examples
     --------
@@ -70,16 +74,30 @@ class ExpectedF(ThresholdRule):
     """
 
     needs_probabilities: ClassVar[bool] = True
-    by_label: ClassVar[bool] = True
 
     tolerance: float = 1e-10
     beta: float = 1.0
+    average: str = "macro"
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before there are scores."""
+        check_choice(self.average, "average", ("macro", "micro"))
+
+    @property
+    def by_label(self) -> bool:
+        """Whether the threshold of a label depends on the scores of this label alone."""
+        return self.average == "macro"
 
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the thresholds with the highest expected F, (L,)."""
         del draw
-        columns = zip(*descending_columns(scores), strict=True)
-        return like(scores, np.array([self._best(ranked, p) for ranked, p in columns]))
+        ranked, p = descending_columns(scores)
+        if self.average == "macro":
+            best = np.array([self._best(*column) for column in zip(ranked, p, strict=True)])
+        else:
+            one = self._best(*(-np.sort(-values, axis=None) for values in (ranked, p)))
+            best = np.full(len(ranked), one)
+        return like(scores, best)
 
     def _best(self, descending: Floats, p: Floats) -> float:
         expected = _expected_f(p, self.tolerance, _squared(self.beta))

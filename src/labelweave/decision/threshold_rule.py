@@ -132,8 +132,11 @@ class ThresholdRule(ABC):
     needs_draws: ClassVar[bool] = False
     #: Whether `evidence` finds other scores than the marginals in the joint distribution.
     needs_joint: ClassVar[bool] = False
-    #: Whether the threshold of a label depends on the scores of this label alone, in any order.
-    by_label: ClassVar[bool] = False
+
+    @property
+    def by_label(self) -> bool:
+        """Whether the threshold of a label depends on the scores of this label alone."""
+        return False
 
     @property
     def needs_rows(self) -> bool:

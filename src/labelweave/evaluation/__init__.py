@@ -5,7 +5,6 @@ from labelweave.evaluation.calibration.marginal_calibration import MarginalCalib
 from labelweave.evaluation.calibration.temperature import fit_temperature
 from labelweave.evaluation.comparison.cross_validation import compare
 from labelweave.evaluation.comparison.fold_runs import score_model
-from labelweave.evaluation.comparison.matching import compare_matching, with_matching_decisions
 from labelweave.evaluation.comparison.ranks import (
     FriedmanTest,
     average_ranks,
@@ -134,7 +133,6 @@ __all__ = [
     "cll_loss_path",
     "cll_loss_row",
     "compare",
-    "compare_matching",
     "conditional_matrix",
     "conditional_mutual_information",
     "conformal_quantile",
@@ -189,6 +187,5 @@ __all__ = [
     "win_tie_loss",
     "verdicts",
     "with_decisions",
-    "with_matching_decisions",
     "with_preprocessing",
 ]

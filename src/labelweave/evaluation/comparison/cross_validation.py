@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +16,16 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length
 
 from labelweave._common.arrays import Indices
+from labelweave._common.checks import check_choice
 from labelweave._common.engine import Engine, JoblibEngine
 from labelweave.evaluation.comparison.fold_runs import FoldTask, run_folds
 from labelweave.evaluation.comparison.kept_folds import FoldKeys, keeping
+from labelweave.evaluation.comparison.matching import merged, variants_of
 from labelweave.evaluation.comparison.results import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.comparison.splits import make_splitter
 from labelweave.evaluation.methods.classifier_checks import check_classifier
 from labelweave.evaluation.methods.preprocessing import Scale, with_preprocessing
-from labelweave.evaluation.metrics.registry import DEFAULT_METRICS, Metric, resolve_metrics
+from labelweave.evaluation.metrics.registry import DEFAULT_METRICS, resolve_metrics
 from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.versions import environment, library_versions
 
@@ -36,6 +39,7 @@ def compare(
     *,
     folds: int | BaseCrossValidator = 10,
     metrics: Iterable[str] = DEFAULT_METRICS,
+    decisions: str = "own",
     scale: Scale = "auto",
     n_jobs: int | None = None,
     engine: Engine | None = None,
@@ -65,6 +69,13 @@ def compare(
         :class:`IterativeStratification`.
     metrics : iterable of str
         Names in :data:`METRICS`.
+    decisions : {"own", "matching"}, default="own"
+        Whether each method predicts once, by its own decision, or from the same fit once for each
+        metric by the decision with the best expected value: the best labels for exact match are not
+        the best for F1. These are the most probable vector for exact match, likely labels for
+        Hamming loss, and labels of the highest expected F1 or Jaccard index for these; micro and
+        macro F1 take all rows of the test fold into account (`ExpectedF`). Methods that were given
+        a decision keep it, as do those without probabilities.
     scale : {"auto", True, False}, default="auto"
         Whether to standardise the features on each training fold; see :func:`with_preprocessing`,
         which also converts categories and missing values to numbers.
@@ -111,18 +122,28 @@ def compare(
     splitter = make_splitter(n_splits=folds) if isinstance(folds, int) else folds
     parts = list(splitter.split(X, truth))
     _check_parts(parts)
-    tasks = [
-        FoldTask(method, number, with_preprocessing(estimator, X, scale), rows)
-        for number, rows in enumerate(parts)
+    matching = check_choice(decisions, "decisions", ("own", "matching")) == "matching"
+    variants = {
+        method: variants_of(estimator, measures) if matching else [(estimator, measures)]
         for method, estimator in methods.items()
+    }
+    tasks = [
+        FoldTask(method, number, with_preprocessing(variant, X, scale), rows, judged_by)
+        for number, rows in enumerate(parts)
+        for method in methods
+        for variant, judged_by in variants[method]
     ]
     runs: dict[tuple[str, int], FoldResult] = {}
     engine = JoblibEngine(n_jobs) if engine is None else engine
     file = None if results is None else Path(results)
-    for run in _run_missing(tasks, X, Y, measures, engine, file):
-        runs[run.method, run.fold] = run
-        if progress is not None:
-            progress(run)
+    collected: dict[tuple[str, int], dict[int, FoldResult]] = defaultdict(dict)
+    for number, run in _run_missing(tasks, X, Y, engine, file):
+        found = collected[run.method, run.fold]
+        found[number] = run
+        if len(found) == len(variants[run.method]):
+            runs[run.method, run.fold] = merged([found[k] for k in sorted(found)], measures)
+            if progress is not None:
+                progress(runs[run.method, run.fold])
     comparison = Comparison(
         data=DataSummary(name, len(truth), np.shape(X)[1], truth.shape[1]),
         splitter=repr(splitter),
@@ -149,22 +170,24 @@ def _run_missing(
     tasks: Sequence[FoldTask],
     X: Any,
     Y: Any,
-    metrics: tuple[Metric, ...],
     engine: Engine,
     file: Path | None,
-) -> Iterator[FoldResult]:
-    """Yield the results that are kept in a file, then the others as they come."""
+) -> Iterator[tuple[int, FoldResult]]:
+    """Yield the results that are kept in a file, then the others, each with its task's number."""
     with keeping(file) as (found, keep):
         keys = [""] * len(tasks)
         if file is not None:
-            key = FoldKeys(X, Y, [metric.name for metric in metrics])
-            keys = [key(task.estimator, task.rows) for task in tasks]
+            key = FoldKeys(X, Y)
+            keys = [
+                key(task.estimator, task.rows, [metric.name for metric in task.metrics])
+                for task in tasks
+            ]
         missing = []
         for number, task in enumerate(tasks):
             if keys[number] in found:
-                yield replace(found[keys[number]], method=task.method, fold=task.fold)
+                yield number, replace(found[keys[number]], method=task.method, fold=task.fold)
             else:
                 missing.append(number)
-        for place, run in run_folds([tasks[number] for number in missing], X, Y, metrics, engine):
+        for place, run in run_folds([tasks[number] for number in missing], X, Y, engine):
             keep(keys[missing[place]], run)
-            yield run
+            yield missing[place], run

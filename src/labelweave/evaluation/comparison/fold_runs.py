@@ -19,23 +19,24 @@ from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.evaluation.comparison.shared_fits import fit_key, predicting_as
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.metrics.validation import check_labels
-from labelweave.evaluation.predictions import predict_joint, predict_labels, predict_scores
+from labelweave.evaluation.predictions import marginals_or_scores, predict_joint, predict_labels
 
 __all__ = ["FoldTask", "run_folds", "score_model"]
 
 
 @dataclass(frozen=True)
 class FoldTask:
-    """One method on the training and test rows of one fold."""
+    """One method on the training and test rows of one fold, and what it is judged by there."""
 
     method: str
     fold: int
     estimator: Any
     rows: tuple[Indices, Indices]
+    metrics: tuple[Metric, ...]
 
 
 def run_folds(
-    tasks: Sequence[FoldTask], X: Any, Y: Any, metrics: tuple[Metric, ...], engine: Engine
+    tasks: Sequence[FoldTask], X: Any, Y: Any, engine: Engine
 ) -> Iterator[tuple[int, FoldResult]]:
     """Yield the position and the result of each task as it is finished.
 
@@ -52,8 +53,11 @@ def run_folds(
     calls = []
     for numbers in members:
         first = tasks[numbers[0]]
-        methods = [(tasks[number].method, tasks[number].estimator) for number in numbers]
-        arguments = (methods, first.fold, rows[first.fold], *data, metrics)
+        methods = [
+            (tasks[number].method, tasks[number].estimator, tasks[number].metrics)
+            for number in numbers
+        ]
+        arguments = (methods, first.fold, rows[first.fold], *data)
         calls.append(Call(f"{first.method}, fold {first.fold + 1}", _run, arguments))
     for place, found in engine.run(calls):
         if isinstance(found, Lost):
@@ -76,19 +80,18 @@ _DEVELOPER_WARNINGS = (
 
 
 def _run(
-    methods: Sequence[tuple[str, Any]],
+    methods: Sequence[tuple[str, Any, tuple[Metric, ...]]],
     fold: int,
     rows: tuple[Indices, Indices],
     X: Any,
     Y: Any,
-    metrics: tuple[Metric, ...],
 ) -> list[FoldResult]:
-    """Run methods that share a fit on a fold."""
+    """Run methods that share a fit on a fold, each judged by its metrics."""
     (train, test), results = rows, []
     training = _safe_indexing(X, train), _safe_indexing(Y, train)
     testing = _safe_indexing(X, test), _safe_indexing(Y, test)
     fit: _Fit | None = None
-    for method, estimator in methods:
+    for method, estimator, metrics in methods:
         with process_to_itself():
             result, fit = _attempt(
                 FoldResult(method, fold), estimator, fit, training, testing, metrics
@@ -194,7 +197,8 @@ def score_model(
     seconds = time.perf_counter() - start
     wanted = list(metrics)
     joint = predict_joint(model, X) if any(metric.needs_joint for metric in wanted) else None
-    scores = predict_scores(model, X) if any(metric.needs_scores for metric in wanted) else None
+    need_scores = any(metric.needs_scores for metric in wanted)
+    scores = marginals_or_scores(model, X) if need_scores else None
     inputs = {
         metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
         for metric in wanted

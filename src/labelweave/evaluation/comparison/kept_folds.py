@@ -28,29 +28,30 @@ class FoldKeys:
     ----------
     X, Y : array, sparse matrix or data frame
         The data.
-    metrics : sequence of str
-        Names of the metrics.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.dummy import DummyClassifier
-    >>> keys = FoldKeys(np.eye(3), np.eye(3), ["exact_match"])
-    >>> rows = np.array([0, 1]), np.array([2])
-    >>> keys(DummyClassifier(), rows) == keys(DummyClassifier(strategy="uniform"), rows)
+    >>> keys, rows = FoldKeys(np.eye(3), np.eye(3)), (np.array([0, 1]), np.array([2]))
+    >>> one, other = DummyClassifier(), DummyClassifier(strategy="uniform")
+    >>> keys(one, rows, ["exact_match"]) == keys(other, rows, ["exact_match"])
     False
     """
 
-    def __init__(self, X: Any, Y: Any, metrics: Sequence[str]) -> None:
-        self._common = [data_digest(X, Y), list(metrics), code_version()]
+    def __init__(self, X: Any, Y: Any) -> None:
+        self._common = [data_digest(X, Y), code_version()]
 
-    def __call__(self, estimator: Any, rows: tuple[Indices, Indices]) -> str:
-        """Return the key of an estimator, preprocessing included, on training and test rows.
+    def __call__(
+        self, estimator: Any, rows: tuple[Indices, Indices], metrics: Sequence[str]
+    ) -> str:
+        """Return the key of an estimator, preprocessing included, judged by metrics on test rows.
 
         The rows say more than the splitter and the number of the fold, which may have no useful
         repr; likewise the state of an estimator, whose repr abbreviates long parameters.
         """
-        text = json.dumps([*self._common, joblib.hash(estimator), data_digest(*rows)])
+        told = [*metrics], joblib.hash(estimator), data_digest(*rows)
+        text = json.dumps([*self._common, *told])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from labelweave.decision import Decision, ExpectedF
 from labelweave.evaluation.metrics import ranking
 from labelweave.evaluation.metrics.classification import (
     exact_match,
@@ -54,8 +55,8 @@ class Metric:
         Whether it scores the joint distribution instead of predicted labels.
     needs_scores : bool
         Whether it evaluates probabilities or other scores instead of predicted labels.
-    decision : str or None
-        The decision that is optimal for it, or tuned for it; None if it has none of its own.
+    decision : str, Decision or None
+        The decision of the best expected value; None if it has none of its own.
 
     Examples
     --------
@@ -71,7 +72,7 @@ class Metric:
     higher_is_better: bool
     needs_joint: bool = False
     needs_scores: bool = False
-    decision: str | None = None
+    decision: str | Decision | None = None
 
     def __call__(self, Y_true: ArrayLike, predicted: Any) -> float:
         """Evaluate predicted labels, scores or a joint distribution against the true labels."""
@@ -105,14 +106,14 @@ METRICS: dict[str, Metric] = {
         Metric("cll_loss", "CLL-loss", cll_loss, False, needs_joint=True),
         Metric("cll_loss_row", "CLL-loss / row", cll_loss_row, False, needs_joint=True),
         Metric("cll_loss_path", "CLL-loss / row (path)", cll_loss_path, False, needs_joint=True),
-        Metric("f1_micro", "micro F1", f1_micro, True, decision="micro_f1"),
-        Metric("f1_macro", "macro F1 (0/0 = 0)", f1_macro, True, decision="macro_f1"),
+        Metric("f1_micro", "micro F1", f1_micro, True, decision=ExpectedF(average="micro")),
+        Metric("f1_macro", "macro F1 (0/0 = 0)", f1_macro, True, decision=ExpectedF()),
         Metric(
             "f1_macro_zero_division_1",
             "macro F1 (0/0 = 1)",
             f1_macro_zero_division_1,
             True,
-            decision="macro_f1",
+            decision=ExpectedF(),
         ),
         Metric("f1_example", "example F1 (0/0 = 1)", f1_example, True, decision="f1"),
         Metric("jaccard", "Jaccard (0/0 = 1)", jaccard, True, decision="jaccard"),
