@@ -21,7 +21,7 @@ from labelweave.reproduce.results import Results
 from labelweave.reproduce.task import data_hash
 from labelweave.versions import code_version, environment, library_versions
 
-__all__ = ["reproduction_document"]
+__all__ = ["reproduction_document", "verdicts"]
 
 
 def reproduction_document(
@@ -38,10 +38,10 @@ def reproduction_document(
     skipped : sequence of str
         What was left out and why, such as data sets that are not on this machine.
     """
-    verdicts = {plan.name: _verdicts(plan, results) for plan, results in parts}
-    sections = [_summary(verdicts, skipped)]
+    judged = {plan.name: verdicts(plan, results) for plan, results in parts}
+    sections = [_summary(judged, skipped)]
     for plan, results in parts:
-        sections.append(Section(plan.title, (Verdicts("Claims", verdicts[plan.name]),)))
+        sections.append(Section(plan.title, (Verdicts("Claims", judged[plan.name]),)))
         sections += [_of_paper(plan, section) for section in plan.show(results)]
         notes = (
             *plan.deviations,
@@ -74,7 +74,8 @@ def _omissions(plan: Plan, results: Results) -> list[str]:
     ]
 
 
-def _verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
+def verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
+    """Judge the claims of a paper by what was measured."""
     judged = []
     for claim in plan.claims:
         found = claim.judge(results)
@@ -91,10 +92,10 @@ def _verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
     return tuple(judged)
 
 
-def _summary(verdicts: dict[str, tuple[Verdict, ...]], skipped: Sequence[str]) -> Section:
+def _summary(judged: dict[str, tuple[Verdict, ...]], skipped: Sequence[str]) -> Section:
     rows = []
-    for name, judged in verdicts.items():
-        counts = Counter[str](verdict.outcome for verdict in judged)
+    for name, found in judged.items():
+        counts = Counter[str](verdict.outcome for verdict in found)
         rows.append((name.upper(), *(str(counts[outcome]) for outcome in OUTCOMES)))
     table = Table("Claims by outcome", ("paper", *OUTCOMES), tuple(rows))
     return Section("Summary", (table, *(Paragraph(f"Left out: {line}") for line in skipped)))

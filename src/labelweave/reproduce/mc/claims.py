@@ -147,7 +147,7 @@ def _ensembles_do_not_help(results: Results) -> Judgement:
     consistent = [c[0] >= _OFTEN * sum(c) for c in counts.values()]
     measured = ", ".join(f"{name} {'/'.join(map(str, c))}" for name, c in counts.items())
     measured = f"exact match, wins/ties/losses: {measured}"
-    few = _too_few(max(map(sum, counts.values()), default=0), _N_DATA, measured)
+    few = _too_few(min(map(sum, counts.values())), _N_DATA, measured)
     return few or Judgement(judged_by_share(consistent.count(False), len(pairs)), measured)
 
 
@@ -246,11 +246,10 @@ def _neighbours_fail(results: Results) -> Judgement:
     }
     if not behind:
         return Judgement("not testable", "–", "no data set with more than 1,000 features")
-    measured = ", ".join(f"{name} {margin:+.3f}" for name, margin in behind.items())
+    measured = ", ".join(f"{name} {margin:+.3f}" for name, margin in _extremes(behind))
     n_poor = sum(margin < 0 for margin in behind.values())
-    return _by_share(
-        n_poor, len(behind), 2 * len(HIGH_DIMENSIONAL), f"exact match against BR: {measured}"
-    )
+    measured = f"exact match below BR's in {n_poor} of {len(behind)} cases: {measured}"
+    return _by_share(n_poor, len(behind), 2 * len(HIGH_DIMENSIONAL), measured)
 
 
 def _ad_hoc_likelihoods(results: Results) -> Judgement:
@@ -263,12 +262,17 @@ def _ad_hoc_likelihoods(results: Results) -> Judgement:
         for data in published.data("fold")
         if published.has("fold", data, PUBLISHED[name], PUBLISHED["MC"])
     }
-    measured = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
+    measured = ", ".join(f"{name} {ratio:.2f}" for name, ratio in _extremes(ratios))
     n_poor = sum(ratio >= _VERY_POOR for ratio in ratios.values())
+    measured = f"{n_poor} of {len(ratios)} cases; CLL-loss over that of MC: {measured}"
     reason = f"very poor: at least {_VERY_POOR} times the CLL-loss of MC"
-    return _by_share(
-        n_poor, len(ratios), 2 * _N_DATA, f"CLL-loss over that of MC: {measured}", reason
-    )
+    return _by_share(n_poor, len(ratios), 2 * _N_DATA, measured, reason)
+
+
+def _extremes(values: dict[str, float]) -> list[tuple[str, float]]:
+    """Return the case with the smallest value and the one with the largest, if there are any."""
+    ranked = sorted(values.items(), key=lambda case: case[1])
+    return list(dict.fromkeys((*ranked[:1], *ranked[-1:])))
 
 
 _ORDER = ("BR", "CHF", "MLKNN", "CC", "IBLR", "ECC", "MLCRF", "EPCC", "SC", "PCC")

@@ -101,6 +101,9 @@ def _beats_rivals(
     wins = [pair for pair, verdict in known.items() if verdict == "better"]
     others = ", ".join(f"{pair}: {v}" for pair, v in known.items() if v != "better")
     measured = f"significantly better in {len(wins)} of {len(known)} cases"
+    if 2 * len(known) < len(verdicts):
+        few = f"{len(known)} of {len(verdicts)} cases in this run"
+        return Judgement("not testable", measured, few)
     reason = f"not against {others}" if others else ""
     return Judgement(judged_by_share(len(wins), len(known)), measured, reason)
 
