@@ -67,3 +67,12 @@ def test_ranking_metrics_see_what_rounded_probabilities_hide():
         scores = predict_scores(each, z)
         np.testing.assert_array_equal(scores, z)
         assert score_model(each, z, truth, [METRICS["auc_macro"]])[0]["auc_macro"] == 1.0
+
+
+def test_metrics_of_probabilities_see_probabilities():
+    model = BinaryRelevance(C=1.0).fit(X, Y)
+    marginals = model.predict_proba(X)
+    for name in ("log_loss", "calibration_error"):
+        for each in (model, make_pipeline(FunctionTransformer(), model)):
+            measured = score_model(each, X, Y, [METRICS[name]])[0][name]
+            assert measured == pytest.approx(METRICS[name](Y, marginals))

@@ -28,6 +28,11 @@ def losses(data, br, cc, pcc, p2cg, metric="subset_loss"):
     return folds({data: dict(methods)}, metric)
 
 
+def on_two(*scores):
+    """Make up losses on half of the data sets."""
+    return merged(losses("scene", *scores), losses("slashdot", *scores))
+
+
 def trace(data, sweeps_to_converge, n=100):
     curve = np.minimum(np.arange(n + 1) / sweeps_to_converge, 1.0).tolist()
     values = {"mean_probability": curve, "mode_probability": 1.0, "proven": 1.0}
@@ -101,7 +106,8 @@ def neighbours(score, n=6):
 
 def ensembles(ecc, epcc, n=10):
     scores = {"CC": 0.4, "ECC": ecc, "PCC": 0.4, "EPCC": epcc}
-    return as_published(dict.fromkeys(DATA[:n], scores))
+    measured = {name: score for name, score in scores.items() if score is not None}
+    return as_published(dict.fromkeys(DATA[:n], measured))
 
 
 def ad_hoc(chf, mlknn, n=10):
@@ -124,11 +130,13 @@ CASES = [
     (5, losses("scene", 0.5, 0.4, 0.300, 0.300), "reproduced"),
     (5, losses("scene", 0.5, 0.4, 0.300, 0.320), "not reproduced"),
     (5, losses("corel5k", 0.5, 0.4, 0.300, 0.320), "not testable"),
-    (6, losses("scene", 0.5, 0.45, 0.3, 0.3), "reproduced"),
-    (6, losses("scene", 0.5, 0.30, 0.3, 0.3), "partly"),
-    (6, losses("scene", 0.2, 0.2, 0.3, 0.3), "not reproduced"),
-    (7, losses("scene", 0.5, 0.45, 0.3, 0.3, "hamming_loss"), "reproduced"),
-    (7, losses("scene", 0.3, 0.3, 0.3, 0.3, "hamming_loss"), "not reproduced"),
+    (6, on_two(0.5, 0.45, 0.3, 0.3), "reproduced"),
+    (6, on_two(0.5, 0.30, 0.3, 0.3), "partly"),
+    (6, on_two(0.2, 0.2, 0.3, 0.3), "not reproduced"),
+    (6, losses("scene", 0.5, 0.45, 0.3, 0.3), "not testable"),
+    (7, on_two(0.5, 0.45, 0.3, 0.3, "hamming_loss"), "reproduced"),
+    (7, on_two(0.3, 0.3, 0.3, 0.3, "hamming_loss"), "not reproduced"),
+    (7, losses("scene", 0.3, 0.3, 0.3, 0.3, "hamming_loss"), "not testable"),
     (7, losses("enron", 0.045, 0.048, 0.048, 0.048, "hamming_loss"), "not testable"),
     (8, trace("scene", 7), "reproduced"),
     (8, trace("scene", 60), "not reproduced"),
@@ -171,6 +179,7 @@ CASES = [
     (24, ensembles(0.5, 0.3), "partly"),
     (24, ensembles(0.5, 0.5), "not reproduced"),
     (24, ensembles(0.5, 0.5, n=1), "not testable"),
+    (24, ensembles(0.3, None), "not testable"),
     (25, f1({"ECC": 0.9, "EPCC": 0.8, "MC": 0.7}), "reproduced"),
     (25, f1({"ECC": 0.1, "EPCC": 0.1, "MC": 0.1}), "not reproduced"),
     (25, f1({"ECC": 0.1, "EPCC": 0.1, "MC": 0.1}, n=1), "not testable"),

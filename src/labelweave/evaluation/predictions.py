@@ -16,10 +16,11 @@ from sklearn.pipeline import Pipeline
 from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import is_fitted_search, last_step
 from labelweave.decision import Decision, Probabilities, resolve_decision
-from labelweave.decision.probabilities import check_scores
+from labelweave.decision.probabilities import Scores, check_scores
 from labelweave.evaluation.metrics.likelihood import SupportsLogProb
 
 __all__ = [
+    "marginals_or_scores",
     "predict_decided",
     "predict_joint",
     "predict_labels",
@@ -85,9 +86,25 @@ def predict_scores(model: Any, X: Any) -> Floats | None:
     >>> predict_scores(RidgeClassifier().fit([[0], [1]], [[1, 0], [0, 1]]), [[0.0], [1.0]]).shape
     (2, 2)
     """
+    scores = marginals_or_scores(model, X)
+    return check_scores(scores) if isinstance(scores, Probabilities) else scores
+
+
+def marginals_or_scores(model: Any, X: Any) -> Scores | None:
+    """Return what metrics of scores take: marginals, held as log-odds if these are known.
+
+    They are decision values if the model has no probabilities, and None if it has neither.
+
+    Examples
+    --------
+    >>> from labelweave.models import BinaryRelevance
+    >>> model = BinaryRelevance(C=1.0).fit([[0.0], [1.0], [2.0]], [[1, 0], [0, 0], [1, 0]])
+    >>> type(marginals_or_scores(model, [[1.0]])).__name__
+    'Probabilities'
+    """
     last, prepared = _innermost(model, X)
     if hasattr(last, "predict_log_odds"):
-        return check_scores(Probabilities(last.predict_log_odds(prepared)))
+        return Probabilities(last.predict_log_odds(prepared))
     marginals = predict_marginals(model, X)
     if marginals is not None or not hasattr(model, "decision_function"):
         return marginals

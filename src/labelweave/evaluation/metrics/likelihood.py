@@ -87,7 +87,7 @@ def log_loss(
     >>> round(log_loss([[1, 0], [1, 1]], [[0.9, 0.1], [0.8, 0.8]]), 4)
     0.1643
     """
-    truth, values = check_scored(Y_true, scores)
+    truth, values = check_scored(Y_true, np.asarray(scores))  # no log-odds: they are to be judged
     if values.size and not (values.min() >= 0 and values.max() <= 1):
         return float("nan")
     smallest = np.finfo(np.float64).eps

@@ -133,7 +133,7 @@ def calibration_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> round(calibration_error([[1, 0], [1, 1]], [[0.9, 0.1], [0.8, 0.8]]), 3)
     0.15
     """
-    truth, values = check_scored(Y_true, scores)
+    truth, values = check_scored(Y_true, np.asarray(scores))  # no log-odds: they are to be judged
     if values.size and not (values.min() >= 0 and values.max() <= 1):
         return float("nan")
     return reliability_curve(values, truth).error

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indicators
+from labelweave.decision import Probabilities
+from labelweave.decision.probabilities import check_scores
 
 __all__ = ["check_label_pair", "check_labels", "check_scored", "check_weight"]
 
@@ -42,8 +44,13 @@ def check_label_pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, 
 
 
 def check_scored(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floats]:
-    """Return labels and scores as arrays of the same shape; raise ValueError unless they are."""
-    truth, values = check_labels(Y_true, "Y_true"), np.asarray(scores, dtype=np.float64)
+    """Return labels and scores as arrays of the same shape; raise ValueError unless they are.
+
+    `Probabilities` are ranked by their log-odds, which are returned.
+    """
+    truth = check_labels(Y_true, "Y_true")
+    ranked = check_scores(scores) if isinstance(scores, Probabilities) else scores
+    values = np.asarray(ranked, dtype=np.float64)
     if values.shape != truth.shape:
         raise ValueError(
             f"scores must have the shape of Y_true, got {values.shape} and {truth.shape}"
