@@ -23,6 +23,7 @@ from labelweave.decision import (
     resolve_decision,
     resolve_score_rule,
 )
+from labelweave.decision.probabilities import joined
 from labelweave.inference import Greedy
 from labelweave.joint import IndependentJoint
 from labelweave.models import BinaryRelevance, ChainEnsemble
@@ -266,3 +267,11 @@ def test_tuned_rules_are_equal_by_value():
 def test_labels_are_those_of_the_marginals():
     joint = IndependentJoint(np.array([[3.0, -1.0], [1.0, 2.0]]))
     np.testing.assert_array_equal(FixedThreshold()(joint), joint.mode(Greedy()).labels)
+
+
+def test_joined_parts_are_in_the_same_units():
+    plain, held = np.array([[0.5]]), Probabilities([[40.0]])
+    for parts in ([plain, held], [held, plain]):
+        found = joined(parts).log_odds.ravel().tolist()
+        assert sorted(found) == [0.0, 40.0]
+    assert joined([plain, plain]).ravel().tolist() == [0.5, 0.5]

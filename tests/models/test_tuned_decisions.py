@@ -22,6 +22,7 @@ from labelweave.decision import (
     tune_thresholds,
 )
 from labelweave.evaluation import BestJoint
+from labelweave.joint import IndependentJoint
 from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain, JointClassifierCV
 from labelweave.models.cross_fitted_scores import N_FOLDS
 from labelweave.online import BayesianOnlineClassifier
@@ -219,3 +220,20 @@ def test_tuning_pays_on_the_rows_it_is_tuned_on():
 
 def _f1(given, truth):
     return 2 * (given * truth).sum() / (given.sum() + truth.sum())
+
+
+class TooSure(BinaryRelevance):
+    """Its marginals are rounded to 1 in every row; their log-odds are features."""
+
+    def _joint(self, X):
+        return IndependentJoint(60.0 + 5.0 * X[:, :3])
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_the_best_model_tunes_what_rounded_probabilities_hide(pool):
+    truth = (X[:, :3] > 0).astype(int)
+    given = {"one": TooSure(C=1.0), "other": TooSure(C=2.0)}
+    model = BestJoint(candidates=list(given.items()), pool=pool, decision="micro_f1")
+    model.fit(X, truth)
+    assert (model.predict_proba(X) == 1).all()
+    assert np.mean(model.predict(X) == truth) > 0.95

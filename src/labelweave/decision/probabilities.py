@@ -134,7 +134,8 @@ def ranked_like(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Floats:
 
 
 def joined(parts: Sequence[Scores]) -> Scores:
-    """Return the scores of several parts, one after the other."""
-    if any(isinstance(part, Probabilities) for part in parts):
-        return Probabilities(np.concatenate([ranked_like(part, part) for part in parts]))
-    return np.concatenate(parts)
+    """Return the scores of several parts, one after the other; as `Probabilities` if one is."""
+    held = next((part for part in parts if isinstance(part, Probabilities)), None)
+    if held is None:
+        return np.concatenate([np.asarray(part) for part in parts])
+    return Probabilities(np.concatenate([ranked_like(held, part) for part in parts]))

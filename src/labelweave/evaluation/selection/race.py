@@ -13,7 +13,8 @@ from sklearn.exceptions import FitFailedWarning
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.engine import processes
 from labelweave._common.paired_gain import in_standard_errors
-from labelweave.decision import ThresholdRule
+from labelweave.decision import Probabilities, ThresholdRule
+from labelweave.decision.probabilities import Scores, check_scores
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.selection.pooling import pool_weights
 from labelweave.evaluation.selection.trials import (
@@ -23,6 +24,7 @@ from labelweave.evaluation.selection.trials import (
     by_row,
     judge_fold,
 )
+from labelweave.joint import IndependentJoint, MixtureJoint
 
 # A candidate is given up if it is behind by this many standard errors of the paired differences of
 # the rows of the first fold, or in a pool if its weight there is below the least one that counts;
@@ -144,14 +146,17 @@ class Race:
 
     def log_probs(self, members: list[int]) -> Floats:
         """Return the log-probability of each row by each of some candidates, (n, K)."""
-        return np.column_stack(
-            [by_row([fold.log_prob for fold in self.folds[k]], self.held_out) for k in members]
-        )
+        columns = (by_row([f.log_prob for f in self.folds[k]], self.held_out) for k in members)
+        return np.column_stack([np.asarray(column) for column in columns])
 
-    def evidence(self, members: list[int], weights: Floats) -> Floats:
+    def evidence(self, members: list[int], weights: Floats) -> Scores:
         """Return what the rule sees of each row in a mixture of some candidates, (n, L)."""
-        parts = [by_row([fold.evidence for fold in self.folds[k]], self.held_out) for k in members]
-        return np.tensordot(weights, np.stack(parts), 1)
+        parts = [by_row([f.evidence for f in self.folds[k]], self.held_out) for k in members]
+        if len(parts) == 1:
+            return parts[0]
+        # Several candidates are mixed by their marginals, which are held as log-odds.
+        mixture = MixtureJoint(weights, [IndependentJoint(check_scores(part)) for part in parts])
+        return Probabilities(mixture.marginal_log_odds())
 
 
 def _described(error: Exception) -> str:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.pipelines import last_step
 from labelweave.decision import ThresholdRule
+from labelweave.decision.probabilities import Scores, joined
 from labelweave.evaluation.comparison.fold_runs import score_model
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.predictions import predict_joint
@@ -72,13 +73,13 @@ class HeldOutFold(NamedTuple):
         The higher the better.
     log_prob : (m,) array
         Log-probability of the labels of each row; empty where a metric is the score.
-    evidence : (m, L) array
+    evidence : (m, L) array or Probabilities
         What a rule sees of the rows that is to be tuned; empty if there is none.
     """
 
     score: float
     log_prob: Floats = _NOTHING
-    evidence: Floats = _NOTHING
+    evidence: Scores = _NOTHING
 
 
 class TrainingData(NamedTuple):
@@ -120,7 +121,7 @@ def judge_fold(
     joint: Any = predict_joint(fitted(without_tuning(estimator), inside), X)
     log_prob = joint.log_prob(truth)
     log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
-    evidence = _NOTHING if rule is None else np.asarray(rule.evidence(joint).scores)
+    evidence = _NOTHING if rule is None else rule.evidence(joint).scores
     return HeldOutFold(float(np.average(log_prob, weights=weight)), log_prob, evidence)
 
 
@@ -151,9 +152,7 @@ def _weight_parameters(model: Any) -> list[str]:
     return ["sample_weight"] if takes_weights else []
 
 
-def by_row(parts: Sequence[Floats], held_out: Sequence[Mask]) -> Floats:
+def by_row(parts: Sequence[Scores], held_out: Sequence[Mask]) -> Scores:
     """Return what folds say about their rows in the order of all rows."""
-    whole = np.empty((len(held_out[0]), *parts[0].shape[1:]))
-    for part, outside in zip(parts, held_out, strict=True):
-        whole[outside] = part
-    return whole
+    rows = np.concatenate([np.flatnonzero(outside) for outside in held_out])
+    return joined(parts)[np.argsort(rows)]
