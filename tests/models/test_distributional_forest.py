@@ -1,5 +1,8 @@
 """Leaf mates against a loop over trees and rows, and the mixture that they are a part of."""
 
+import tracemalloc
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,6 +19,7 @@ from labelweave.baselines import LabelPowerset, MLkNN
 from labelweave.datasets import make_mixture
 from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
 from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
+from labelweave.models.forests import distributional_forest
 from labelweave.models.forests.leaf_mates import LeafMates, leaves_of, tempered, unseen_by
 from labelweave.models.forests.smoothing import HeldOutRows, best_weight, choose_smoothing
 from tests.reference import leaf_mates as reference
@@ -294,3 +298,28 @@ def test_no_more_rows_are_held_out_than_the_smoothing_needs(monkeypatch):
     trees = ExtraTreesClassifier(3, random_state=0)
     DistributionalForest(estimator=trees).fit(data.X, data.Y)
     assert [len(rows.place) for rows in grown] == [1000, 800, 800, 800]
+
+
+def test_many_vectors_as_targets_take_no_number_for_each_row_and_vector(monkeypatch):
+    few_trees = partial(distributional_forest.projected_forest, n_trees=3)
+    monkeypatch.setattr(distributional_forest, "projected_forest", few_trees)
+    n = 1024
+    X, labels = np.arange(float(n))[:, None], (np.arange(n)[:, None] >> np.arange(10)) & 1
+    tracemalloc.start()
+    try:
+        DistributionalForest(targets="vectors").fit(X, labels)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * n * n
+
+
+def test_projected_vectors_are_those_of_a_matrix_of_indicators():
+    place = np.random.default_rng(0).integers(0, 40, 60)
+    dense = np.eye(40, dtype=np.int8)[place]
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    one, other = (
+        distributional_forest.projected_forest(X, target, None, seed=0, n_trees=3)
+        for target in (dense, sp.csr_array(dense))
+    )
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))

@@ -230,13 +230,15 @@ class DistributionalForest(MultiLabelClassifier):
             forest.set_params(n_jobs=self.n_jobs)
         return forest.fit(rows.X, target, **weights)
 
-    def _target(self, rows: TrainingRows) -> Labels | Indices:
+    def _target(self, rows: TrainingRows) -> Labels | Indices | sp.csr_array:
         """Return what the trees are to tell apart: a column, or the columns of a matrix."""
         if self.targets == "labels":
             return rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
         if self.estimator is not None or len(rows.vectors) <= _MOST_CLASSES:
             return rows.place
-        return np.eye(len(rows.vectors), dtype=np.int8)[rows.place]
+        n = len(rows.place)
+        ones, shape = np.ones(n, dtype=np.int8), (n, len(rows.vectors))
+        return sp.csr_array((ones, rows.place, np.arange(n + 1)), shape=shape)
 
     def _fitted_smooth(self, rows: TrainingRows) -> Any:
         smooth = seeded_clone(self.smooth, self._seed())

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
@@ -38,7 +39,7 @@ DENSE_BYTES = 2**30
 
 def projected_forest(
     X: Any,
-    labels: Labels | Indices,
+    labels: Labels | Indices | sp.csr_array,
     weight: Floats | None,
     *,
     seed: int,
@@ -52,7 +53,7 @@ def projected_forest(
     Parameters
     ----------
     X : (n, D) array or CSR matrix
-    labels : (n, L) array of 0/1, or (n,) array of classes
+    labels : (n, L) array or CSR of 0/1, or (n,) array of classes
         Up to `N_PROJECTIONS` labels are the trees' classes; more are projected.
     weight : (n,) array or None
     seed : int
@@ -77,7 +78,7 @@ def projected_forest(
         "random_state": seed,
         "n_jobs": n_jobs,
     }
-    if np.ndim(labels) == 1 or labels.shape[1] <= N_PROJECTIONS:
+    if labels.ndim == 1 or labels.shape[1] <= N_PROJECTIONS:
         forest = ExtraTreesClassifier(oob_score=oob_score, **settings)
         return forest.fit(X, labels, sample_weight=weight)
     # Whole numbers have sums without rounding: nodes of equal rows are seen to be pure.
