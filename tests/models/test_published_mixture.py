@@ -13,7 +13,7 @@ from labelweave.datasets import load_emotions
 from labelweave.datasets.synthetic import make_mixture
 from labelweave.inference import Annealing
 from labelweave.logistic import PenaltyChoice
-from labelweave.models import TreeMixture
+from labelweave.models import ChainMixture, TreeMixture
 from labelweave.models.mixtures.component_selection import compare_sizes, selection_splits
 from labelweave.models.mixtures.mixture_learner import MixtureLearner
 from tests.reference.tree_mixture import PlainMixture, learn
@@ -111,3 +111,11 @@ def test_equal_weights_keep_small_trees_alive():
         ).fit(X, data.Y)
         largest[weighting] = np.exp(model.gate_.log_weights(X[:1])).max()
     assert largest["equal"] < 0.5 < 0.8 < largest["share"]
+
+
+@pytest.mark.parametrize("model", [TreeMixture, ChainMixture])
+def test_wrong_penalties_are_told_what_there_is(model):
+    with pytest.raises(ValueError, match="C must be 'held-out', 'cv' or a finite number above 0"):
+        model(C="heldout").fit(*mixed(20, 3))
+    with pytest.raises(ValueError, match="label_penalty must be 'cv' or a finite number above 0"):
+        model(label_penalty="held-out").fit(*mixed(20, 3))

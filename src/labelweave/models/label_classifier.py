@@ -280,12 +280,15 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         """Whether the last `fit` was completed."""
         return hasattr(self, "_is_fitted")
 
-    def _penalty(self, name: str) -> float | str:
-        """Return the penalty parameter `name`, checked to be a positive number or "cv"."""
+    def _penalty(self, name: str, otherwise: str = "'cv'") -> float | str:
+        """Return the penalty parameter `name`, checked to be a positive number or "cv".
+
+        `otherwise` is what it may be beside a number, as the message of an error lists it.
+        """
         value = getattr(self, name)
         if isinstance(value, str) and value == "cv":
             return value
-        return check_number(value, name, above=0, otherwise="'cv'")
+        return check_number(value, name, above=0, otherwise=otherwise)
 
     def _count(self, name: str) -> int:
         """Return the parameter `name`, checked to be a whole number of at least 1."""

@@ -12,7 +12,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Positions
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.presets import Presets, published
 from labelweave.decision import Decision
-from labelweave.inference import Annealing, Inference
+from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.logistic import (
     LinearConditionals,
@@ -26,6 +26,7 @@ from labelweave.models.mixtures.structured_mixture import (
     N_SPLITS,
     PATIENCE,
     PRIOR_WEIGHT,
+    PUBLISHED,
     StructuredMixture,
 )
 
@@ -176,16 +177,7 @@ class ChainMixture(StructuredMixture):
            [0, 0, 0, 0, 0, 1]])
     """
 
-    presets: ClassVar[Presets] = published(
-        gate="constant",
-        weighting="equal",
-        prior_weight=0.0,
-        n_splits=1,
-        patience=1,
-        C="held-out",
-        label_penalty=1.0,
-        inference=Annealing.preset("published"),
-    )
+    presets: ClassVar[Presets] = published(**PUBLISHED)
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave._common.row_keys import distinct_rows, row_keys
+from labelweave.inference import Annealing
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
@@ -34,6 +36,17 @@ PRIOR_WEIGHT = 0.01
 N_SPLITS = 3
 #: Few rows compare badly: selection stops after this many consecutive sizes worse than the best.
 PATIENCE = 2
+#: What mixtures of trees and of chains have in common as published.
+PUBLISHED: Mapping[str, Any] = {
+    "gate": "constant",
+    "weighting": "equal",
+    "prior_weight": 0.0,
+    "n_splits": 1,
+    "patience": 1,
+    "C": "held-out",
+    "label_penalty": 1.0,
+    "inference": Annealing.preset("published"),
+}
 
 
 class StructuredMixture(MultiLabelClassifier):
@@ -103,9 +116,11 @@ class StructuredMixture(MultiLabelClassifier):
     def _C_is_held_out(self) -> bool:
         return isinstance(self.C, str) and self.C == "held-out"
 
-    def _penalty(self, name: str) -> float | str:
+    def _penalty(self, name: str, otherwise: str = "'cv'") -> float | str:
+        if name != "C":
+            return super()._penalty(name, otherwise)
         # The search for the mixture's C starts from the C of a single component.
-        return "cv" if name == "C" and self._C_is_held_out() else super()._penalty(name)
+        return "cv" if self._C_is_held_out() else super()._penalty(name, "'held-out', 'cv'")
 
     def _settings(self) -> MixtureSettings:
         return MixtureSettings(

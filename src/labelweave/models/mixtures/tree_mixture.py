@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
 from labelweave.decision import Decision
-from labelweave.inference import Annealing, Inference
+from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
 from labelweave.models.mixtures.structured_mixture import (
@@ -15,6 +15,7 @@ from labelweave.models.mixtures.structured_mixture import (
     N_SPLITS,
     PATIENCE,
     PRIOR_WEIGHT,
+    PUBLISHED,
     StructuredMixture,
 )
 from labelweave.models.trees.structure import Structure
@@ -33,7 +34,8 @@ class TreeMixture(StructuredMixture):
     ``TreeMixture.preset("published")`` is the mixture as its authors learn and decode it: constant
     mixing weights, rows weighted by γ/Γ in every tree, one penalty for features and labels, a size
     chosen on one split at the first decrease, the trees of that split, and simulated annealing. The
-    paper chooses the penalty "by cross validation": the preset takes the best one on that split.
+    paper chooses the penalty "by cross validation": the preset takes the one under which rows that
+    are held out are most probable, those of that split or, with few rows, of up to three.
 
     Parameters
     ----------
@@ -131,17 +133,7 @@ class TreeMixture(StructuredMixture):
            [0, 0, 0, 0, 0, 1]])
     """
 
-    presets: ClassVar[Presets] = published(
-        gate="constant",
-        weighting="equal",
-        prior_weight=0.0,
-        n_splits=1,
-        patience=1,
-        n_folds=1,
-        C="held-out",
-        label_penalty=1.0,
-        inference=Annealing.preset("published"),
-    )
+    presets: ClassVar[Presets] = published(**PUBLISHED, n_folds=1)
 
     def __init__(
         self,
