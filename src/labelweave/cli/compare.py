@@ -182,8 +182,7 @@ def compare(
         if way == "matching":
             typer.echo(
                 "each measure is judged by the labels that are best for it, where a method has "
-                "probabilities and was given no decision; --decisions own: one prediction for all",
-                err=True,
+                "probabilities and was given no decision; --decisions own: one prediction for all"
             )
     _report_problems(result)
 
