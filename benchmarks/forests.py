@@ -31,6 +31,7 @@ def systems() -> dict[str, Any]:
         "ExtraTrees(300), marginals > ½": plain,
         "`lp` over ExtraTrees(300)": LabelPowerset(estimator=plain),
         "`forest`": DistributionalForest(),
+        "`forest(bootstrap=False)`": DistributionalForest(bootstrap=False),
     }
 
 
