@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from labelweave.datasets import (
     RowStream,
     load,
     read_csv,
+    read_parquet,
     read_svmlight,
     read_xmc,
     write_mapped,
@@ -103,6 +105,26 @@ def test_repeated_values_in_parquet(tmp_path):
     assert path.stat().st_size < 2**20
     with pytest.raises(ValueError, match=r"repeated.parquet: a matrix of 1,000,000 × 2"):
         load(path, "y", limits=SMALL)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_values_missing_at_the_end_of_rows(tmp_path, end):
+    names = ",".join(f"x{k}" for k in range(1000))
+    path = write(tmp_path, "short.csv", names + end + f"1{end}" * 1000)
+    with pytest.raises(ValueError, match=r"short.csv: a matrix of 1,001 × 1,000 \(lines"):
+        load(path, "x0", limits=SMALL)
+
+
+def test_repeated_texts_in_parquet(tmp_path):
+    path, text = tmp_path / "texts.parquet", "a" * 10**5
+    table = pd.DataFrame({"text": [text, None, "b"] * 300, "y": True})
+    table.to_parquet(path)
+    pool = pa.default_memory_pool()
+    usual = pool.max_memory()
+    with pytest.raises(ValueError, match=r"the text in column 'text' needs 28.6 MB, more than"):
+        read_parquet(path, "y", limits=SMALL)
+    assert pool.max_memory() <= max(usual, 2**22)
+    assert read_parquet(path, "y").X["text"].tolist()[:3] == [text, np.nan, "b"]
 
 
 def test_streams_check_their_header_and_their_model(tmp_path):

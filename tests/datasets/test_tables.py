@@ -70,7 +70,7 @@ def test_label_choice_is_checked(reader):
         ("y,x\n" + "9" * 400 + ",2\n", "label column 'y' must contain only 0 and 1"),
         ("y,x\n", "expected rows below the column names, found none"),
         ("y,x,x\n1,2,3\n", "two columns are named 'x'"),
-        ("", "No columns to parse"),
+        ("", "expected column names or a row, found the end of the file"),
     ],
 )
 def test_bad_tables(tmp_path, text, message):

@@ -163,6 +163,9 @@ def _csv_table(
     text, source = read_text(path, limits), display_path(path)
     separator = "\t" if uncompressed_name(path).lower().endswith(".tsv") else ","
     names = _column_names(text, separator, header, source)
+    n_lines = _count_lines(text)
+    if n_lines * len(names) > len(text):  # values missing at the end of rows take no space in it
+        limits.check_matrix(n_lines, len(names), "lines × columns", source)
     troubles = (
         pd.errors.ParserError,
         pd.errors.ParserWarning,  # raised below if rows are longer than the header line
@@ -187,6 +190,11 @@ def _csv_table(
         _check_lengths(text, separator, len(names), source)
         raise ValueError(f"{source}: {str(error).strip()}") from error
     return table
+
+
+def _count_lines(text: bytes) -> int:
+    r"""Return how many line ends there are: \n, \r or \r\n."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 def _rows(text: bytes, separator: str) -> Any:
@@ -225,7 +233,7 @@ def _column_names(text: bytes, separator: str, header: bool | None, source: str)
     except csv.Error as error:
         raise ValueError(f"{source}: cannot parse the first line: {error}") from error
     if not first:
-        raise ValueError(f"{source}: No columns to parse from file")
+        raise ValueError(f"{source}: expected column names or a row, found the end of the file")
     if len(first) == 1:
         _check_separator(text, separator, source)
     if header is False:
@@ -268,15 +276,39 @@ def _parquet_table(path: FilePath, limits: Limits) -> pd.DataFrame:
         raise ImportError(
             "reading Parquet files requires pyarrow: pip install 'labelweave[parquet]'"
         ) from error
+    source = display_path(path)
     try:
-        file = parquet.ParquetFile(io.BytesIO(read_bytes(path, limits)))
-        # Repeated values take no space in the file.
+        content = io.BytesIO(read_bytes(path, limits))
+        schema = parquet.read_schema(content)
+        texts = [field.name for field in schema if _is_text(field.type)]
+        # Values that are repeated take no space in the file.
+        file = parquet.ParquetFile(content, read_dictionary=texts)
         size = file.metadata.num_rows, file.metadata.num_columns
-        limits.check_matrix(*size, "rows × columns", display_path(path))
-        table: pd.DataFrame = file.read().to_pandas()
+        limits.check_matrix(*size, "rows × columns", source)
+        table = file.read()
+        for name in texts:
+            limits.check_memory(_text_bytes(table, name), f"the text in column {name!r}", source)
+        frame: pd.DataFrame = table.cast(schema).to_pandas()
+    except MemoryError:
+        raise  # an ArrowException, too
     except pa.ArrowException as error:
-        raise ValueError(f"{display_path(path)}: not a Parquet file: {error}") from error
-    return table
+        raise ValueError(f"{source}: not a Parquet file: {error}") from error
+    return frame
+
+
+def _is_text(arrow_type: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
+
+
+def _text_bytes(table: Any, name: str) -> int:
+    """Return how many bytes a column of texts takes where each row has its own copy."""
+    from pyarrow import compute
+
+    chunks = table.column(name).chunks
+    lengths = (compute.binary_length(chunk.dictionary).take(chunk.indices) for chunk in chunks)
+    return sum(compute.sum(of_rows).as_py() or 0 for of_rows in lengths)
 
 
 def _exact_numbers(pandas_version: str) -> dict[str, Any]:
