@@ -278,12 +278,30 @@ def replaced(name, value):
     return lambda model: setattr(model, name, value)
 
 
+def changed_conditionals(**arrays):
+    def change(model):
+        for name, array in arrays.items():
+            object.__setattr__(model.conditionals_, name, array)
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("method", "change"),
     [
         ("br(C=1)", other_classes),
         ("br(C=1)", more_classes),
         ("br(C=1)", replaced("n_labels_", 2)),
+        ("br(C=1)", changed_conditionals(weights=np.zeros((2, 5)))),
+        ("br(C=1)", changed_conditionals(coupling=np.zeros((2, 3)))),
+        (
+            "br(C=1)",
+            changed_conditionals(
+                weights=np.zeros((2, 5)), intercept=np.zeros(2), coupling=np.zeros((2, 2))
+            ),
+        ),
+        ("cc(C=1)", replaced("order_", np.array([0, 1, 1]))),
+        ("cc(C=1)", replaced("order_", np.array([0, 1]))),
         ("mlknn", replaced("n_neighbors_", 100)),
         ("mlknn", replaced("n_neighbors_", 3)),
         ("mlknn", replaced("_train_labels", np.full((40, 3), 7, dtype=np.int8))),

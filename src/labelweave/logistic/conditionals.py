@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from labelweave._common.archives import check_shape
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.features import as_features, linear_scores
 from labelweave._common.progress import stage
@@ -67,6 +68,13 @@ class LinearConditionals:
         log_prob = np.empty(len(scores))
         native.conditional_log_prob(scores, self.coupling, labels, log_prob, n_threads)
         return log_prob
+
+    def _check_learned(self) -> None:
+        """Raise ValueError if the arrays, as a file has them, do not fit together."""
+        n_labels, n_features = len(self.intercept), np.shape(self.weights)[-1]
+        check_shape(self.intercept, (n_labels,), "intercept")
+        check_shape(self.weights, (n_labels, n_features), "weights")
+        check_shape(self.coupling, (n_labels, n_labels), "coupling")
 
 
 def fit_conditionals(

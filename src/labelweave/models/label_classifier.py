@@ -21,6 +21,7 @@ from labelweave._common.presets import HasPresets
 from labelweave._common.progress import progress_shown
 from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
 from labelweave.decision.probabilities import Scores
+from labelweave.logistic import LinearConditionals
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
 # What `fit` learns beside the attributes that end in an underscore.
@@ -246,6 +247,9 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         for name, shape in (("_rates", self.n_labels_), ("_means", self.n_features_in_)):
             if hasattr(self, name):
                 check_shape(getattr(self, name), (shape,), name)
+        conditionals = getattr(self, "conditionals_", None)
+        if isinstance(conditionals, LinearConditionals):
+            check_shape(conditionals.intercept, (self.n_labels_,), "conditionals_.intercept")
 
     @staticmethod
     def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:

@@ -159,6 +159,11 @@ class ClassifierChain(MultiLabelClassifier):
         self.label_penalty_ = self.conditionals_.label_penalty
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if hasattr(self, "order_") and sorted(self.order_) != list(range(self.n_labels_)):
+            raise ValueError(f"order_ does not name each of the labels 0 to {self.n_labels_ - 1}")
+
     def _joint(self, X: Any) -> JointDistribution:
         shared: dict[str, Any] = {
             "order": self.order_,
