@@ -13,6 +13,7 @@ from labelweave.evaluation import (
     with_decisions,
 )
 from labelweave.evaluation.comparison.matching import variants_of
+from labelweave.inference import Greedy
 from labelweave.models import ClassifierChain
 
 DATA = make_chain(90, 4, 4, random_state=0)
@@ -58,6 +59,7 @@ def test_other_measures_and_methods_are_judged_as_ever(matched):
     [
         ClassifierChain(C=1.0, decision="f1"),
         ClassifierChain(C=1.0, decision="micro_f1"),
+        ClassifierChain(C=1.0, inference=Greedy()),
         BestJoint(candidates=["br(C=1)"], scoring="exact_match"),
     ],
 )

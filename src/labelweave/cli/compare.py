@@ -60,9 +60,9 @@ def compare(
         typer.Option(
             "--decisions",
             help="'matching' judges each measure by the labels that are best for it, from one fit "
-            "of each method; methods that were given a decision keep it. 'own' predicts once, by "
-            "the decision of each method. Or comma-separated decisions, such as "
-            "subset,hamming,f1: every method is scored once for each of them.",
+            "of each method; methods that were given a decision or a search, as cc was, keep them. "
+            "'own' predicts once, by the decision of each method. Or comma-separated decisions, "
+            "such as subset,hamming,f1: every method is scored once for each of them.",
         ),
     ] = "matching",
     folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")] = 10,
@@ -182,7 +182,7 @@ def compare(
         if way == "matching":
             typer.echo(
                 "each measure is judged by the labels that are best for it, where a method has "
-                "probabilities and was given no decision; --decisions own: one prediction for all"
+                "probabilities and a free decision; --decisions own: one prediction for all"
             )
     _report_problems(result)
 

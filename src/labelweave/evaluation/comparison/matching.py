@@ -49,13 +49,18 @@ def variants_of(
 
 
 def _can_decide_otherwise(estimator: Any) -> bool:
-    """Whether nobody has chosen the decision of a method, and its fit does not depend on it."""
+    """Whether nobody has chosen how a method decides and searches, and its fit depends on neither.
+
+    The search is what makes a chain the greedy classifier chain, for instance.
+    """
     classifier = last_step(estimator)
-    if "decision" not in getattr(classifier, "prediction_parameters", ()):
-        return False
-    parameter = signature(type(classifier)).parameters.get("decision")
-    is_default = parameter is not None and classifier.decision == parameter.default
-    return bool(is_default) and hasattr(classifier, "predict_joint")
+    free, defaults = getattr(classifier, "prediction_parameters", ()), signature(type(classifier))
+    chosen = {name: getattr(classifier, name) for name in free if name in defaults.parameters}
+    return (
+        "decision" in chosen
+        and hasattr(classifier, "predict_joint")
+        and all(value == defaults.parameters[name].default for name, value in chosen.items())
+    )
 
 
 def _deciding(estimator: Any, decision: str | Decision | None) -> Any:

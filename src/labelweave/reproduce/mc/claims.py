@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -80,11 +81,10 @@ def _wins(rival: str, results: Results) -> Judgement:
     )
     wanted, n_published = WINS[rival]
     reason = f"not counted: {', '.join(alone)}, where MC is one tree" if alone else ""
-    # One data set less than published is a matter of chance.
-    enough = wins >= (wanted - 1 if total == n_published else np.ceil(wanted / n_published * total))
-    if enough:
-        return _too_few(total, n_published, measured) or Judgement("reproduced", measured, reason)
-    return _by_share(wins, total, n_published, measured, reason)
+    # One data set less than published is a matter of chance; of fewer, the same share is wanted.
+    enough = wanted - 1 if total == n_published else math.ceil(wanted / n_published * total)
+    few = _too_few(total, n_published, measured)
+    return few or Judgement(judged_by_share(min(wins, enough), enough), measured, reason)
 
 
 def _single_trees(published: Results) -> list[str]:
