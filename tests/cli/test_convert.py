@@ -49,13 +49,27 @@ def test_any_data_set_can_be_converted(run, table, tmp_path):
     ("words", "message"),
     [
         (["missing.svm"], "FILES: "),
+        (["bad.svm"], "expected ':' and the value of feature 1"),
         (["emotions", "yeast"], "several files must be"),
     ],
 )
 def test_bad_input(run, tmp_path, words, message):
+    (tmp_path / "bad.svm").write_text("0 1\n")
+    words = [tmp_path / word if word == "bad.svm" else word for word in words]
     result = run("convert", *words, "--out", tmp_path / "folder")
     assert result.exit_code == 2
     assert message in result.stderr
+    assert not (tmp_path / "folder").exists()
+
+
+@pytest.mark.parametrize("ignored", [["--ignore", "x2"], []])
+def test_zero_based_features_without_a_feature_0(run, tmp_path, ignored):
+    (tmp_path / "rows.svm").write_text("0 1:0.5 2:1\n1 1:0.25\n")
+    result = run(
+        "convert", tmp_path / "rows.svm", "--zero-based", *ignored, "--out", tmp_path / "folder"
+    )
+    assert result.exit_code == 0, result.output
+    assert list(load(tmp_path / "folder").feature_names)[:2] == ["x0", "x1"]
 
 
 def test_an_unfinished_folder_is_refused(run, parts, tmp_path):

@@ -70,11 +70,14 @@ def test_standard_input_and_bad_lines(rows, tmp_path):
         (["ROWS", "--method", "br"], "--method: br cannot learn from a stream; use bomc-cmn"),
         (["ROWS", "--method", "bomc-cmn(noise=-1)"], "noise must be a number"),
         (["EMPTY"], "has no labels to learn"),
+        (["songs.csv"], "FILE: songs.csv: expected svmlight or XMC text, not a .csv file"),
+        (["songs.ARFF.gz"], "songs.ARFF.gz: expected svmlight or XMC text, not a .arff file"),
+        (["FOLDER"], "expected svmlight or XMC text, not a folder"),
     ],
 )
 def test_refusals(run, rows, tmp_path, words, message):
     (tmp_path / "empty.svm").write_text("")
-    names = {"ROWS": rows, "EMPTY": tmp_path / "empty.svm"}
+    names = {"ROWS": rows, "EMPTY": tmp_path / "empty.svm", "FOLDER": tmp_path}
     words = [names.get(word, word) for word in words]
     result = run("stream", *words, "--out", tmp_path / "toy.skops")
     assert result.exit_code == 2

@@ -51,25 +51,28 @@ def convert(
     options = ReadOptions(
         labels=labels,
         ignore=ignore,
+        zero_based=zero_based or None,  # else the reader of whole files looks for a feature 0
         max_memory=max_memory,
         max_features=max_features,
         max_labels=max_labels,
     )
-    data = _convert(files, out, zero_based, options)
+    data = _convert(files, out, options)
     typer.echo(
         f"{out}: {data.n_rows:,} rows, {data.n_features:,} features, {data.n_labels:,} labels",
         err=True,
     )
 
 
-def _convert(files: list[str], out: Path, zero_based: bool, options: ReadOptions) -> Dataset:
+def _convert(files: list[str], out: Path, options: ReadOptions) -> Dataset:
     from labelweave import datasets
     from labelweave.datasets.loading import is_row_text
 
     in_batches = [is_row_text(file) for file in files]
     if all(in_batches) and options.labels is None and options.ignore is None:
         with argument("FILES"):
-            return datasets.write_mapped(files, out, zero_based=zero_based, limits=options.limits())
+            return datasets.write_mapped(
+                files, out, zero_based=bool(options.zero_based), limits=options.limits()
+            )
     if len(files) > 1:
         raise BadInputError(
             "FILES: several files must be svmlight or XMC text, without --labels and --ignore"

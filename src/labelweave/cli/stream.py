@@ -104,7 +104,12 @@ def stream(
     labelweave predict news.skops tomorrow.svm --proba
     labelweave stream part-*.svm.gz --labels 103 --out news.skops --cluster tcp://host:8786
     """  # noqa: D301
+    from labelweave.datasets.loading import refuse_other_formats
+
     check_writable(out, "--out")
+    with argument("FILE"):
+        for file in files:
+            refuse_other_formats(file)
     reading: dict[str, Any] = {
         "zero_based": zero_based,
         "n_labels": labels,

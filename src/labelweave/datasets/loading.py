@@ -137,6 +137,23 @@ def is_row_text(source: FilePath) -> bool:
     return _format(source) in (_SVMLIGHT, _XMC)
 
 
+def refuse_other_formats(source: FilePath) -> None:
+    """Raise ValueError for a folder, or a file whose name says that it is no row text.
+
+    Examples
+    --------
+    >>> refuse_other_formats("songs.csv.gz")
+    Traceback (most recent call last):
+    ValueError: songs.csv.gz: expected svmlight or XMC text, not a .csv file
+    """
+    path = Path(source)
+    known = _format(source)
+    if path.is_dir() or known not in (None, _SVMLIGHT, _XMC):
+        ending = Path(uncompressed_name(source)).suffix.lower()
+        kind = "a folder" if path.is_dir() else f"a {ending} file"
+        raise ValueError(f"{display_path(source)}: expected svmlight or XMC text, not {kind}")
+
+
 def is_table(source: FilePath) -> bool:
     """Whether a source is a file of CSV or Parquet, plain or compressed.
 

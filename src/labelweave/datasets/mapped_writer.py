@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -80,9 +80,9 @@ def write_mapped(
     (('3', '7'), [[0, 1], [1, 1]], [[0.5, 0.0], [0.0, 1.0]])
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     written = set()
     with ExitStack() as stack:
+        stack.enter_context(_made(folder))
 
         def open_array(array: str, *shape: Any) -> GrowingArray:
             written.add(array)
@@ -109,6 +109,20 @@ def write_mapped(
     with replacing(folder / HEADER) as file:
         file.write(header.to_json().encode())
     return read_mapped(folder, limits=limits)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder, unless it is there; a new one goes again if nothing gets into it."""
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _write_dataset(data: Dataset, open_array: _Open) -> Header:
