@@ -448,3 +448,18 @@ def test_a_number_too_large_in_a_table_is_named(run, model, table, tmp_path):
         result = run(command, model, tmp_path / "new.csv")
         assert result.exit_code == 2
         assert "feature 'c' is beyond 1e+150 in row 4" in result.stderr
+
+
+def test_numbered_features_keep_their_columns_beside_those_that_are_ignored(run, tmp_path):
+    data, part = tmp_path / "data.svm", tmp_path / "part.svm"
+    whole, without = tmp_path / "whole.skops", tmp_path / "without.skops"
+    lines = "0,1 0:1 2:3 3:1\n1 0:2 1:1 2:5\n0 1:2 3:4\n2 2:1 3:2\n"
+    data.write_text(lines * 4)
+    part.write_text(lines.replace(" 2:3", "").replace(" 2:5", "").replace(" 2:1", ""))
+    assert run("fit", data, "-m", "br(C=1)", "-o", without, "--ignore", "x2").exit_code == 0
+    (tmp_path / "cleared.svm").write_text(part.read_text() * 4)
+    fitted = run("fit", tmp_path / "cleared.svm", "-m", "br(C=1)", "-o", whole)
+    assert fitted.exit_code == 0
+    expected = run("predict", whole, part, "--proba").stdout
+    assert run("predict", without, part, "--proba").stdout == expected
+    assert run("predict", without, data, "--ignore", "x2", "--proba").exit_code == 0

@@ -152,6 +152,9 @@ class Dataset:
     def without(self, features: str | Sequence[str]) -> Dataset:
         """Return a data set without the given features, such as an identifier of the rows.
 
+        Numbered features of sparse data keep their numbers, by which rows of other files find
+        them: the columns of those that are left out are emptied.
+
         Parameters
         ----------
         features : str or sequence of str
@@ -169,6 +172,8 @@ class Dataset:
         dropped = {self.feature_names.index(name) for name in names}
         if not dropped:
             return self
+        if self.is_sparse and isinstance(self.feature_names, NumberedNames):
+            return replace(self, X=_without_values(cast(Any, self.X), dropped))
         kept = np.setdiff1d(np.arange(self.n_features), list(dropped))
         X: Any = self.X
         X = X.iloc[:, kept] if self.is_mixed else X[:, kept]
@@ -299,6 +304,14 @@ def _as_names(names: Sequence[str] | None, count: int, argument: str, prefix: st
     if len(names) != count:
         raise ValueError(f"{argument} must have {count} names, got {len(names)}")
     return names if isinstance(names, NumberedNames) else tuple(str(name) for name in names)
+
+
+def _without_values(X: Any, columns: Collection[int]) -> Any:
+    """Return a copy in which some columns are empty."""
+    X = X.copy()
+    X.data[np.isin(X.indices, list(columns))] = 0.0
+    X.eliminate_zeros()
+    return X
 
 
 def _as_rows(rows: Indices | None, n_rows: int) -> Indices | None:
