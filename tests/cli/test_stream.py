@@ -28,6 +28,14 @@ def rows(tmp_path):
     return path
 
 
+def test_features_too_large_to_compute_with_are_named(run, tmp_path):
+    data = tmp_path / "data.svm"
+    data.write_text("0 1:1\n1 1:2\n0 1:1 3:-1e200\n")
+    result = run("stream", data, "--out", tmp_path / "m.skops", "--batch", 2)
+    assert result.exit_code == 2
+    assert "data.svm: feature 3 is beyond 1e+150 in row 3" in result.stderr
+
+
 def test_a_model_that_predicts_and_is_measured(run, rows, tmp_path):
     model = tmp_path / "toy.skops"
     result = run("stream", rows, "--out", model, "--batch", 30)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from labelweave._common.archives import damage_named
 from labelweave._common.checks import check_whole_number
+from labelweave._common.features import LARGEST_FEATURE, first_too_large
 from labelweave._common.files import require_writable
 from labelweave.datasets.limits import Limits
 from labelweave.datasets.line_reader import Place
@@ -154,6 +155,7 @@ class StreamLearner:
     def _learn(self, batch: RowBatch) -> None:
         """Learn from a batch; one that is refused leaves everything as it was."""
         n_rows = len(batch.label_starts) - 1
+        self._check_size(batch.X)
         n_features = max(self.state.n_features, batch.X.shape[1])
         self._check_room(n_features, self._labels.count_with(batch.labels), n_rows)
         labels, Y = self._labels.read(batch.labels, batch.label_starts)
@@ -171,6 +173,16 @@ class StreamLearner:
         if self.score and self._passes_done == 0 and self.state.n_rows:
             self.quality.add(Y == 1, predict_by_frequency(self.state, X, self.n_threads))
         self.state.update(X, Y, self.n_threads, seen=self._passes_done > 0)
+
+    def _check_size(self, X: Any) -> None:
+        """Raise ValueError if a feature is too large to compute with."""
+        found = first_too_large(X)
+        if found is not None:
+            row, column = self.n_rows + found[0] + 1, found[1] + self.stream.first_feature
+            raise ValueError(
+                f"{self.stream.source.name}: feature {column} is beyond {LARGEST_FEATURE:g} in "
+                f"row {row}: correct it or drop such rows first"
+            )
 
     def _check_room(self, n_features: int, n_labels: int, n_rows: int) -> None:
         check_room(self.limits, n_features, n_labels, n_rows, self.stream.source.name)
