@@ -225,11 +225,11 @@ def test_rows_of_the_same_key_are_compared(monkeypatch):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize(("C", "size"), [(1.0, 1e100), (1.0, 1e155), ("cv", 1e155), ("cv", 1e300)])
-def test_rows_too_large_for_liblinear_are_refused(form, C, size):
+@pytest.mark.parametrize("size", [1e100, 1e140])
+def test_rows_too_large_for_liblinear_are_refused(form, size):
     """It would not return."""
     with pytest.raises(ValueError, match=r"X has rows of length .*: scale the features"):
-        ThresholdedSVM(C=C, n_folds=2).fit(form(X * size), Y)
+        ThresholdedSVM(C=1.0, n_folds=2).fit(form(X * size), Y)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
