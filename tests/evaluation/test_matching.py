@@ -13,7 +13,7 @@ from labelweave.evaluation import (
     with_decisions,
 )
 from labelweave.evaluation.comparison.matching import variants_of
-from labelweave.inference import Greedy
+from labelweave.inference import Exhaustive, Greedy
 from labelweave.models import ClassifierChain
 
 DATA = make_chain(90, 4, 4, random_state=0)
@@ -66,7 +66,8 @@ def test_other_measures_and_methods_are_judged_as_ever(matched):
 def test_methods_that_were_given_a_decision_keep_it(given):
     metrics = resolve_metrics(NAMES)
     assert variants_of(given, metrics) == [(given, metrics)]
-    assert len(variants_of(CHAIN, metrics)) == 1 + len(NAMES)
+    for free in (CHAIN, ClassifierChain(C=1.0, inference=Exhaustive())):
+        assert len(variants_of(free, metrics)) == 1 + len(NAMES)
 
 
 def test_finished_folds_are_kept_and_progress_is_by_method_and_fold(tmp_path):

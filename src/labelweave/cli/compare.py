@@ -60,7 +60,8 @@ def compare(
         typer.Option(
             "--decisions",
             help="'matching' judges each measure by the labels that are best for it, from one fit "
-            "of each method; methods that were given a decision or a search, as cc was, keep them. "
+            "of each method; methods that were given a decision or an approximate search, as cc "
+            "was, keep it. "
             "'own' predicts once, by the decision of each method. Or comma-separated decisions, "
             "such as subset,hamming,f1: every method is scored once for each of them.",
         ),

@@ -75,7 +75,7 @@ def compare(
         the best for F1. These are the most probable vector for exact match, likely labels for
         Hamming loss, and labels of the highest expected F1 or Jaccard index for these; micro and
         macro F1 take all rows of the test fold into account (`ExpectedF`). Methods that were given
-        a decision or an inference strategy keep them, as do those without probabilities.
+        a decision or an approximate search keep it, as do those without probabilities.
     scale : {"auto", True, False}, default="auto"
         Whether to standardise the features on each training fold; see :func:`with_preprocessing`,
         which also converts categories and missing values to numbers.

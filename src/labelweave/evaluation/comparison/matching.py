@@ -13,8 +13,12 @@ from labelweave._common.pipelines import last_step
 from labelweave.decision import Decision
 from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.evaluation.metrics.registry import Metric
+from labelweave.inference import Auto, BestFirst, Exhaustive
 
 __all__ = ["merged", "variants_of"]
+
+# Searches for nothing but the most probable vector, whose decision is open.
+_EXACT = (Auto, BestFirst, Exhaustive)
 
 
 def variants_of(
@@ -49,9 +53,9 @@ def variants_of(
 
 
 def _can_decide_otherwise(estimator: Any) -> bool:
-    """Whether nobody has chosen how a method decides and searches, and its fit depends on neither.
+    """Whether nobody has chosen how a method decides, and its fit does not depend on it.
 
-    The search is what makes a chain the greedy classifier chain, for instance.
+    An approximate search is such a choice: greedy search is what makes a classifier chain.
     """
     classifier = last_step(estimator)
     free, defaults = getattr(classifier, "prediction_parameters", ()), signature(type(classifier))
@@ -59,7 +63,10 @@ def _can_decide_otherwise(estimator: Any) -> bool:
     return (
         "decision" in chosen
         and hasattr(classifier, "predict_joint")
-        and all(value == defaults.parameters[name].default for name, value in chosen.items())
+        and all(
+            value == defaults.parameters[name].default or isinstance(value, _EXACT)
+            for name, value in chosen.items()
+        )
     )
 
 
