@@ -49,7 +49,10 @@ def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
         table = table.drop(columns=unwanted, errors="ignore")
     else:
         table = table[[name for name in table.columns if name in set(known)]]
-    return aligned_features(model, table, list(table.columns), "FILE")
+    names = list(table.columns)
+    aligned = aligned_features(model, table, names, "FILE")
+    check_magnitude(aligned, names, "FILE")
+    return aligned
 
 
 def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[Dataset, Any, Any]:
@@ -154,12 +157,6 @@ def _with_columns(X: Any, n_columns: int) -> Any:
 
 def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
     """Reorder columns to match the model, by name if it has feature names."""
-    aligned = _reordered(model, X, names, argument_name)
-    check_magnitude(aligned, names, argument_name)
-    return aligned
-
-
-def _reordered(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
     import pandas as pd
 
     wanted = getattr(model, "feature_names_in_", None)

@@ -139,11 +139,11 @@ def compare(
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
-    way = decisions.strip() if decisions.strip() in ("matching", "own") else ""
-    if not way:
+    if decisions not in ("matching", "own"):
         with argument("--decisions"):
             chosen = evaluation.make_decisions(decisions)
             estimators = evaluation.with_decisions(estimators, chosen)
+            decisions = "own"
     data = load_dataset(dataset, read_options)
     splitter = evaluation.make_splitter(splits.value, folds, seed)
     first = next(iter(estimators.values()))
@@ -165,7 +165,7 @@ def compare(
             data.Y,
             folds=splitter,
             metrics=[metric.name for metric in measures],
-            decisions=way or "own",
+            decisions=decisions,
             scale=scale_of(scale),
             engine=engine,
             results=results,
@@ -180,7 +180,7 @@ def compare(
         typer.echo(comparison_text(result, form, test=test.value), nl=False)
     elif len(result.failures()) < len(result.results):
         report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
-        if way == "matching":
+        if decisions == "matching":
             typer.echo(
                 "each measure is judged by the labels that are best for it, where a method has "
                 "probabilities and a free decision; --decisions own: one prediction for all"

@@ -75,7 +75,7 @@ class Folds:
         repeated = problems.take(np.tile(np.arange(problems.n_problems), n_copies))
         repeated = replace(
             repeated,
-            # Nobody reads the coefficients, of which every copy of a problem has its own.
+            # Every copy of a problem has coefficients of its own: empty columns are left out.
             X=without_empty_columns(problems.X)[0],
             weights=np.where(inside, total[:, None], 0.0),
             weight_of=np.repeat(np.arange(n_copies, dtype=np.int32), problems.n_problems),

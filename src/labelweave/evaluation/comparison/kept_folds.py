@@ -50,8 +50,8 @@ class FoldKeys:
         The rows say more than the splitter and the number of the fold, which may have no useful
         repr; likewise the state of an estimator, whose repr abbreviates long parameters.
         """
-        told = [*metrics], joblib.hash(estimator), data_digest(*rows)
-        text = json.dumps([*self._common, *told])
+        own = [list(metrics), joblib.hash(estimator), data_digest(*rows)]
+        text = json.dumps([*self._common, *own])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 from inspect import signature
 from typing import Any
 
-from sklearn.base import clone
-
 from labelweave._common.pipelines import last_step
 from labelweave.decision import Decision
 from labelweave.evaluation.comparison.results import FoldResult
+from labelweave.evaluation.methods.decisions import deciding
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.inference import Auto, BestFirst, Exhaustive
 
@@ -26,7 +25,7 @@ def variants_of(
 ) -> list[tuple[Any, tuple[Metric, ...]]]:
     """Return a method with each decision that its metrics call for, and these metrics.
 
-    The first one has its own decision, for the metrics that have none.
+    The first one has its own decision, for the metrics that call for this one or for none.
 
     Examples
     --------
@@ -42,13 +41,13 @@ def variants_of(
     """
     if not _can_decide_otherwise(estimator):
         return [(estimator, metrics)]
-    by_decision: dict[str | Decision | None, list[Metric]] = {None: []}
+    own = last_step(estimator).decision
+    by_decision: dict[str | Decision, list[Metric]] = {own: []}
     for metric in metrics:
-        by_decision.setdefault(metric.decision, []).append(metric)
-    own = tuple(by_decision.pop(None))
+        by_decision.setdefault(metric.decision or own, []).append(metric)
     return [
-        (estimator, own),
-        *((_deciding(estimator, each), tuple(of)) for each, of in by_decision.items()),
+        (estimator if each == own else deciding(estimator, each), tuple(judged_by))
+        for each, judged_by in by_decision.items()
     ]
 
 
@@ -68,12 +67,6 @@ def _can_decide_otherwise(estimator: Any) -> bool:
             for name, value in chosen.items()
         )
     )
-
-
-def _deciding(estimator: Any, decision: str | Decision | None) -> Any:
-    anew = clone(estimator)
-    last_step(anew).set_params(decision=decision)
-    return anew
 
 
 def merged(runs: Sequence[FoldResult], metrics: Sequence[Metric]) -> FoldResult:

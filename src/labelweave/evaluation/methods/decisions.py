@@ -90,7 +90,12 @@ def with_decisions(
             expanded[method] = estimator
             continue
         for name, decision in chosen.items():
-            anew = clone(estimator)
-            last_step(anew).set_params(decision=decision)
-            expanded[f"{method}: {name}"] = anew
+            expanded[f"{method}: {name}"] = deciding(estimator, decision)
     return expanded
+
+
+def deciding(estimator: Any, decision: str | Decision) -> Any:
+    """Return a clone of a method, or of a pipeline that ends in one, with another decision."""
+    anew = clone(estimator)
+    last_step(anew).set_params(decision=decision)
+    return anew
