@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
+import copy
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Self, TypeAlias
@@ -229,7 +229,7 @@ class JointDistribution(Queries):
         >>> joint.decide("subset").labels, joint.with_inference(Greedy()).decide("subset").labels
         (array([[0, 0]], dtype=int8), array([[1, 0]], dtype=int8))
         """
-        joint = copy(self)
+        joint = copy.copy(self)
         joint.inference = inference
         return joint
 
