@@ -22,15 +22,15 @@ from benchmarks.folds import Figures, Fold, Results, fold_parser, kept_folds, me
 from benchmarks.preorder import PreorderPeer, open_points
 from benchmarks.table import README, replace_between
 from benchmarks.weave import Alone
-from labelweave.decision import HammingLoss, PartialAbstention
-from labelweave.inference import Auto
-from labelweave.models import (
+from labelweave import (
     BinaryRelevance,
     ChainMixture,
     ClassifierChain,
     JointClassifierCV,
     TreeMixture,
 )
+from labelweave.decision import HammingLoss, PartialAbstention
+from labelweave.inference import Auto
 
 BEGIN = "<!-- written by python -m benchmarks.abstention: begin -->"
 END = "<!-- written by python -m benchmarks.abstention: end -->"

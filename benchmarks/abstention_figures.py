@@ -12,7 +12,8 @@ from benchmarks.folds import Figures, Results
 from benchmarks.preorder import ALGORITHMS
 from benchmarks.table import markdown
 from labelweave._common.drawing import COLOURS
-from labelweave.evaluation import judge, paired_t_test
+from labelweave.evaluation import paired_t_test
+from labelweave.evaluation.comparison.significance import judge
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

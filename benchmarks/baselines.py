@@ -33,9 +33,7 @@ from benchmarks.threshold_peers import (
     libsvm,
     linear_svm,
 )
-from labelweave import datasets
-from labelweave._common.arrays import Indicators, Labels
-from labelweave.baselines import (
+from labelweave import (
     InstanceBasedLogistic,
     LaSVM,
     MaxMarginOutputCoding,
@@ -45,6 +43,8 @@ from labelweave.baselines import (
     StackedBinaryRelevance,
     ThresholdedSVM,
 )
+from labelweave import data as datasets
+from labelweave._common.arrays import Indicators, Labels
 
 README = Path(__file__).with_name("README.md")
 BEGIN = "<!-- written by python -m benchmarks.baselines: begin -->"

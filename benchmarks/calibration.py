@@ -20,12 +20,18 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.table import README, markdown, replace_between
+from labelweave import (
+    BinaryRelevance,
+    CalibratedJointCV,
+    ClassifierChain,
+    Dataset,
+    DistributionalForest,
+    load,
+)
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave.datasets import Dataset, load
-from labelweave.evaluation import CalibratedJointCV, log_loss
+from labelweave.evaluation.metrics.likelihood import log_loss
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
-from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
 
 BEGIN = "<!-- written by python -m benchmarks.calibration: begin -->"
 END = "<!-- written by python -m benchmarks.calibration: end -->"

@@ -16,10 +16,9 @@ import numpy as np
 from benchmarks.data import use_published_data
 from benchmarks.measure import Timing, machine, one_blas_thread, race
 from benchmarks.table import README, markdown, replace_between
+from labelweave import BinaryRelevance, ClassifierChain, Dataset, load
 from labelweave._common.engine import Engine
-from labelweave.datasets import Dataset, load
 from labelweave.distributed import connect, fit
-from labelweave.models import BinaryRelevance, ClassifierChain
 
 BEGIN = "<!-- written by python -m benchmarks.cluster: begin -->"
 END = "<!-- written by python -m benchmarks.cluster: end -->"

@@ -18,8 +18,9 @@ import numpy as np
 
 from benchmarks.measure import _status_bytes, machine, one_blas_thread
 from benchmarks.table import README, _megabytes, _seconds, markdown, write_level
-from labelweave.distributed import connect, predict, thresholds
-from labelweave.models import BinaryRelevance
+from labelweave import BinaryRelevance
+from labelweave.distributed import connect, predict
+from labelweave.distributed.prediction import thresholds
 
 BEGIN = "<!-- written by python -m benchmarks.cluster_prediction: begin -->"
 END = BEGIN.replace("begin", "end")

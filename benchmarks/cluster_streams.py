@@ -23,9 +23,12 @@ from sklearn.metrics import f1_score
 from benchmarks.measure import machine
 from benchmarks.online_stream import learn, write_text
 from benchmarks.table import README, markdown, write_level
-from labelweave.datasets import load
-from labelweave.distributed import DaskEngine, PartitionedLearner, connect
-from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState
+from labelweave import BayesianOnlineClassifier, load
+from labelweave.distributed import connect
+from labelweave.distributed.cluster import DaskEngine
+from labelweave.distributed.partitioned import PartitionedLearner
+from labelweave.models.online import OnlineSettings
+from labelweave.models.online.state import OnlineState
 
 BEGIN = "<!-- written by python -m benchmarks.cluster_streams: begin -->"
 END = "<!-- end of cluster_streams -->"

@@ -15,9 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.table import README, markdown, replace_between
-from labelweave.datasets import Dataset, load
-from labelweave.evaluation import ConformalClassifier
-from labelweave.models import BinaryRelevance, ClassifierChain
+from labelweave import BinaryRelevance, ClassifierChain, ConformalClassifier, Dataset, load
 
 BEGIN = "<!-- written by python -m benchmarks.conformal: begin -->"
 END = "<!-- written by python -m benchmarks.conformal: end -->"

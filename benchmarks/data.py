@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from labelweave.datasets import load
+from labelweave import load
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 

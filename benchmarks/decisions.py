@@ -16,16 +16,10 @@ from sklearn.model_selection import KFold, PredefinedSplit
 
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
-from labelweave.datasets import Dataset, load
-from labelweave.evaluation import (
-    METRICS,
-    Comparison,
-    compare,
-    judge,
-    make_methods,
-    paired_t_test,
-    with_decisions,
-)
+from labelweave import Dataset, compare, load
+from labelweave.evaluation import METRICS, Comparison, paired_t_test
+from labelweave.evaluation.comparison.significance import judge
+from labelweave.models.methods import make_methods, with_decisions
 
 MARK = "<!-- written by python -m benchmarks.decisions {} {}: {} -->"
 KEPT = Path("build/decisions")

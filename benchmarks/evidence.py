@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from benchmarks.folds import Figures, Fold, Results, fold_parser, kept_folds, measure_folds
 from benchmarks.table import README, markdown, replace_between
+from labelweave import BinaryRelevance, ChainMixture, ClassifierChain, TreeMixture
 from labelweave._common.drawing import COLOURS
 from labelweave.inference import Auto
-from labelweave.models import BinaryRelevance, ChainMixture, ClassifierChain, TreeMixture
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

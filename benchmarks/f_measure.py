@@ -27,11 +27,10 @@ from benchmarks.f_measure_peers import (
 )
 from benchmarks.measure import machine, one_blas_thread
 from benchmarks.table import README, _seconds, markdown, write_level
+from labelweave import ClassifierChain, TreeNetwork, load
 from labelweave._core import native
-from labelweave.datasets import load
 from labelweave.decision import FLoss
 from labelweave.joint import ChainJoint, IndependentJoint, JointDistribution
-from labelweave.models import ClassifierChain, TreeNetwork
 
 BEGIN = "<!-- written by python -m benchmarks.f_measure: begin -->"
 END = "<!-- written by python -m benchmarks.f_measure: end -->"

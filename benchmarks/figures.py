@@ -14,10 +14,9 @@ import numpy as np
 from benchmarks.gibbs import fit
 from benchmarks.measure import timed
 from benchmarks.search import synthetic
-from labelweave.datasets import load
+from labelweave import ClassifierChain, load
 from labelweave.inference import BestFirst, Gibbs
 from labelweave.joint import ChainJoint
-from labelweave.models import ClassifierChain
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

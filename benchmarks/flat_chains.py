@@ -16,10 +16,9 @@ from benchmarks.data import use_published_data
 from benchmarks.measure import machine, one_blas_thread
 from benchmarks.search import load_problem, synthetic
 from benchmarks.table import README, markdown, write_level
-from labelweave.datasets import load
+from labelweave import ClassifierChain, load
 from labelweave.inference import Auto
 from labelweave.joint import ChainJoint, Mode
-from labelweave.models import ClassifierChain
 
 SETS = ("cal500", "enron", "corel5k")
 LABELS = (32, 64, 128, 256)

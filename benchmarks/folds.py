@@ -17,8 +17,8 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from labelweave import Dataset, load
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave.datasets import Dataset, load
 
 N_FOLDS = 10
 Figures = dict[str, list[float]]

@@ -15,8 +15,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from benchmarks.mixtures import Fold, folds_of
 from benchmarks.table import README, markdown, replace_between
-from labelweave.baselines import LabelPowerset
-from labelweave.models import ClassifierChain, DistributionalForest
+from labelweave import ClassifierChain, DistributionalForest, LabelPowerset
 
 BEGIN = "<!-- written by python -m benchmarks.forests: begin -->"
 END = "<!-- written by python -m benchmarks.forests: end -->"

@@ -24,10 +24,9 @@ from benchmarks.gibbs_numpy import (
 )
 from benchmarks.measure import Timing, machine, one_blas_thread, timed
 from benchmarks.table import README, _seconds, markdown, write_level
-from labelweave.datasets import load
-from labelweave.inference.gibbs_runs import run_linear
+from labelweave import ClassifierChain, load
+from labelweave.inference.gibbs import run_linear
 from labelweave.joint import ChainJoint
-from labelweave.models import ClassifierChain
 
 SWEEPS = 20
 # What NumPy takes does not depend on the sweep, so its long runs are cut short and scaled up.

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import use_published_data
-from labelweave.datasets import Dataset, load
-from labelweave.evaluation import make_method
+from labelweave import Dataset, load
+from labelweave.models.methods import make_method
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -21,10 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.data import use_published_data
 from benchmarks.measure import machine, one_blas_thread
 from benchmarks.table import README, markdown, write_level
-from labelweave.datasets import load
+from labelweave import ClassifierChain, KernelFeatures, load
 from labelweave.decision import UnprovenModeWarning
-from labelweave.features import KernelFeatures
-from labelweave.models import ClassifierChain
 
 SETS = ("emotions", "scene", "image", "yeast", "enron")
 N_FOLDS = 2

@@ -18,9 +18,9 @@ from benchmarks.accuracy import Problem, excess, lower_bound
 from benchmarks.data import available
 from benchmarks.measure import Timing, one_blas_thread, peak_memory, race
 from benchmarks.peers import Setting, Solution, TwoCores, on_one_core
+from labelweave import load
 from labelweave._common.arrays import Floats
-from labelweave.datasets import load
-from labelweave.logistic import solve
+from labelweave.logistic.solver import solve
 
 SETS = ("scene", "yeast", "enron", "corel5k", "rcv1subset1")
 # The certificate of the reference optimum must be finer than what it is to judge.

@@ -1,6 +1,6 @@
 """Fits to data in files and in memory: `python -m benchmarks.mapped`.
 
-The same rows are fitted as a memory map (`labelweave.datasets.read_mapped`) and from memory, each
+The same rows are fitted as a memory map (`labelweave.data.mapped.read_mapped`) and from memory, each
 time in a fresh process, for two numbers of rows. What counts is anonymous memory (``RssAnon``): it
 cannot be dropped when memory is short, while pages of files can. The larger data are also fitted
 under a limit on the process' own data (``RLIMIT_DATA``, which does not count maps of files): a
@@ -28,8 +28,9 @@ from scipy import sparse
 
 from benchmarks.measure import _status_bytes, machine, one_blas_thread
 from benchmarks.table import _megabytes, _seconds, markdown
-from labelweave.datasets import Dataset, read_mapped, write_mapped
-from labelweave.models import BinaryRelevance
+from labelweave import BinaryRelevance, Dataset
+from labelweave.data import write_mapped
+from labelweave.data.mapped import read_mapped
 
 FEATURES, ENTRIES, LABELS = 5000, 200, 10
 GROWTH = 10

@@ -17,12 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.data import use_published_data
 from benchmarks.measure import machine, one_blas_thread
 from benchmarks.table import README, markdown, rounded, write_level
-from labelweave.datasets import load
+from labelweave import ClassifierChain, load
 from labelweave.inference import Auto
 from labelweave.joint import ChainJoint, MixtureJoint, Ranked, quantities
-from labelweave.joint.chain.steps import beam_search
+from labelweave.joint.chain import beam_search
 from labelweave.joint.estimate import Quantity
-from labelweave.models import ClassifierChain
 
 # Rows of the marginals, and rows and components of the mixtures.
 SETS = {"yeast": 40, "slashdot": 40, "enron": 20, "corel5k": 5}

@@ -25,8 +25,7 @@ FIGURES = ("seconds", "loss", "match", "components")
 
 def fit(name: str, number: int, kind: str) -> dict[str, float]:
     """Fit one fold of ten: CPU seconds, CLL-loss, exact match and number of components."""
-    from labelweave import models
-    from labelweave.datasets import load
+    from labelweave import load, models
 
     data = load(name)
     train, test = list(KFold(10, shuffle=True, random_state=0).split(data.X))[number]

@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
-from labelweave.datasets import load
-from labelweave.inference import Annealing, ThresholdAlgorithm
-from labelweave.models import TreeMixture, TreeNetwork
+from labelweave import TreeMixture, TreeNetwork, load
+from labelweave.inference import Annealing
+from labelweave.inference.search import ThresholdAlgorithm
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -23,10 +23,11 @@ from benchmarks.data import use_published_data
 from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, timed
 from benchmarks.online_stream import streaming
 from benchmarks.table import README, _megabytes, _seconds, markdown, write_level
+from labelweave import BayesianOnlineClassifier, load
 from labelweave._common.arrays import Labels
-from labelweave.datasets import load
-from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState
-from labelweave.online.classifier import _BATCH
+from labelweave.models.online import OnlineSettings
+from labelweave.models.online.classifier import _BATCH
+from labelweave.models.online.state import OnlineState
 
 ROUNDS = 5
 # Times that a learner goes through the rows in one run: threads need some time to get going.

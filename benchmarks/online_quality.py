@@ -25,10 +25,9 @@ from benchmarks.measure import machine
 from benchmarks.online_figures import draw_all
 from benchmarks.online_peers import PEERS, peer_labels
 from benchmarks.table import README, markdown, replace_between
-from labelweave.datasets import load
+from labelweave import BayesianOnlineClassifier, load
 from labelweave.decision import ClassMassNormalization
-from labelweave.evaluation import f1_macro, f1_micro
-from labelweave.online import BayesianOnlineClassifier
+from labelweave.evaluation.metrics.classification import f1_macro, f1_micro
 
 BEGIN, END = "<!-- written by online_quality: begin -->", "<!-- online_quality: end -->"
 KEPT = Path(__file__).parents[1] / "build" / "online_quality.jsonl"

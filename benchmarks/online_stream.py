@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.measure import peak_memory, timed
 from benchmarks.table import _megabytes, _seconds, markdown
-from labelweave.datasets import RowStream
-from labelweave.online import StreamLearner
+from labelweave.data.row_text import RowStream
+from labelweave.models.online import StreamLearner
 
 ROUNDS = 5
 BATCH_LINES = 1000

@@ -26,17 +26,16 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.measure import Runner, machine, one_blas_thread
 from benchmarks.table import README, markdown, write_level
+from labelweave import load
 from labelweave._common.arrays import Floats
-from labelweave.datasets import load
-from labelweave.logistic import (
+from labelweave.logistic import penalties as penalty_selection
+from labelweave.logistic.conditionals import (
     LinearConditionals,
-    LogisticProblems,
-    PenaltyChoice,
     fit_conditionals,
-    penalty_selection,
+    structure_problems,
 )
-from labelweave.logistic.conditionals import structure_problems
-from labelweave.logistic.cross_validation import Folds
+from labelweave.logistic.penalties import Folds, PenaltyChoice
+from labelweave.logistic.problem import LogisticProblems
 
 SETS = (
     "emotions",

@@ -15,12 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.data import use_published_data
-from labelweave.report import Document, Section, Verdicts
-from labelweave.report.markdown import to_markdown
-from labelweave.reproduce import PAPERS, Results
+from labelweave.report import Document, Section, Verdicts, to_markdown
+from labelweave.reproduce import PAPERS, Results, ResultStore
 from labelweave.reproduce.document import verdicts
 from labelweave.reproduce.plan import tasks_of
-from labelweave.reproduce.store import ResultStore
 
 KEPT = Path(__file__).with_suffix("")
 PAGE = Path(__file__).parent.parent / "docs" / "reproduction.md"

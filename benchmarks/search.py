@@ -20,10 +20,10 @@ from benchmarks.data import available
 from benchmarks.measure import Timing, machine, one_blas_thread, race, timed
 from benchmarks.search_peers import PlainBestFirst, dacaf_seconds
 from benchmarks.table import README, markdown, rounded, write_level
-from labelweave.datasets import load
-from labelweave.inference import Auto, Beam, BestFirst, Greedy, Inference, MeanField, MonteCarlo
+from labelweave import ClassifierChain, load
+from labelweave.inference import Auto, Beam, BestFirst, Greedy, MeanField, MonteCarlo
+from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint
-from labelweave.models import ClassifierChain
 
 SETS = ("emotions", "scene", "yeast", "slashdot", "enron", "corel5k")
 BEGIN = "<!-- written by python -m benchmarks.search: begin -->"

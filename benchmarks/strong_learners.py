@@ -21,21 +21,16 @@ from benchmarks.data import available
 from benchmarks.folds import N_FOLDS, Fold, fold_of
 from benchmarks.strong_peers import RIVALS, Outcome
 from benchmarks.table import README, markdown, replace_between, rounded
+from labelweave import BestJoint, load
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave.datasets import load
 from labelweave.decision import MicroF1Threshold, ThresholdRule
 from labelweave.decision.registry import LOSS_NAMES
-from labelweave.evaluation import (
-    METRICS,
-    PORTFOLIO,
-    BestJoint,
-    judge,
-    make_method,
-    paired_t_test,
-    predict_decided,
-    predict_joint,
-)
+from labelweave.evaluation import METRICS, paired_t_test
+from labelweave.evaluation.comparison.significance import judge
+from labelweave.models.best_joint import PORTFOLIO
+from labelweave.models.methods import make_method
+from labelweave.models.predictions import predict_decided, predict_joint
 from labelweave.versions import code_version
 
 MARK = "<!-- written by python -m benchmarks.strong_learners {}: {} -->"

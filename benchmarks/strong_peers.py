@@ -26,10 +26,10 @@ from sklearn.ensemble import (
 from sklearn.multioutput import ClassifierChain as GreedyChain
 
 from benchmarks.weave import Alone
+from labelweave import MLkNN
 from labelweave._common.arrays import Labels
-from labelweave.baselines import MLkNN
 from labelweave.joint import JointDistribution
-from labelweave.models.forests.projected_trees import laid_out_for_trees
+from labelweave.models.forest import laid_out_for_trees
 
 
 @dataclass(frozen=True)

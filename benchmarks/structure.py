@@ -27,9 +27,9 @@ from benchmarks.structure_peers import (
     sharpened,
 )
 from benchmarks.table import README, markdown, write_level
-from labelweave.datasets import load
-from labelweave.logistic import EdgeWeights, edge_weights
-from labelweave.models.trees.branching import maximum_branching
+from labelweave import load
+from labelweave.logistic.edges import EdgeWeights, edge_weights
+from labelweave.models.structure_learning import maximum_branching
 
 SETS = ("scene", "yeast", "enron")
 GROWING = ("emotions", "yeast", "slashdot", "enron", "rcv1subset1", "corel5k")

@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from labelweave._common.arrays import Floats
-from labelweave.logistic import LogisticProblems, solve_problems
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import solve_problems
 
 Pairs = NDArray[np.intp]  # (P, 2): parent, target; parent -1 stands for none
 

@@ -16,8 +16,10 @@ from sklearn.model_selection import KFold
 
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
-from labelweave.datasets import load
-from labelweave.evaluation import Comparison, compare, judge, make_methods, paired_t_test
+from labelweave import compare, load
+from labelweave.evaluation import Comparison, paired_t_test
+from labelweave.evaluation.comparison.significance import judge
+from labelweave.models.methods import make_methods
 
 BEGIN = "<!-- written by python -m benchmarks.systems: begin -->"
 END = "<!-- written by python -m benchmarks.systems: end -->"

@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.measure import Timing, machine, timed
 from benchmarks.table import README, markdown, write_level
-from labelweave.inference import Annealing, ThresholdAlgorithm
+from labelweave.inference import Annealing
+from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import MixtureJoint, TreeJoint
 from tests.reference.tree import PlainTree, random_forest
 

@@ -25,16 +25,15 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import available
 from benchmarks.folds import N_FOLDS, Fold, fold_of
 from benchmarks.table import README, markdown, replace_between, rounded
+from labelweave import JointClassifierCV, MLkNN, MultiLabelClassifier, load
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
 from labelweave._common.row_keys import row_keys
-from labelweave.baselines import MLkNN
-from labelweave.datasets import load
-from labelweave.evaluation import METRICS, judge, paired_t_test
+from labelweave.evaluation import METRICS, paired_t_test
+from labelweave.evaluation.comparison.significance import judge
 from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.models import JointClassifierCV, MultiLabelClassifier
-from labelweave.models.forests.projected_trees import ProjectedExtraTrees
-from labelweave.models.stacking.base_learner import (
+from labelweave.models.forest import ProjectedExtraTrees
+from labelweave.models.stacking import (
     BaseLearner,
     apparent_votes,
     handles_all_labels,

@@ -2,8 +2,8 @@
 
 from sklearn.metrics import f1_score
 
-from labelweave.datasets import load_yeast
-from labelweave.online import BayesianOnlineClassifier
+from labelweave import BayesianOnlineClassifier
+from labelweave.data.load import load_yeast
 
 data = load_yeast()  # 2,417 genes, 103 features, 14 functional classes
 model = BayesianOnlineClassifier(random_state=0)

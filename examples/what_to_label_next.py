@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import labelweave as lw
-from labelweave.evaluation import best_queries, exact_match, row_uncertainty
+from labelweave.evaluation import row_uncertainty
+from labelweave.evaluation.metrics.classification import exact_match
+from labelweave.evaluation.queries import best_queries
 
 START, STEP, ROUNDS, REPEATS = 30, 20, 8, 10
 

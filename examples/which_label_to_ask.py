@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import labelweave as lw
-from labelweave.evaluation import hamming_loss, information_about_others, label_uncertainty
+from labelweave.evaluation import information_about_others, label_uncertainty
+from labelweave.evaluation.metrics.classification import hamming_loss
 
 train, test = lw.load_yeast().published_split()
 scaler = StandardScaler().fit(train.X)

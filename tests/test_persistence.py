@@ -31,12 +31,17 @@ from sklearn.tree import DecisionTreeClassifier
 from skops.io._audit import NODE_TYPE_MAPPING
 from skops.io._protocol import PROTOCOL
 
-from labelweave import evaluation, persistence
-from labelweave.baselines import PassiveAggressive
+from labelweave import (
+    BayesianOnlineClassifier,
+    BinaryRelevance,
+    ClassifierChain,
+    PassiveAggressive,
+    TreeNetwork,
+    evaluation,
+    persistence,
+)
 from labelweave.evaluation.comparison.significance import WinTieLoss
 from labelweave.inference import Greedy
-from labelweave.models import BinaryRelevance, ClassifierChain, TreeNetwork
-from labelweave.online import BayesianOnlineClassifier
 
 X, Y = make_multilabel_classification(40, 5, n_classes=3, random_state=0)
 
@@ -172,9 +177,9 @@ def forge(path, change):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("labelweave.persistence.model_files", "os"),
-        ("labelweave.persistence.model_files", "save"),
-        ("labelweave.persistence.model_files", "Path"),
+        ("labelweave.persistence", "os"),
+        ("labelweave.persistence", "save"),
+        ("labelweave.persistence", "Path"),
         ("labelweave.no_such_module", "Class"),
         ("labelweave_evil", "Class"),
     ],
@@ -187,7 +192,7 @@ def test_what_labelweave_only_imports_is_not_trusted(tmp_path, module, name):
         persistence.load(path)
 
 
-def posing(kind, inner, name="labelweave.inference.greedy.Greedy", func="mode"):
+def posing(kind, inner, name="labelweave.inference.search.Greedy", func="mode"):
     """Return a node of some kind that gives itself a name we trust."""
     module, _, class_name = name.rpartition(".")
     named = {"__module__": module, "__class__": class_name, "__loader__": kind}
@@ -212,7 +217,7 @@ def test_a_method_that_poses_as_a_strategy_reaches_nothing(tmp_path):
 
 
 OWN_WAYS = {
-    "labelweave.inference.greedy.Greedy": ["ObjectNode", "TupleNode"],
+    "labelweave.inference.search.Greedy": ["ObjectNode", "TupleNode"],
     "scipy.sparse._csr.csr_array": ["SparseMatrixNode"],
     "numpy.dtype": ["DTypeNode"],
     "sklearn.metrics._classification.f1_score": ["FunctionNode"],

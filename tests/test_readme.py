@@ -7,7 +7,7 @@ import re
 import matplotlib.pyplot as plt
 import pytest
 
-from labelweave.evaluation import METHODS
+from labelweave.models.methods import METHODS
 from tests.conftest import PROJECT
 
 README = (PROJECT / "README.md").read_text("utf-8")

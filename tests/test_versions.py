@@ -23,7 +23,7 @@ def test_the_version_is_written_once():
 def test_the_command_line_and_the_citation_agree():
     from typer.testing import CliRunner
 
-    from labelweave.cli import app
+    from labelweave.cli.app import app
 
     shown = CliRunner().invoke(app, ["--version"]).stdout
     assert shown == f"labelweave {labelweave.__version__}\n"

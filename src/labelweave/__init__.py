@@ -5,214 +5,54 @@ the loss you care about.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from labelweave.baselines import (
-        InstanceBasedLogistic,
-        LabelPowerset,
-        LaSVM,
-        MaxMarginOutputCoding,
-        MLkNN,
-        PairwiseCRF,
-        PassiveAggressive,
-        RAkEL,
-        StackedBinaryRelevance,
-        ThresholdedSVM,
-    )
-    from labelweave.datasets import Dataset, load, load_emotions, load_yeast
-    from labelweave.decision import FLoss, HammingLoss, MajorityVote, SubsetLoss
-    from labelweave.evaluation import BestJoint, CalibratedJointCV, ConformalClassifier, compare
-    from labelweave.features import KernelFeatures
-    from labelweave.inference import (
-        Annealing,
-        Auto,
-        Beam,
-        BestFirst,
-        EpsilonApproximate,
-        Exhaustive,
-        Gibbs,
-        Greedy,
-        MeanField,
-        Mode,
-        MonteCarlo,
-        ThresholdAlgorithm,
-    )
-    from labelweave.joint import (
-        ChainJoint,
-        FieldJoint,
-        GeneralChain,
-        IndependentJoint,
-        JointDistribution,
-        ListedJoint,
-        MixtureJoint,
-        TableJoint,
-        TreeJoint,
-    )
-    from labelweave.models import (
-        BinaryRelevance,
-        ChainEnsemble,
-        ChainMixture,
-        ClassifierChain,
-        DistributionalForest,
-        Explanation,
-        JointClassifierCV,
-        Structure,
-        TreeEnsemble,
-        TreeMixture,
-        TreeNetwork,
-        explain_label,
-        explain_set,
-    )
-    from labelweave.online import BayesianOnlineClassifier
-    from labelweave.versions import show_versions
+from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Annealing",
-    "Auto",
-    "BayesianOnlineClassifier",
-    "Beam",
-    "BestFirst",
-    "BestJoint",
-    "BinaryRelevance",
-    "CalibratedJointCV",
-    "ChainEnsemble",
-    "ChainJoint",
-    "ChainMixture",
-    "ClassifierChain",
-    "ConformalClassifier",
-    "Dataset",
-    "DistributionalForest",
-    "EpsilonApproximate",
-    "Exhaustive",
-    "Explanation",
-    "FLoss",
-    "FieldJoint",
-    "GeneralChain",
-    "Gibbs",
-    "Greedy",
-    "HammingLoss",
-    "IndependentJoint",
-    "InstanceBasedLogistic",
-    "JointClassifierCV",
-    "JointDistribution",
-    "KernelFeatures",
-    "LaSVM",
-    "LabelPowerset",
-    "ListedJoint",
-    "MLkNN",
-    "MaxMarginOutputCoding",
-    "MeanField",
-    "MixtureJoint",
-    "MajorityVote",
-    "Mode",
-    "MonteCarlo",
-    "PairwiseCRF",
-    "PassiveAggressive",
-    "RAkEL",
-    "StackedBinaryRelevance",
-    "Structure",
-    "SubsetLoss",
-    "TableJoint",
-    "ThresholdAlgorithm",
-    "ThresholdedSVM",
-    "TreeEnsemble",
-    "TreeJoint",
-    "TreeMixture",
-    "TreeNetwork",
-    "compare",
-    "explain_label",
-    "explain_set",
-    "load",
-    "load_emotions",
-    "load_yeast",
-    "show_versions",
-]
-
 # Names are imported on first use, so that `labelweave --help` does not wait for scikit-learn.
-_EXPORTS: dict[str, tuple[str, ...]] = {
-    "baselines": (
-        "InstanceBasedLogistic",
-        "LaSVM",
-        "LabelPowerset",
-        "MLkNN",
-        "MaxMarginOutputCoding",
-        "PairwiseCRF",
-        "PassiveAggressive",
-        "RAkEL",
-        "StackedBinaryRelevance",
-        "ThresholdedSVM",
-    ),
-    "datasets": ("Dataset", "load", "load_emotions", "load_yeast"),
-    "decision": ("FLoss", "HammingLoss", "MajorityVote", "SubsetLoss"),
-    "evaluation": ("BestJoint", "CalibratedJointCV", "ConformalClassifier", "compare"),
-    "features": ("KernelFeatures",),
-    "inference": (
-        "Annealing",
-        "Auto",
-        "Beam",
-        "BestFirst",
-        "EpsilonApproximate",
-        "Exhaustive",
-        "Gibbs",
-        "Greedy",
-        "MeanField",
-        "Mode",
-        "MonteCarlo",
-        "ThresholdAlgorithm",
-    ),
-    "joint": (
-        "ChainJoint",
-        "FieldJoint",
-        "GeneralChain",
-        "IndependentJoint",
-        "JointDistribution",
-        "ListedJoint",
-        "MixtureJoint",
-        "TableJoint",
-        "TreeJoint",
-    ),
-    "models": (
-        "BinaryRelevance",
-        "ChainEnsemble",
-        "ChainMixture",
-        "ClassifierChain",
-        "DistributionalForest",
-        "Explanation",
-        "JointClassifierCV",
-        "Structure",
-        "TreeEnsemble",
-        "TreeMixture",
-        "TreeNetwork",
-        "explain_label",
-        "explain_set",
-    ),
-    "online": ("BayesianOnlineClassifier",),
+_HOMES = {
+    "data": ("Dataset", "load"),
+    "evaluation": ("compare",),
+    "models.base": ("MultiLabelClassifier",),
+    "models.best_joint": ("BestJoint",),
+    "models.binary_relevance": ("BinaryRelevance",),
+    "models.calibration": ("CalibratedJointCV",),
+    "models.chains": ("ClassifierChain",),
+    "models.conformal": ("ConformalClassifier",),
+    "models.ensembles": ("ChainEnsemble", "TreeEnsemble"),
+    "models.explanations": ("Explanation", "explain_label", "explain_set"),
+    "models.forest": ("DistributionalForest",),
+    "models.kernel_features": ("KernelFeatures",),
+    "models.mixtures": ("ChainMixture", "TreeMixture"),
+    "models.online.classifier": ("BayesianOnlineClassifier",),
+    "models.rivals.neighbours": ("InstanceBasedLogistic", "MLkNN"),
+    "models.rivals.output_coding": ("MaxMarginOutputCoding",),
+    "models.rivals.pairwise_crf": ("PairwiseCRF",),
+    "models.rivals.passive_aggressive": ("PassiveAggressive",),
+    "models.rivals.powersets": ("LabelPowerset", "RAkEL"),
+    "models.rivals.stacked_binary_relevance": ("StackedBinaryRelevance",),
+    "models.rivals.svm": ("LaSVM", "ThresholdedSVM"),
+    "models.stacking": ("JointClassifierCV",),
+    "models.structure": ("Structure",),
+    "models.tree_network": ("TreeNetwork",),
     "versions": ("show_versions",),
 }
-
-_MODULES = (
-    *_EXPORTS,
-    "distributed",
-    "explore",
-    "logistic",
-    "persistence",
-    "plots",
-    "report",
-    "reproduce",
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+_ROOMS = (
+    *("data", "decision", "distributed", "evaluation", "explore", "inference", "joint", "models"),
+    *("persistence", "plots", "report", "reproduce", "versions"),
 )
+
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in _ROOMS:
         return import_module(f"labelweave.{name}")
-    for package, names in _EXPORTS.items():
-        if name in names:
-            return getattr(import_module(f"labelweave.{package}"), name)
+    if name in _MODULES:
+        return getattr(import_module(f"labelweave.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'labelweave' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted((*__all__, *_MODULES))
+    return sorted((*__all__, *_ROOMS))

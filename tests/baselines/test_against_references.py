@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from labelweave import BinaryRelevance, InstanceBasedLogistic, MLkNN, StackedBinaryRelevance
 from labelweave._common.row_keys import assign_folds
-from labelweave.baselines import InstanceBasedLogistic, MLkNN, StackedBinaryRelevance
 from labelweave.joint import IndependentJoint
-from labelweave.models import BinaryRelevance
 from tests.contract.samples import sample
 from tests.reference import neighbours as reference
 

@@ -12,8 +12,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.baselines import InstanceBasedLogistic, MLkNN, StackedBinaryRelevance
-from labelweave.datasets import load_emotions, load_yeast
+from labelweave import InstanceBasedLogistic, MLkNN, StackedBinaryRelevance
+from labelweave.data.load import load_emotions, load_yeast
 
 pytest.importorskip("skmultilearn", reason="scikit-multilearn-ng is not installed")
 from benchmarks.multilearn import FreshNeighbours, Stacked, mlknn

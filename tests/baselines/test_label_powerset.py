@@ -9,9 +9,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from labelweave.baselines import LabelPowerset, RAkEL
+from labelweave import BinaryRelevance, LabelPowerset, RAkEL
 from labelweave.joint import ListedJoint
-from labelweave.models import BinaryRelevance
 from tests.contract.samples import all_vectors, sample
 from tests.reference import powerset as reference
 

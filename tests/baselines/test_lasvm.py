@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from labelweave._common.features import native_matrix
+from labelweave import LaSVM
+from labelweave._common.matrices import native_matrix
 from labelweave._core import native
-from labelweave.baselines import LaSVM
 from tests.contract.samples import sample
 
 X, Y = sample(n=90, n_features=6, n_labels=4)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from labelweave.baselines import neighbours as module
-from labelweave.baselines.neighbours import count_labels, nearest_rows
+from labelweave.models.rivals import neighbours as module
+from labelweave.models.rivals.neighbours import count_labels, nearest_rows
 from tests.reference.neighbours import neighbours
 
 random = np.random.default_rng(0)

@@ -10,12 +10,20 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 from sklearn.preprocessing import scale
 
-from labelweave.baselines import MaxMarginOutputCoding
-from labelweave.baselines._box_qp import solve_boxes
-from labelweave.baselines._local_search import descend, flip_costs
-from labelweave.baselines._max_margin_metric import MarginRisk, learn_metrics, nearest_metric
-from labelweave.baselines._output_codes import Codes, OutOfFold, choose_margin_weight, decode
-from labelweave.datasets import load_emotions
+from labelweave import MaxMarginOutputCoding
+from labelweave.data.load import load_emotions
+from labelweave.models.rivals.output_coding import (
+    Codes,
+    MarginRisk,
+    OutOfFold,
+    choose_margin_weight,
+    decode,
+    descend,
+    flip_costs,
+    learn_metrics,
+    nearest_metric,
+    solve_boxes,
+)
 from tests.contract.samples import sample
 
 

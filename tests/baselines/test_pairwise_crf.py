@@ -8,13 +8,17 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from labelweave.baselines import PairwiseCRF, _field_objectives
-from labelweave.baselines._field_fit import strongest_pairs
-from labelweave.baselines._field_moments import LabelMoments
-from labelweave.baselines._field_objectives import ExactLikelihood, FieldData, PseudoLikelihood
+from labelweave import BinaryRelevance, PairwiseCRF
 from labelweave.joint import FieldJoint
 from labelweave.joint.enumeration import label_vectors
-from labelweave.models import BinaryRelevance
+from labelweave.models.rivals import pairwise_crf as _field_objectives
+from labelweave.models.rivals.pairwise_crf import (
+    ExactLikelihood,
+    FieldData,
+    LabelMoments,
+    PseudoLikelihood,
+    strongest_pairs,
+)
 from tests.contract.samples import sample
 from tests.reference.field import energy
 

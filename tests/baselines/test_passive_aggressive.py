@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 
-from labelweave.baselines import PassiveAggressive
+from labelweave import PassiveAggressive
 from labelweave.decision import ClassMassNormalization, TunedThresholds, tune_thresholds
 from tests.contract.samples import sample
 

@@ -10,12 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
-from labelweave._common.row_keys import assign_folds
-from labelweave.baselines import ThresholdedSVM, _duplicate_rows
-from labelweave.baselines._duplicate_rows import merge_equal_rows
-from labelweave.baselines._out_of_fold import FBR_GRID, HeldOut
+from labelweave import ThresholdedSVM
+from labelweave._common import row_keys as _duplicate_rows
+from labelweave._common.row_keys import assign_folds, merge_equal_rows
 from labelweave.decision import ExpectedF, TunedThresholds
-from labelweave.evaluation import make_methods
+from labelweave.models.methods import make_methods
+from labelweave.models.rivals.margins import FBR_GRID, HeldOut
 from tests.contract.samples import sample
 
 X, Y = sample(n=90, n_features=6, n_labels=5)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import make_multilabel_classification
 from typer.testing import CliRunner
 
-from labelweave.cli import app
+from labelweave.cli.app import app
 
 NEIGHBOURS = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=3, algorithm='brute')"
 PRIOR = "sklearn.dummy.DummyClassifier"

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import labelweave
-import labelweave.datasets
+import labelweave.data
 from labelweave._core import native
-from labelweave.cli import app
+from labelweave.cli.app import app
 from tests.cli.conftest import PRIOR
 
 COMMANDS = ("compare", "fit", "predict", "ask", "evaluate", "datasets")
@@ -133,7 +133,7 @@ def test_too_few_threads_are_no_interruption(run, monkeypatch, tmp_path):
     def refused(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(labelweave.datasets, "load", interrupted)
+    monkeypatch.setattr(labelweave.data, "load", interrupted)
     words = ("fit", "emotions", "--model", tmp_path / "model.skops")
     assert run(*words).exit_code == 130
     monkeypatch.setattr("threading.Thread.start", refused)

@@ -8,7 +8,8 @@ import pytest
 
 from labelweave import persistence
 from labelweave.decision import PartialAbstention
-from labelweave.evaluation import Comparison, predict_joint, predict_labels
+from labelweave.evaluation import Comparison
+from labelweave.models.predictions import predict_joint, predict_labels
 from tests.cli.conftest import NEIGHBOURS
 
 FEATURES = list("abcde")
@@ -88,7 +89,7 @@ def test_a_model_without_a_joint_has_no_answers(run, table, tmp_path):
 
 @pytest.mark.parametrize("decision", ["hamming", "f1", "PrecisionAtK(2)", "FLoss(beta=2)"])
 def test_predictions_are_decided_anew(run, table, model, decision):
-    from labelweave.evaluation import make_decision
+    from labelweave.models.methods import make_decision
 
     result = run("predict", model, table, "--decision", decision, "--expected")
     assert result.exit_code == 0, result.stderr

@@ -10,9 +10,9 @@ from html import unescape
 import numpy as np
 import pytest
 
-from labelweave import evaluation
-from labelweave.datasets import load
-from labelweave.evaluation import Comparison, IterativeStratification, make_methods
+from labelweave import evaluation, load
+from labelweave.evaluation import Comparison, IterativeStratification
+from labelweave.models.methods import make_methods
 from tests.cli.conftest import NEIGHBOURS, PRIOR
 
 # Classifiers of scikit-learn, by the form of what they know of probabilities.

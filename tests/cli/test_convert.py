@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from labelweave import datasets, persistence
-from labelweave.datasets import load
+from labelweave import data as datasets
+from labelweave import load, persistence
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from labelweave import persistence
-from labelweave.evaluation import LabelDependence, predict_joint
+from labelweave.evaluation import LabelDependence
+from labelweave.models.predictions import predict_joint
 from tests.cli.conftest import NEIGHBOURS
 
 NAMES = ["sun", "rain", "wind"]

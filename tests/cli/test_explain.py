@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 
-from labelweave import persistence
-from labelweave.models import explain_label, explain_set
+from labelweave import explain_label, explain_set, persistence
 from tests.cli.conftest import NEIGHBOURS
 
 METHOD = "pcc(C=1, label_penalty=0.1)"

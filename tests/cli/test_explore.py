@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from labelweave.datasets import load_emotions
-from labelweave.models import BinaryRelevance
+from labelweave import BinaryRelevance
+from labelweave.data.load import load_emotions
 from labelweave.persistence import save
 from tests.explore.make import Client
 

@@ -11,9 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave import evaluation, persistence
-from labelweave.features import KernelFeatures
-from labelweave.models import BinaryRelevance
+from labelweave import BinaryRelevance, KernelFeatures, evaluation, persistence
 from tests.cli.conftest import NEIGHBOURS, PRIOR
 
 LABELS = ["sun", "rain", "wind"]

@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from labelweave import persistence
+from labelweave import BayesianOnlineClassifier, load, persistence
 from labelweave._common.files import locked
-from labelweave.cli import app
-from labelweave.datasets import load
-from labelweave.online import BayesianOnlineClassifier
+from labelweave.cli.app import app
 from tests.common.test_files import Steps
 from tests.online.test_stream import make_text, same_posterior
 

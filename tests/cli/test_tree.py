@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from labelweave.models import Structure
+from labelweave import Structure
 from labelweave.report import save_structures
 
 

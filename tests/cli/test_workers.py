@@ -7,7 +7,7 @@ import pytest
 
 import labelweave.distributed
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave.distributed import ClusterLostError, WorkerMismatchError
+from labelweave.distributed.cluster import ClusterLostError, WorkerMismatchError
 from tests.cli.conftest import PRIOR
 
 LOST = "the scheduler at tcp://host:1 is gone"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from labelweave._common.digests import data_digest
+from labelweave._common.row_keys import data_digest
 
 Y = np.array([[1, 0], [0, 1], [1, 1]])
 MIXED = pd.DataFrame({"a": pd.Categorical(["x", "y", "x"]), "b": [1.0, np.nan, 3.0]})

@@ -8,8 +8,12 @@ import pytest
 from sklearn.base import clone
 
 import labelweave
-from labelweave._common.presets import HasPresets
-from labelweave.baselines import (
+from labelweave import (
+    BayesianOnlineClassifier,
+    BinaryRelevance,
+    ChainEnsemble,
+    ChainMixture,
+    ClassifierChain,
     InstanceBasedLogistic,
     LabelPowerset,
     MaxMarginOutputCoding,
@@ -17,20 +21,14 @@ from labelweave.baselines import (
     PairwiseCRF,
     RAkEL,
     StackedBinaryRelevance,
-)
-from labelweave.decision import CardinalityThreshold, ClassMassNormalization, MajorityVote
-from labelweave.evaluation import make_method
-from labelweave.inference import Annealing
-from labelweave.models import (
-    BinaryRelevance,
-    ChainEnsemble,
-    ChainMixture,
-    ClassifierChain,
     TreeEnsemble,
     TreeMixture,
     TreeNetwork,
 )
-from labelweave.online import BayesianOnlineClassifier
+from labelweave._common.presets import HasPresets
+from labelweave.decision import CardinalityThreshold, ClassMassNormalization, MajorityVote
+from labelweave.inference import Annealing
+from labelweave.models.methods import make_method
 
 PUBLIC = [getattr(labelweave, name) for name in labelweave.__all__]
 WITH_PRESETS = [

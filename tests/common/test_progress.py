@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from labelweave import TreeMixture, TreeNetwork
 from labelweave._common import progress
 from labelweave._common.progress import progress_shown, stage, steps, watching
-from labelweave.datasets import load_emotions
-from labelweave.models import TreeMixture, TreeNetwork
+from labelweave.data.load import load_emotions
 
 
 def told(work):

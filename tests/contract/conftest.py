@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.base import clone
 
-from labelweave.models import LabelClassifier
+from labelweave.models.base import LabelClassifier
 from tests.contract.estimators import DEFAULTS, Case
 from tests.contract.samples import is_probabilistic
 from tests.contract.variants import VARIANTS

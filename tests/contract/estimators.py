@@ -15,8 +15,18 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave.baselines import (
+from labelweave import (
+    BayesianOnlineClassifier,
+    BestJoint,
+    BinaryRelevance,
+    CalibratedJointCV,
+    ChainEnsemble,
+    ChainMixture,
+    ClassifierChain,
+    ConformalClassifier,
+    DistributionalForest,
     InstanceBasedLogistic,
+    JointClassifierCV,
     LabelPowerset,
     LaSVM,
     MaxMarginOutputCoding,
@@ -26,21 +36,11 @@ from labelweave.baselines import (
     RAkEL,
     StackedBinaryRelevance,
     ThresholdedSVM,
-)
-from labelweave.evaluation import BestJoint, CalibratedJointCV, ConformalClassifier
-from labelweave.models import (
-    BinaryRelevance,
-    ChainEnsemble,
-    ChainMixture,
-    ClassifierChain,
-    DistributionalForest,
-    JointClassifierCV,
-    LabelClassifier,
     TreeEnsemble,
     TreeMixture,
     TreeNetwork,
 )
-from labelweave.online import BayesianOnlineClassifier
+from labelweave.models.base import LabelClassifier
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from labelweave.models.base_classifier import ConstantConditional
+from labelweave.models.conditionals import ConstantConditional
 from tests.contract.samples import is_probabilistic, sample, values_of
 
 X, Y = sample()

@@ -22,8 +22,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave.baselines import (
+from labelweave import (
+    BayesianOnlineClassifier,
+    BinaryRelevance,
+    CalibratedJointCV,
+    ChainEnsemble,
+    ChainMixture,
+    ClassifierChain,
+    DistributionalForest,
     InstanceBasedLogistic,
+    JointClassifierCV,
     LabelPowerset,
     LaSVM,
     MaxMarginOutputCoding,
@@ -32,23 +40,13 @@ from labelweave.baselines import (
     RAkEL,
     StackedBinaryRelevance,
     ThresholdedSVM,
-)
-from labelweave.decision import MajorityVote
-from labelweave.evaluation import CalibratedJointCV
-from labelweave.inference import Greedy
-from labelweave.models import (
-    BinaryRelevance,
-    ChainEnsemble,
-    ChainMixture,
-    ClassifierChain,
-    DistributionalForest,
-    JointClassifierCV,
-    LabelClassifier,
     TreeEnsemble,
     TreeMixture,
     TreeNetwork,
 )
-from labelweave.online import BayesianOnlineClassifier
+from labelweave.decision import MajorityVote
+from labelweave.inference import Greedy
+from labelweave.models.base import LabelClassifier
 from tests.contract.estimators import (
     HEATED,
     JOINTS,

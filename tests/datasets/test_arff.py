@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import arff as scipy_arff
 
-from labelweave.datasets import read_arff
+from labelweave.data.arff import read_arff
 
 TOY = """% a comment
 @RELATION toy

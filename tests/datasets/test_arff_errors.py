@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from labelweave.datasets import read_arff
+from labelweave.data.arff import read_arff
 
 HEAD = """@relation 'r: -C 1'
 @attribute y {0,1}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from labelweave.datasets import Dataset
+from labelweave import Dataset
 
 
 def test_fields_take_their_documented_types():

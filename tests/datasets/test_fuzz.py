@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from labelweave._core import native
-from labelweave.datasets.arff import read_arff
-from labelweave.datasets.arff_header import parse_header
+from labelweave.data.arff import read_arff
+from labelweave.data.arff_header import parse_header
 
 COLUMNS = {
     "names": ["y", "x", "z", "é"],

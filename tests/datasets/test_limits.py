@@ -12,21 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave import persistence
-from labelweave.datasets import (
-    Limits,
-    RowStream,
-    load,
-    read_csv,
-    read_parquet,
-    read_svmlight,
-    read_xmc,
-    write_mapped,
-)
-from labelweave.datasets.limits import format_size, parse_size
-from labelweave.datasets.numbered_names import NumberedNames
-from labelweave.online import BayesianOnlineClassifier, StreamLearner
-from labelweave.online.memory import check_room
+from labelweave import BayesianOnlineClassifier, load, persistence
+from labelweave.data import write_mapped
+from labelweave.data.files import Limits, format_size, parse_size
+from labelweave.data.numbered_names import NumberedNames
+from labelweave.data.row_text import RowStream, read_svmlight, read_xmc
+from labelweave.data.tables import read_csv, read_parquet
+from labelweave.models.online import StreamLearner
+from labelweave.models.online.memory import check_room
 
 SMALL = Limits(memory=2**20)
 

@@ -17,10 +17,12 @@ import sklearn.datasets
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from labelweave.datasets import Dataset, catalogue, list_datasets, load, openml
-from labelweave.datasets.catalogue import find_entry
-from labelweave.datasets.loading import is_row_text, is_table
-from labelweave.datasets.storage import cache_file, cache_folder, load_from_cache, save_to_cache
+from labelweave import Dataset, load
+from labelweave.data import catalogue, list_datasets
+from labelweave.data import download as openml
+from labelweave.data.catalogue import find_entry
+from labelweave.data.download import cache_file, cache_folder, load_from_cache, save_to_cache
+from labelweave.data.load import is_row_text, is_table
 
 ARFF = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute x numeric\n@data\n1,2\n"
 

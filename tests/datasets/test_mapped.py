@@ -9,18 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from labelweave import BinaryRelevance, ClassifierChain, Dataset, load
 from labelweave._common.arrays import is_mapped
-from labelweave.datasets import (
-    Dataset,
-    load,
-    load_emotions,
-    mapped,
-    read_svmlight,
-    read_xmc,
-    write_mapped,
-)
+from labelweave.data import mapped, write_mapped
+from labelweave.data.load import load_emotions
+from labelweave.data.row_text import read_svmlight, read_xmc
 from labelweave.logistic.solver import LARGEST_TRANSPOSE
-from labelweave.models import BinaryRelevance, ClassifierChain
 
 PARTS = ["7,3 1:0.5 3:2\n 2:1\n", "12 4:-1e-3\n3 1:1 2:2 # comment\n", "\n 5:1\n"]
 

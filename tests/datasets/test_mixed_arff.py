@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from labelweave.datasets import arff, read_arff
+from labelweave.data import arff
+from labelweave.data.arff import read_arff
 from tests.datasets.test_arff_errors import BAD_ROWS, HEAD
 
 # Numeric codes that are nominal, label names with blanks, a gap: as in Mulan's birds.

@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.preprocessing import TargetEncoder
 
-from labelweave import persistence
-from labelweave.datasets import Dataset, LabelFrequencyEncoder, make_preprocessor
-from labelweave.datasets.preprocessing import nominal_columns_of, preprocessor_of
-from labelweave.evaluation import compare, with_preprocessing
+from labelweave import Dataset, compare, persistence
+from labelweave.data import make_preprocessor
+from labelweave.data.preprocessing import LabelFrequencyEncoder, nominal_columns_of, preprocessor_of
+from labelweave.models.methods import with_preprocessing
 
 rng = np.random.default_rng(0)
 N = 120

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from scipy.io import arff as scipy_arff
 
-from labelweave.datasets import load, load_emotions, load_yeast, read_arff
-from labelweave.datasets.catalogue import ENTRIES
+from labelweave import load
+from labelweave.data.arff import read_arff
+from labelweave.data.catalogue import ENTRIES
+from labelweave.data.load import load_emotions, load_yeast
 
 # They take seconds to read, and smaller ones have their formats.
 LARGE = {"delicious", "genbase", "imdb", "rcv1", "tmc2007-500"} | {

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.datasets import read_svmlight, read_xmc
-from labelweave.datasets.row_stream import RowStream
+from labelweave.data.row_text import RowStream, read_svmlight, read_xmc
 
 SVMLIGHT = b"1,4 1:0.5 3:2\n 2:1\n\n# nothing\n4 qid:3 1:1 # comment\n2:5 7:1\n"
 XMC = b"4 5 3\n0,2 0:0.5 4:1\n 1:2\n\n2 3:1 0:4\n"

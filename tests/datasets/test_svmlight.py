@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from labelweave.datasets import read_svmlight
+from labelweave.data.row_text import read_svmlight
 
 TEXT = b"1,4 1:0.5 3:2\n 2:1\n4 1:1 # comment\n"
 

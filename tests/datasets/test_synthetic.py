@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from labelweave.datasets.synthetic import make_chain, make_mixture, make_tree
+from labelweave.data.synthetic import make_chain, make_mixture, make_tree
 from labelweave.decision import HammingLoss, SubsetLoss
 from labelweave.inference import Greedy
 from labelweave.joint import ChainJoint, MixtureJoint

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.datasets import read_csv, read_parquet, read_table
+from labelweave.data.tables import read_csv, read_parquet, read_table
 
 TABLE = pd.DataFrame(
     {"sun": [1, 0, 1], "cover": [0.25, 1e-3, 2.5], "rain": [False, True, False], "wind": [3, -4, 0]}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.datasets import read_svmlight, read_xmc
+from labelweave.data.row_text import read_svmlight, read_xmc
 
 
 def write(folder, text, name="toy.xmc.txt"):

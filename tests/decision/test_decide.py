@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from labelweave.datasets import load_emotions
+from labelweave import BinaryRelevance, ClassifierChain
+from labelweave.data.load import load_emotions
 from labelweave.decision import (
     FLoss,
     HammingLoss,
@@ -19,7 +20,6 @@ from labelweave.decision import (
 from labelweave.decision.scenarios import Scenarios
 from labelweave.inference import Greedy
 from labelweave.joint import ChainJoint, IndependentJoint
-from labelweave.models import BinaryRelevance, ClassifierChain
 from tests.joint.cases import forms, label_counts, make, make_with_oracle, row_counts, seeds
 
 

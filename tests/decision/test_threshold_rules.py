@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from labelweave import BinaryRelevance, ChainEnsemble
 from labelweave.decision import (
     CardinalityThreshold,
     ClassMassNormalization,
@@ -26,7 +27,6 @@ from labelweave.decision import (
 from labelweave.decision.probabilities import joined
 from labelweave.inference import Greedy
 from labelweave.joint import IndependentJoint
-from labelweave.models import BinaryRelevance, ChainEnsemble
 from labelweave.persistence import load, save
 
 RULES = {

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from labelweave.decision import vector_sets
 from labelweave.decision.probable_vectors import reachable_values
-from labelweave.joint import ChainJoint, IndependentJoint, TableJoint
+from labelweave.joint import ChainJoint, IndependentJoint
 from labelweave.joint.enumeration import label_vectors
+from labelweave.joint.listed import TableJoint
 from tests.joint.cases import forms, label_counts, make, row_counts, seeds
 
 

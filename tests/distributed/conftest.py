@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from labelweave.distributed import DaskEngine, connect
+from labelweave.distributed import connect
+from labelweave.distributed.cluster import DaskEngine
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,8 @@ import pytest
 from sklearn.exceptions import FitFailedWarning
 from typer.testing import CliRunner
 
-from labelweave import evaluation
-from labelweave.cli import app
-from labelweave.datasets import load
+from labelweave import evaluation, load
+from labelweave.cli.app import app
 from tests.distributed import methods
 
 pytestmark = pytest.mark.xdist_group("cluster")

@@ -5,16 +5,9 @@ import traceback
 import pytest
 from distributed import Client
 
-from labelweave._common.engine import JoblibEngine, all_results
-from labelweave.distributed import (
-    Call,
-    ClusterLostError,
-    Lost,
-    LostWorkError,
-    WorkerMismatchError,
-    connect,
-)
-from labelweave.distributed.dask_engine import check_versions
+from labelweave._common.engine import Call, JoblibEngine, Lost, LostWorkError, all_results
+from labelweave.distributed import connect
+from labelweave.distributed.cluster import ClusterLostError, WorkerMismatchError, check_versions
 from labelweave.versions import results_depend_on
 from tests.distributed import work
 
@@ -119,7 +112,7 @@ def test_tls_without_a_certificate():
 
 
 def test_no_scheduler(monkeypatch):
-    monkeypatch.setattr("labelweave.distributed.connection._PATIENCE", 0.2)
+    monkeypatch.setattr("labelweave.distributed.cluster._PATIENCE", 0.2)
     expected = pytest.raises(ConnectionError, match="no scheduler answers at tcp")
     with expected, connect("tcp://127.0.0.1:9"):
         pass

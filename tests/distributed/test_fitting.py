@@ -15,16 +15,17 @@ from sklearn.naive_bayes import GaussianNB
 from labelweave import (
     BinaryRelevance,
     ChainEnsemble,
+    ChainMixture,
     ClassifierChain,
     JointClassifierCV,
+    PairwiseCRF,
+    StackedBinaryRelevance,
     TreeMixture,
     TreeNetwork,
+    load,
 )
 from labelweave._common.engine import JoblibEngine
-from labelweave.baselines import PairwiseCRF, StackedBinaryRelevance
-from labelweave.datasets import load
 from labelweave.distributed import fit
-from labelweave.models import ChainMixture
 from tests.logistic.make import make_problem
 from tests.spreading import CardTable, spread_finely
 

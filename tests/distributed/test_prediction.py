@@ -19,11 +19,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.baselines import PassiveAggressive
+from labelweave import (
+    BayesianOnlineClassifier,
+    BinaryRelevance,
+    ChainEnsemble,
+    ClassifierChain,
+    PassiveAggressive,
+)
 from labelweave.decision import ClassMassNormalization, MajorityVote, ThresholdRule
-from labelweave.distributed import predict, predict_proba, thresholds
-from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
-from labelweave.online import BayesianOnlineClassifier
+from labelweave.distributed import predict, predict_proba
+from labelweave.distributed.prediction import thresholds
 
 pytestmark = pytest.mark.xdist_group("cluster")
 

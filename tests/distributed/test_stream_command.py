@@ -3,11 +3,11 @@
 import pytest
 from typer.testing import CliRunner
 
-from labelweave import persistence
+from labelweave import BayesianOnlineClassifier, persistence
 from labelweave._common.engine import JoblibEngine
 from labelweave.cli.app import app
-from labelweave.distributed import ClusterLostError, DaskEngine, fit_stream
-from labelweave.online import BayesianOnlineClassifier
+from labelweave.distributed import fit_stream
+from labelweave.distributed.cluster import ClusterLostError, DaskEngine
 from tests.distributed.test_streams import write
 from tests.online.make import same
 

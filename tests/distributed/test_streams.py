@@ -9,14 +9,12 @@ import signal
 import numpy as np
 import pytest
 
-from labelweave._common.engine import JoblibEngine
-from labelweave.distributed import (
-    ClusterLostError,
-    LostWorkError,
-    PartitionedLearner,
-    fit_stream,
-)
-from labelweave.online import BayesianOnlineClassifier, OnlineSettings
+from labelweave import BayesianOnlineClassifier
+from labelweave._common.engine import JoblibEngine, LostWorkError
+from labelweave.distributed import fit_stream
+from labelweave.distributed.cluster import ClusterLostError
+from labelweave.distributed.partitioned import PartitionedLearner
+from labelweave.models.online import OnlineSettings
 from tests.online.make import same, stream
 
 pytestmark = pytest.mark.xdist_group("cluster")

@@ -10,15 +10,17 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.datasets import load_emotions
-from labelweave.evaluation import PORTFOLIO, BestJoint, make_methods
-from labelweave.evaluation.selection import candidates
-from labelweave.models import (
+from labelweave import (
+    BestJoint,
     BinaryRelevance,
     ClassifierChain,
     JointClassifierCV,
     MultiLabelClassifier,
 )
+from labelweave.data.load import load_emotions
+from labelweave.models import best_joint as candidates
+from labelweave.models.best_joint import PORTFOLIO
+from labelweave.models.methods import make_methods
 
 BR, CHAIN = BinaryRelevance(C=0.01), ClassifierChain(C=0.01, label_penalty=0.03)
 

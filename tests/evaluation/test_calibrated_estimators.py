@@ -8,9 +8,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.evaluation import CalibratedJointCV, ConformalClassifier, calibrated, make_method
-from labelweave.models import BinaryRelevance, explain_label, explain_set
-from labelweave.models.explanations.explain import can_explain
+from labelweave import (
+    BinaryRelevance,
+    CalibratedJointCV,
+    ConformalClassifier,
+    explain_label,
+    explain_set,
+)
+from labelweave.models.explanations import can_explain
+from labelweave.models.methods import calibrated, make_method
 from tests.contract.samples import sample
 
 BR = BinaryRelevance(C=1.0)

@@ -16,23 +16,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave import persistence
-from labelweave.baselines import LabelPowerset
-from labelweave.decision import PrecisionAtK, RankingLoss
-from labelweave.evaluation import (
-    METRICS,
+from labelweave import (
+    BinaryRelevance,
     CalibratedJointCV,
-    calibrated,
-    fit_temperature,
-    joint_calibration_error,
-    log_loss,
-    make_method,
-    with_preprocessing,
+    ChainEnsemble,
+    ClassifierChain,
+    LabelPowerset,
+    persistence,
 )
-from labelweave.evaluation.calibration.held_out_joints import HeldOutJoints
-from labelweave.evaluation.calibration.marginal_calibration import fit_marginal_calibration
-from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, TableJoint
-from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain
+from labelweave.decision import PrecisionAtK, RankingLoss
+from labelweave.evaluation import METRICS
+from labelweave.evaluation.metrics.likelihood import log_loss
+from labelweave.evaluation.metrics.reliability import joint_calibration_error
+from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
+from labelweave.joint.listed import TableJoint
+from labelweave.models.calibration import HeldOutJoints, fit_marginal_calibration, fit_temperature
+from labelweave.models.methods import calibrated, make_method, with_preprocessing
 from tests.contract.samples import sample
 from tests.joint.cases import chain_parameters, forms, make, seeds
 

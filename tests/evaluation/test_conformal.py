@@ -13,17 +13,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave import persistence
-from labelweave.baselines import LabelPowerset
-from labelweave.evaluation import (
+from labelweave import (
+    BinaryRelevance,
+    ClassifierChain,
     ConformalClassifier,
-    HeldOutScores,
-    conformal_quantile,
-    nonconformity,
-    with_preprocessing,
+    LabelPowerset,
+    persistence,
 )
 from labelweave.joint.enumeration import label_vectors
-from labelweave.models import BinaryRelevance, ClassifierChain
+from labelweave.models.conformal import HeldOutScores, conformal_quantile, nonconformity
+from labelweave.models.methods import with_preprocessing
 from tests.contract.samples import sample
 
 BR = BinaryRelevance(C=1.0)

@@ -22,19 +22,12 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from labelweave.evaluation import (
-    Comparison,
-    IterativeStratification,
-    compare,
-    make_method,
-    predict_joint,
-    predict_marginals,
-    resolve_metrics,
-    score_model,
-    with_preprocessing,
-)
-from labelweave.features import KernelFeatures
-from labelweave.models import ClassifierChain
+from labelweave import ClassifierChain, KernelFeatures, compare
+from labelweave.evaluation import Comparison, IterativeStratification
+from labelweave.evaluation.comparison.fold_runs import score_model
+from labelweave.evaluation.metrics.registry import resolve_metrics
+from labelweave.models.methods import make_method, with_preprocessing
+from labelweave.models.predictions import predict_joint, predict_marginals
 from tests.evaluation.make import comparison
 
 X, Y = make_multilabel_classification(90, 6, n_classes=3, random_state=0)

@@ -7,18 +7,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from labelweave import BestJoint, BinaryRelevance, ClassifierChain, compare
 from labelweave.decision import FLoss, PartialAbstention, PrecisionAtK
-from labelweave.evaluation import (
-    BestJoint,
-    compare,
-    make_decision,
-    make_decisions,
-    predict_decided,
-    with_decisions,
-)
 from labelweave.evaluation.comparison.shared_fits import fit_key, predicting_as
 from labelweave.inference import Greedy
-from labelweave.models import BinaryRelevance, ClassifierChain
+from labelweave.models.methods import make_decision, make_decisions, with_decisions
+from labelweave.models.predictions import predict_decided
 
 X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
 DECISIONS = ("subset", "hamming", "f1", "jaccard")

@@ -9,13 +9,16 @@ from sklearn.metrics import mutual_info_score
 from labelweave.evaluation import (
     LabelDependence,
     chow_liu,
-    common_log_odds_ratios,
     conditional_matrix,
-    conditional_mutual_information,
-    mean_conditional_matrix,
     mutual_information,
 )
-from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, TableJoint
+from labelweave.evaluation.dependence import (
+    common_log_odds_ratios,
+    conditional_mutual_information,
+    mean_conditional_matrix,
+)
+from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
+from labelweave.joint.listed import TableJoint
 
 RNG = np.random.default_rng(0)
 HIDDEN = RNG.integers(0, 2, size=(300, 1))

@@ -13,7 +13,8 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning
 
-from labelweave.evaluation import compare, make_splitter
+from labelweave import compare
+from labelweave.evaluation.comparison.splits import make_splitter
 
 X, Y = make_multilabel_classification(40, 4, n_classes=2, random_state=0)
 N_FOLDS = 3
@@ -113,7 +114,7 @@ def test_what_a_result_depends_on_is_in_its_key(tmp_path, monkeypatch):
     ]:
         assert fits_of(**kept | changes)[0] == n_fits, changes
         assert fits_of(**kept | changes)[0] == 0, changes
-    monkeypatch.setattr("labelweave.evaluation.comparison.kept_folds.code_version", lambda: "newer")
+    monkeypatch.setattr("labelweave.versions.code_version", lambda: "newer")
     assert fits_of(**kept)[0] == 2 * N_FOLDS
 
 

@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from labelweave.datasets import make_chain
-from labelweave.evaluation import (
-    METRICS,
-    BestJoint,
-    compare,
-    resolve_metrics,
-    with_decisions,
-)
+from labelweave import BestJoint, ClassifierChain, compare
+from labelweave.data.synthetic import make_chain
+from labelweave.evaluation import METRICS
 from labelweave.evaluation.comparison.matching import variants_of
+from labelweave.evaluation.metrics.registry import resolve_metrics
 from labelweave.inference import Exhaustive, Greedy
-from labelweave.models import ClassifierChain
+from labelweave.models.methods import with_decisions
 
 DATA = make_chain(90, 4, 4, random_state=0)
 CHAIN = ClassifierChain(C=1.0, label_penalty=0.1)

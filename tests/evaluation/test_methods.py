@@ -11,15 +11,13 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave.baselines import MLkNN
-from labelweave.evaluation import METHODS, make_method, make_methods
-from labelweave.evaluation.methods.specifications import (
+from labelweave import KernelFeatures, MLkNN, TreeMixture
+from labelweave._common.specifications import (
     Specification,
     parse_specification,
     split_specifications,
 )
-from labelweave.features import KernelFeatures
-from labelweave.models import TreeMixture
+from labelweave.models.methods import METHODS, make_method, make_methods
 
 LETTERS = ascii_letters + "_"
 names = st.builds(

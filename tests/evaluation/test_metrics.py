@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from labelweave import evaluation
-from labelweave.evaluation import METRICS, resolve_metrics
+from labelweave.evaluation import METRICS
+from labelweave.evaluation.metrics.registry import resolve_metrics
 
 laws = settings(max_examples=20)
 LABEL_METRICS = [

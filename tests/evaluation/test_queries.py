@@ -7,13 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.evaluation import (
-    best_queries,
-    disagreement,
-    information_about_others,
-    label_uncertainty,
-    row_uncertainty,
-)
+from labelweave.evaluation import information_about_others, label_uncertainty, row_uncertainty
+from labelweave.evaluation.queries import best_queries, disagreement
 from labelweave.joint import IndependentJoint, MixtureJoint
 from tests.joint.cases import FORMS, MAKERS
 from tests.reference import table as reference

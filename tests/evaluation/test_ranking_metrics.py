@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from labelweave.evaluation import METRICS, per_label
+from labelweave.evaluation import METRICS
 from labelweave.evaluation.metrics import ranking
+from labelweave.evaluation.metrics.per_label import per_label
 
 laws = settings(max_examples=30)
 SCORE_METRICS = [metric for metric in METRICS.values() if metric.needs_scores]

@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import friedmanchisquare
 
-from labelweave.evaluation import average_ranks, friedman_test, nemenyi_critical_difference
+from labelweave.evaluation.comparison.ranks import (
+    average_ranks,
+    friedman_test,
+    nemenyi_critical_difference,
+)
 
 # Demšar (2006), table 6: the ranks of C4.5 and three variants on 14 data sets.
 DEMSAR = np.array(

@@ -11,16 +11,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave import persistence
+from labelweave import (
+    BestJoint,
+    BinaryRelevance,
+    ClassifierChain,
+    DistributionalForest,
+    compare,
+    explain_label,
+    persistence,
+)
 from labelweave._common.pipelines import last_step
-from labelweave.datasets import load_emotions
+from labelweave.data.load import load_emotions
 from labelweave.decision import MicroF1Threshold
-from labelweave.evaluation import BestJoint, compare, pool_weights, predict_joint
-from labelweave.evaluation.joint_estimators import fold_estimator
-from labelweave.evaluation.selection.race import Race
-from labelweave.evaluation.selection.trials import TrainingData
-from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
-from labelweave.models.explanations import can_explain, explain_label
+from labelweave.models.best_joint import Race, TrainingData, pool_weights
+from labelweave.models.explanations import can_explain
+from labelweave.models.joint_estimators import fold_estimator
+from labelweave.models.predictions import predict_joint
 
 DATA = load_emotions()
 X, Y = DATA.X[:400], DATA.Y[:400]

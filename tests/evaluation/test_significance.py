@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from labelweave.evaluation import corrected_t_test, paired_t_test, verdicts, win_tie_loss
+from labelweave.evaluation import paired_t_test
+from labelweave.evaluation.comparison.significance import corrected_t_test, verdicts, win_tie_loss
 from tests.evaluation.make import comparison
 
 figures = st.lists(

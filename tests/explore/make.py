@@ -7,9 +7,9 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 
-from labelweave.datasets import load_emotions
-from labelweave.explore import Session
-from labelweave.models import ClassifierChain
+from labelweave import ClassifierChain
+from labelweave.data.load import load_emotions
+from labelweave.explore.session import Session
 
 NASTY = '<script>alert("x")</script> & <b>bold</b>'
 

@@ -9,11 +9,11 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.datasets import load
+from labelweave import ClassifierChain, TreeMixture, load
 from labelweave.evaluation import chow_liu
-from labelweave.explore import Session, serving
-from labelweave.explore.contributions import why
-from labelweave.models import ClassifierChain, TreeMixture
+from labelweave.explore.server import serving
+from labelweave.explore.session import Session
+from labelweave.explore.views import why
 from tests.evaluation.make import comparison
 from tests.explore.make import NASTY, emotions_session
 from tests.report.test_tables import FIGURES

@@ -13,22 +13,27 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave.decision import FLoss
-from labelweave.evaluation import chow_liu
-from labelweave.explore import Session, serving
-from labelweave.explore.label_views import label_curves, label_list
-from labelweave.explore.model_view import model_name, model_view
-from labelweave.explore.row_views import row_answer, row_list
-from labelweave.explore.session import RowAnswers
-from labelweave.features import KernelFeatures
-from labelweave.models import (
+from labelweave import (
     BinaryRelevance,
     ClassifierChain,
     JointClassifierCV,
+    KernelFeatures,
     TreeMixture,
     TreeNetwork,
-    can_explain,
 )
+from labelweave.decision import FLoss
+from labelweave.evaluation import chow_liu
+from labelweave.explore.server import serving
+from labelweave.explore.session import RowAnswers, Session
+from labelweave.explore.views import (
+    label_curves,
+    label_list,
+    model_name,
+    model_view,
+    row_answer,
+    row_list,
+)
+from labelweave.models.explanations import can_explain
 from tests.evaluation.make import comparison
 from tests.explore.make import NASTY, Client, emotions_session
 from tests.report.test_tables import FIGURES

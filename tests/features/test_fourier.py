@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.kernel_approximation import RBFSampler
 
-from labelweave.features.fourier import draw_frequencies
+from labelweave.models.kernel_features import draw_frequencies
 from tests.features.samples import gram, rows
 
 

@@ -11,10 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from labelweave import persistence
-from labelweave.features import KernelFeatures
-from labelweave.features.width_selection import choose_number, choose_width
-from labelweave.models import BinaryRelevance, ClassifierChain
+from labelweave import BinaryRelevance, ClassifierChain, KernelFeatures, persistence
+from labelweave.models.kernel_features import choose_number, choose_width
 from tests.features.samples import gram, rings, rows
 
 FORMS = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.kernel_approximation import Nystroem
 
-from labelweave.features.nystroem import choose_landmarks
+from labelweave.models.kernel_features import choose_landmarks
 from tests.features.samples import gram, rows
 
 SAMPLING = ("uniform", "kmeans++", "cholesky")

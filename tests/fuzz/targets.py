@@ -13,13 +13,20 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from labelweave import persistence
-from labelweave._common.archives import DamagedFileError
-from labelweave.baselines import PassiveAggressive
-from labelweave.datasets import RowStream, read_arff, read_svmlight, read_xmc
-from labelweave.evaluation import predict_labels, predict_marginals
-from labelweave.models import BinaryRelevance, ClassifierChain, TreeMixture
-from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState, StreamLearner
+from labelweave import (
+    BayesianOnlineClassifier,
+    BinaryRelevance,
+    ClassifierChain,
+    PassiveAggressive,
+    TreeMixture,
+    persistence,
+)
+from labelweave._common.files import DamagedFileError
+from labelweave.data.arff import read_arff
+from labelweave.data.row_text import RowStream, read_svmlight, read_xmc
+from labelweave.models.online import OnlineSettings, StreamLearner
+from labelweave.models.online.state import OnlineState
+from labelweave.models.predictions import predict_labels, predict_marginals
 from tests.fuzz.mutations import damaged, forged
 from tests.joint.test_extremes import EXTREMES, joints
 

@@ -3,7 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from labelweave.joint import ChainJoint, GeneralChain
+from labelweave.joint import ChainJoint
+from labelweave.joint.function_chain import GeneralChain
 from tests.joint.cases import chain_parameters
 
 scales = st.sampled_from([0.3, 1.0, 3.0, 30.0])

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.inference import Annealing, Exhaustive, Greedy, ThresholdAlgorithm
-from labelweave.inference.annealing import _walk_of_vectors
+from labelweave.inference import Annealing, Exhaustive, Greedy
+from labelweave.inference.random import _walk_of_vectors
+from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import IndependentJoint, MixtureJoint
 from tests.inference.test_threshold_algorithm import trees
 from tests.joint.cases import forms, make, seeds

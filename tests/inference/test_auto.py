@@ -6,19 +6,12 @@ import warnings
 import numpy as np
 import pytest
 
+from labelweave import ClassifierChain
 from labelweave.decision import SubsetLoss, UnprovenModeWarning
-from labelweave.inference import (
-    Annealing,
-    Auto,
-    Beam,
-    BestFirst,
-    Exhaustive,
-    Greedy,
-    MonteCarlo,
-    ThresholdAlgorithm,
-)
-from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
-from labelweave.models import ClassifierChain
+from labelweave.inference import Annealing, Auto, Beam, BestFirst, Exhaustive, Greedy, MonteCarlo
+from labelweave.inference.search import ThresholdAlgorithm
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
+from labelweave.joint.function_chain import GeneralChain
 
 
 def chain(n, L, scale=2.0, seed=0):

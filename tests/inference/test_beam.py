@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from labelweave.inference import Beam, BestFirst, Greedy
 from labelweave.joint import ChainJoint, IndependentJoint
-from labelweave.joint.chain.steps import beam_search
+from labelweave.joint.chain import beam_search
 from tests.inference.chains import as_general, assert_valid, random_chain, scales, true_maximum
 from tests.joint.cases import seeds
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.inference import BestFirst, Exhaustive, Greedy, SearchedMode
-from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint, TableJoint
+from labelweave.inference import BestFirst, Exhaustive, Greedy
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
+from labelweave.joint.listed import TableJoint
+from labelweave.joint.results import SearchedMode
 from tests.inference.chains import (
     as_general,
     assert_valid,

@@ -9,7 +9,9 @@ from scipy.special import logsumexp
 
 from labelweave import inference
 from labelweave.inference import Auto, Exhaustive, Greedy, MeanField
-from labelweave.joint import Estimate, GeneralChain, JointDistribution, TableJoint, capabilities
+from labelweave.joint import Estimate, JointDistribution, capabilities
+from labelweave.joint.function_chain import GeneralChain
+from labelweave.joint.listed import TableJoint
 from tests.joint.cases import make
 
 CAPABILITIES = {
@@ -126,7 +128,7 @@ def test_auto_computes_nothing_that_it_throws_away(form, monkeypatch):
 
 def test_auto_computes_each_row_once(monkeypatch):
     """Rows with few unknown labels are enumerated, only the others are followed greedily."""
-    monkeypatch.setattr("labelweave.inference.auto.MAX_SEARCHED", 3)
+    monkeypatch.setattr("labelweave.joint.enumeration.MAX_SEARCHED", 3)
     joint = Enumerable(random_table(4, 4).condition({0: np.array([0, -1, 1, -1])}))
     searched = []
     for name in ("greedy_mode", "exhaustive_mode"):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from labelweave._core import native
 from labelweave.inference import Exhaustive, Gibbs, Greedy
-from labelweave.inference.gibbs_runs import run_general, run_linear
-from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint
+from labelweave.inference.gibbs import run_general, run_linear
+from labelweave.joint import ChainJoint, IndependentJoint
+from labelweave.joint.function_chain import GeneralChain
 from tests.joint.cases import (
     chain_parameters,
     evidence_for,

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from labelweave.inference import EpsilonApproximate, Greedy, MeanField, MonteCarlo
+from labelweave.inference import Greedy, MeanField, MonteCarlo
 from labelweave.inference.mean_field import _Fit
+from labelweave.inference.search import EpsilonApproximate
 from labelweave.joint import ChainJoint, IndependentJoint
 from tests.inference.chains import as_general, assert_valid, random_chain, scales, true_maximum
 from tests.joint.cases import forms, make, seeds

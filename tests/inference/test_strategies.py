@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from labelweave.inference import Exhaustive, Greedy, Inference, Mode
-from labelweave.joint import ChainJoint, IndependentJoint
+from labelweave.inference import Exhaustive, Greedy
+from labelweave.inference.strategy import Inference
+from labelweave.joint import ChainJoint, IndependentJoint, Mode
 from tests.joint.cases import chain_parameters, forms, label_counts, make, row_counts, seeds
 
 

@@ -8,15 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelweave._core import native
-from labelweave.inference import Auto, Exhaustive, Greedy, SearchedMode, ThresholdAlgorithm
-from labelweave.joint import (
-    ChainJoint,
-    GeneralChain,
-    IndependentJoint,
-    MixtureJoint,
-    TableJoint,
-    TreeJoint,
-)
+from labelweave.inference import Auto, Exhaustive, Greedy
+from labelweave.inference.search import ThresholdAlgorithm
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint, TreeJoint
+from labelweave.joint.function_chain import GeneralChain
+from labelweave.joint.listed import TableJoint
+from labelweave.joint.results import SearchedMode
 from tests.joint.cases import chain_parameters, forms, make, make_with_oracle, seeds
 from tests.reference.tree import random_forest
 
@@ -127,7 +124,7 @@ def test_top_of_mixtures_of_trees(seed, L, K, k, nested):
 
 
 def test_top_of_flat_rows_is_enumerated_where_lists_prove_nothing(monkeypatch):
-    monkeypatch.setattr("labelweave.joint.mixture.search.LIST_DEPTH", 5)
+    monkeypatch.setattr("labelweave.joint.mixture.LIST_DEPTH", 5)
     joint = trees(1, 3, 12, 3, scale=0.02)
     assert not joint.list_vectors(5).exact.any()
     top = joint.top(5)

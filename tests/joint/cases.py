@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from labelweave.joint import (
     ChainJoint,
     FieldJoint,
-    GeneralChain,
     IndependentJoint,
     ListedJoint,
     MixtureJoint,
-    TableJoint,
     TreeJoint,
 )
+from labelweave.joint.function_chain import GeneralChain
+from labelweave.joint.listed import TableJoint
 from tests.reference import chain as chain_reference
 from tests.reference import field as field_reference
 from tests.reference import table as table_reference

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave._core import native
-from labelweave.inference import ThresholdAlgorithm
+from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import ChainJoint, MixtureJoint
-from labelweave.joint.chain.steps import beam_search
+from labelweave.joint.chain import beam_search
 from tests.joint.cases import chain_parameters, seeds
 from tests.reference import chain as reference
 

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from scipy.special import expit, logsumexp
 
 from labelweave.inference import Auto, Exhaustive, Greedy
-from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
-from labelweave.joint.chain.steps import beam_search
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
+from labelweave.joint.chain import beam_search
 from labelweave.joint.estimate import normalised_weights
+from labelweave.joint.function_chain import GeneralChain
 from tests.joint.cases import chain_parameters, seeds
 from tests.reference.tree import poisson_binomial
 

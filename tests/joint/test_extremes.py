@@ -16,9 +16,9 @@ from labelweave.joint import (
     IndependentJoint,
     ListedJoint,
     MixtureJoint,
-    TableJoint,
     TreeJoint,
 )
+from labelweave.joint.listed import TableJoint
 
 HUGE = 1.7e308
 EXTREMES = [0.0, 1.0, -1.0, HUGE, -HUGE, HUGE / 2, -HUGE / 2, 1e-300, 700.0, -700.0]

@@ -10,10 +10,8 @@ from labelweave.inference import Auto, Beam, BestFirst, Greedy
 from labelweave.joint import FieldJoint, TreeJoint
 from labelweave.joint.enumeration import label_vectors
 from labelweave.joint.estimate import log_mean
-from labelweave.joint.field.annealed_importance import anneal, forest_of
-from labelweave.joint.field.branch_and_bound import branch_and_bound
-from labelweave.joint.field.forest import is_forest, strongest_forest
-from labelweave.joint.field.relaxation import relax
+from labelweave.joint.field import anneal, forest_of, is_forest, strongest_forest
+from labelweave.joint.field_search import branch_and_bound, relax
 from tests.joint.cases import field_parameters
 from tests.reference import field as reference
 

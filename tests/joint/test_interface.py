@@ -4,15 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from labelweave.joint import (
-    ChainJoint,
-    GeneralChain,
-    IndependentJoint,
-    ListedJoint,
-    MixtureJoint,
-    TableJoint,
-    TreeJoint,
-)
+from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, MixtureJoint, TreeJoint
+from labelweave.joint.function_chain import GeneralChain
+from labelweave.joint.listed import TableJoint
 from tests.joint.cases import FORMS, make
 
 NAMES = ("a", "b")

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.inference import Auto, ThresholdAlgorithm
+from labelweave.inference import Auto
+from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, MixtureJoint
 from labelweave.joint.capabilities import ListsItsSupport
-from labelweave.joint.mixture.listed_part import has_exact_entropy, listed_part, lists_vectors
+from labelweave.joint.mixture import has_exact_entropy, listed_part, lists_vectors
 from tests.joint.cases import MAKERS, seeds
 from tests.reference import table as table_reference
 

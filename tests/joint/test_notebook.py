@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint, Mode
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint, Mode
+from labelweave.joint.function_chain import GeneralChain
 from tests.joint.cases import FORMS, make
 
 NAMES = ("<script>alert(1)</script>", 'a" onclick="x', "&amp;")

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from labelweave.joint import ChainJoint, GeneralChain, IndependentJoint, MixtureJoint
-from labelweave.joint.chain.population import population_sizes
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
+from labelweave.joint.chain import population_sizes
 from labelweave.joint.estimate import mean_of_replicates
+from labelweave.joint.function_chain import GeneralChain
 from tests.joint.cases import chain_parameters
 from tests.reference import population as reference
 

@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.joint import ChainJoint, FieldJoint, IndependentJoint, MixtureJoint, TreeJoint
-from labelweave.joint.query import Query, parse_query
-from labelweave.joint.query.events import And, Count, Literal, Or, conjunction, disjunction
-from labelweave.joint.query.probability import expanded
+from labelweave.joint.events import (
+    And,
+    Count,
+    Literal,
+    Or,
+    Query,
+    conjunction,
+    disjunction,
+    expanded,
+    parse_query,
+)
 from tests.joint.cases import FORMS, evidence_for, forms, make, make_with_oracle, seeds
 from tests.reference import table as oracle
 from tests.reference import tree as tree_reference

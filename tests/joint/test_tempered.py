@@ -6,16 +6,10 @@ from hypothesis import given, settings
 from scipy.special import logsumexp
 
 from labelweave.inference import Auto, Beam, BestFirst, Exhaustive, Gibbs, Greedy
-from labelweave.joint import (
-    ChainJoint,
-    GeneralChain,
-    IndependentJoint,
-    ListedJoint,
-    MixtureJoint,
-    TableJoint,
-    TemperedJoint,
-    TreeJoint,
-)
+from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, MixtureJoint, TreeJoint
+from labelweave.joint.function_chain import GeneralChain
+from labelweave.joint.listed import TableJoint
+from labelweave.joint.tempered import TemperedJoint
 from tests.joint.cases import chain_parameters, forms, make, seeds
 from tests.reference import tree as tree_reference
 

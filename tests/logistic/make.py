@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from labelweave.logistic import Solutions
+from labelweave.logistic.solver import Solutions
 from tests.reference.logistic import Reference, reference
 
 

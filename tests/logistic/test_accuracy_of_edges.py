@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelweave.datasets import load
-from labelweave.logistic import edge_weights
+from labelweave import load
+from labelweave.logistic.edges import edge_weights
 from tests.logistic.test_edges import FORMS, engine_weights, make_edges, one_by_one
 
 

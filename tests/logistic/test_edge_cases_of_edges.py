@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelweave.logistic import edge_weights, solve
-from labelweave.models.trees.branching import maximum_branching
+from labelweave.logistic.edges import edge_weights
+from labelweave.logistic.solver import solve
+from labelweave.models.structure_learning import maximum_branching
 from tests.logistic.test_edges import FORMS, make_edges, one_by_one
 
 PENALTIES = {"C": 1.0, "label_penalty": 0.1}

@@ -9,8 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from labelweave.datasets import load
-from labelweave.logistic import LogisticProblems, edge_weights, solve_problems
+from labelweave import load
+from labelweave.logistic.edges import edge_weights
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import solve_problems
 from tests.reference.logistic import reference
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])

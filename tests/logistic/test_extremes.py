@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelweave.logistic import LogisticProblems, solve, solve_problems
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import solve, solve_problems
 from tests.logistic.make import assert_optimal, excess, make_problem
 from tests.reference.logistic import reference
 

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.logistic import LogisticProblems, fit_conditionals, solve_problems
-from labelweave.logistic.solver import LARGEST_TRANSPOSE
+from labelweave.logistic.conditionals import fit_conditionals
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import LARGEST_TRANSPOSE, solve_problems
 from tests.logistic.make import assert_same_bits, make_problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])

@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.logistic import LogisticProblems, fit_conditionals, solve, solve_problems
+from labelweave.logistic.conditionals import fit_conditionals
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import solve, solve_problems
 from tests.logistic.make import assert_optimal, assert_same_bits, make_problem
 from tests.reference.logistic import reference
 

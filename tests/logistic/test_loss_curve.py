@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave._common.features import total_variance
-from labelweave.logistic.loss_curve import Axis, LossCurve
+from labelweave._common.matrices import total_variance
+from labelweave.logistic.penalties import Axis, LossCurve
 
 AXIS = Axis(step=0.5, low=-4.0, high=4.0)
 

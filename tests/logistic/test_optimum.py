@@ -9,8 +9,9 @@ from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.datasets import load, load_emotions, load_yeast
-from labelweave.logistic import solve
+from labelweave import load
+from labelweave.data.load import load_emotions, load_yeast
+from labelweave.logistic.solver import solve
 from tests.logistic.make import assert_optimal, excess, make_problem
 from tests.reference.logistic import reference
 

@@ -10,16 +10,13 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
 from labelweave._common.row_keys import assign_folds, row_keys
-from labelweave.datasets import load_emotions, load_yeast
-from labelweave.logistic import (
-    LogisticProblems,
-    PenaltyChoice,
-    choose_penalties,
-    cross_validation,
-    fit_conditionals,
-    penalty_selection,
-    solve,
-)
+from labelweave.data.load import load_emotions, load_yeast
+from labelweave.logistic import penalties as cross_validation
+from labelweave.logistic import penalties as penalty_selection
+from labelweave.logistic.conditionals import fit_conditionals
+from labelweave.logistic.penalties import PenaltyChoice, choose_penalties
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import solve
 from tests.logistic.make import make_problem
 
 PARENTS = np.tril(np.ones((3, 3), bool), -1)

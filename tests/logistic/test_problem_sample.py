@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.datasets import load_yeast
-from labelweave.logistic import LogisticProblems, choose_penalties, solve
-from labelweave.logistic.problem_sample import sample_problems
+from labelweave.data.load import load_yeast
+from labelweave.logistic.penalties import choose_penalties
+from labelweave.logistic.problem import LogisticProblems, sample_problems
+from labelweave.logistic.solver import solve
 
 
 def problems_of(targets, X=None):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labelweave.logistic import LogisticProblems, solve_problems
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import solve_problems
 from tests.logistic.make import make_problem
 
 N, D = 70, 6

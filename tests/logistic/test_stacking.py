@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from labelweave.logistic import fit_conditionals, fit_on_estimates
+from labelweave.logistic.conditionals import fit_conditionals
+from labelweave.logistic.two_layers import fit_on_estimates
 
 
 def rows(seed=0, n=80, D=5, L=3):

@@ -7,9 +7,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.tree import DecisionTreeClassifier
 
+from labelweave import ClassifierChain, TreeNetwork
 from labelweave.inference import Exhaustive, Greedy
-from labelweave.joint import ChainJoint, GeneralChain
-from labelweave.models import ClassifierChain, TreeNetwork
+from labelweave.joint import ChainJoint
+from labelweave.joint.function_chain import GeneralChain
 
 BASES = [
     LogisticRegression(C=2.0),

@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain as ScikitChain
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.datasets import load_emotions
+from labelweave import BinaryRelevance, ClassifierChain
+from labelweave.data.load import load_emotions
 from labelweave.inference import Greedy
-from labelweave.models import BinaryRelevance, ClassifierChain
 
 # Newton's method to the end: the optimum itself is compared, not two ways of stopping early.
 

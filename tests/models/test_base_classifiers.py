@@ -14,11 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from labelweave import BinaryRelevance, ClassifierChain
 from labelweave.inference import BestFirst, Exhaustive, Greedy
-from labelweave.joint import GeneralChain
 from labelweave.joint import enumeration as enumeration_of_joints
-from labelweave.models import BinaryRelevance, ClassifierChain
-from labelweave.models.base_classifier import (
+from labelweave.joint.function_chain import GeneralChain
+from labelweave.models.conditionals import (
     ConstantConditional,
     chain_log_odds,
     classifier_log_odds,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from labelweave.models.batch_labels import read_batch_labels
+from labelweave._common.labels import read_batch_labels
 
 Y = np.array([[0, 1, 1], [1, 0, 1]])
 NAMED = pd.DataFrame(Y, columns=list("abc"))

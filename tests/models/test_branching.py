@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from labelweave.models.trees.branching import maximum_branching
+from labelweave.models.structure_learning import maximum_branching
 
 
 def total(pair, alone, parents):

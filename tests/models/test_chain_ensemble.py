@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import BernoulliNB
 
-from labelweave.datasets import load_emotions
+from labelweave import ChainEnsemble, ClassifierChain
+from labelweave.data.load import load_emotions
 from labelweave.decision import MajorityVote
 from labelweave.inference import Greedy
 from labelweave.joint import MixtureJoint
-from labelweave.models import ChainEnsemble, ClassifierChain
 
 
 @pytest.fixture(scope="module")

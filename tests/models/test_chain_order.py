@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from labelweave.models import BinaryRelevance, ClassifierChain
-from labelweave.models.chains.order import resolve_order
+from labelweave import BinaryRelevance, ClassifierChain
+from labelweave.models.chains import resolve_order
 from tests.contract.samples import sample
 
 X, Y = sample(n=80)

@@ -7,10 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from labelweave._common.label_graph import LabelGraph
-from labelweave.logistic import fit_conditionals
-from labelweave.models import BinaryRelevance, ClassifierChain
-from labelweave.models.chains import classifier_chain
+from labelweave import BinaryRelevance, ClassifierChain
+from labelweave.logistic.conditionals import LabelGraph, fit_conditionals
+from labelweave.models import chains as classifier_chain
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(80, 4))

@@ -15,13 +15,19 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave.baselines import LabelPowerset, MLkNN
-from labelweave.datasets import make_mixture
+from labelweave import BinaryRelevance, ClassifierChain, DistributionalForest, LabelPowerset, MLkNN
+from labelweave.data.synthetic import make_mixture
 from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
-from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
-from labelweave.models.forests import distributional_forest
-from labelweave.models.forests.leaf_mates import LeafMates, leaves_of, tempered, unseen_by
-from labelweave.models.forests.smoothing import HeldOutRows, best_weight, choose_smoothing
+from labelweave.models import forest as distributional_forest
+from labelweave.models.forest import (
+    HeldOutRows,
+    LeafMates,
+    best_weight,
+    choose_smoothing,
+    leaves_of,
+    tempered,
+    unseen_by,
+)
 from tests.reference import leaf_mates as reference
 
 DATA = make_mixture(160, 6, 4, signal=4.0, random_state=0)

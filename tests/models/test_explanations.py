@@ -17,24 +17,26 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.evaluation import BestJoint, predict_joint
-from labelweave.features import KernelFeatures
-from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
-from labelweave.logistic import LinearConditionals
-from labelweave.models import (
+from labelweave import (
+    BestJoint,
     BinaryRelevance,
     ChainEnsemble,
     ChainMixture,
     ClassifierChain,
     DistributionalForest,
     JointClassifierCV,
+    KernelFeatures,
     TreeEnsemble,
     TreeMixture,
     TreeNetwork,
+    explain_label,
+    explain_set,
 )
-from labelweave.models.explanations import can_explain, explain_label, explain_set
-from labelweave.models.explanations.log_ratio import decompose
-from labelweave.models.linear_members import LinearMembers
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
+from labelweave.logistic.conditionals import LinearConditionals
+from labelweave.models.conditionals import LinearMembers
+from labelweave.models.explanations import can_explain, decompose
+from labelweave.models.predictions import predict_joint
 from tests.joint.cases import chain_parameters
 
 PENALTIES = {"C": 1.0, "label_penalty": 0.1}

@@ -30,22 +30,22 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from labelweave import persistence
-from labelweave.baselines import MLkNN, PairwiseCRF
-from labelweave.datasets import load_emotions
-from labelweave.inference import Greedy
-from labelweave.models import (
+from labelweave import (
     BinaryRelevance,
     ChainEnsemble,
     ChainMixture,
     ClassifierChain,
     JointClassifierCV,
+    MLkNN,
+    PairwiseCRF,
     TreeMixture,
     TreeNetwork,
-    structures_of,
+    persistence,
 )
-from labelweave.models.stacking.base_learner import BaseLearner, handles_all_labels
-from labelweave.models.stacking.cross_fitting import cross_fit
+from labelweave.data.load import load_emotions
+from labelweave.inference import Greedy
+from labelweave.models.stacking import BaseLearner, cross_fit, handles_all_labels
+from labelweave.models.structure import structures_of
 from tests.contract.samples import sample
 
 X, Y = sample(n=90, seed=3)

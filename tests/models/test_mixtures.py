@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from labelweave.datasets.synthetic import make_mixture
+from labelweave import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
+from labelweave.data.synthetic import make_mixture
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
-from labelweave.logistic import PenaltyChoice
-from labelweave.models import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
-from labelweave.models.mixtures.em import EM, Tolerances
-from labelweave.models.mixtures.gate import Gate, stick_breaks
-from labelweave.models.mixtures.label_clustering import (
-    cluster_label_vectors,
-    initial_responsibilities,
-)
+from labelweave.logistic.penalties import PenaltyChoice
+from labelweave.models.em import EM, Gate, Tolerances, stick_breaks
+from labelweave.models.mixture_size import cluster_label_vectors, initial_responsibilities
 from tests.contract.samples import all_vectors, sample
 
 X, Y = sample(n=90, n_labels=4, seed=2)

@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from labelweave import BinaryRelevance, ClassifierChain, JointClassifierCV
 from labelweave.decision import ClassMassNormalization
 from labelweave.inference import Beam, Greedy
-from labelweave.models import BinaryRelevance, ClassifierChain, JointClassifierCV
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 3))

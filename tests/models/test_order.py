@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from labelweave._common.label_graph import LabelGraph
+from labelweave import ClassifierChain
 from labelweave._common.row_keys import assign_folds
-from labelweave.datasets import make_chain
-from labelweave.logistic import fit_conditionals, structure_losses
-from labelweave.logistic.cross_validation import repeat_seeds
-from labelweave.models import ClassifierChain
-from labelweave.models.chains.order import candidate_orders, resolve_order
+from labelweave.data.synthetic import make_chain
+from labelweave.logistic.conditionals import LabelGraph, fit_conditionals, structure_losses
+from labelweave.logistic.penalties import repeat_seeds
+from labelweave.models.chains import candidate_orders, resolve_order
 
 
 def test_earlier_labels_follow_the_order():

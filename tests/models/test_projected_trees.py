@@ -5,14 +5,15 @@ import pytest
 import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesClassifier
 
-from labelweave.datasets import make_mixture
-from labelweave.models import ClassifierChain, DistributionalForest, JointClassifierCV
-from labelweave.models.forests import projected_trees
-from labelweave.models.forests.leaf_mates import leaves_of, unseen_by
-from labelweave.models.forests.projected_trees import (
+from labelweave import ClassifierChain, DistributionalForest, JointClassifierCV
+from labelweave.data.synthetic import make_mixture
+from labelweave.models import forest as projected_trees
+from labelweave.models.forest import (
     N_PROJECTIONS,
     ProjectedExtraTrees,
+    leaves_of,
     projected_forest,
+    unseen_by,
 )
 
 DATA = make_mixture(240, 8, 30, signal=4.0, random_state=0)

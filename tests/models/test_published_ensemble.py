@@ -7,11 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
-from labelweave.datasets import load_emotions
+from labelweave import BayesianOnlineClassifier, ChainEnsemble
+from labelweave.data.load import load_emotions
 from labelweave.decision import CardinalityThreshold, MajorityVote
-from labelweave.evaluation import make_method
-from labelweave.models import ChainEnsemble
-from labelweave.online import BayesianOnlineClassifier
+from labelweave.models.methods import make_method
 
 C = 0.03
 

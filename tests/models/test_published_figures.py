@@ -11,9 +11,9 @@ import pytest
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.datasets import load, load_emotions, load_yeast
+from labelweave import BinaryRelevance, ClassifierChain, load
+from labelweave.data.load import load_emotions, load_yeast
 from labelweave.inference import Exhaustive, Greedy
-from labelweave.models import BinaryRelevance, ClassifierChain
 
 # Exact match of BR, CC and PCC, then the CLL-loss a row of BR and PCC.
 FIGURES = {

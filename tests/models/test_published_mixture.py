@@ -9,13 +9,12 @@ import pytest
 from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
-from labelweave.datasets import load_emotions
-from labelweave.datasets.synthetic import make_mixture
+from labelweave import ChainMixture, TreeMixture
+from labelweave.data.load import load_emotions
+from labelweave.data.synthetic import make_mixture
 from labelweave.inference import Annealing
-from labelweave.logistic import PenaltyChoice
-from labelweave.models import ChainMixture, TreeMixture
-from labelweave.models.mixtures.component_selection import compare_sizes, selection_splits
-from labelweave.models.mixtures.mixture_learner import MixtureLearner
+from labelweave.logistic.penalties import PenaltyChoice
+from labelweave.models.mixture_size import MixtureLearner, compare_sizes, selection_splits
 from tests.reference.tree_mixture import PlainMixture, learn
 
 C = 3.0

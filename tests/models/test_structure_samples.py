@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelweave._common.label_graph import LabelGraph
-from labelweave.logistic import PenaltyChoice
-from labelweave.models.mixtures.em import CLOSE, EXACT, ROUGH
-from labelweave.models.mixtures.mixture_learner import MixtureLearner, MixtureSettings
-from labelweave.models.trees.structure_learning import TreeLearner
+from labelweave.logistic.conditionals import LabelGraph
+from labelweave.logistic.penalties import PenaltyChoice
+from labelweave.models.em import CLOSE, EXACT, ROUGH
+from labelweave.models.mixture_size import MixtureLearner, MixtureSettings
+from labelweave.models.structure_learning import TreeLearner
 from tests.contract.samples import sample
 
 

@@ -10,12 +10,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+from labelweave import BinaryRelevance, TreeNetwork
 from labelweave._common.row_keys import assign_folds
-from labelweave.datasets.synthetic import make_tree
+from labelweave.data.synthetic import make_tree
 from labelweave.joint import TreeJoint
-from labelweave.logistic import fit_conditionals
-from labelweave.models import BinaryRelevance, TreeNetwork
-from labelweave.models.trees.structure_learning import N_FOLDS
+from labelweave.logistic.conditionals import fit_conditionals
+from labelweave.models.structure_learning import N_FOLDS
 from tests.contract.samples import all_vectors, sample
 
 X, Y = sample(n=80)

@@ -9,9 +9,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from labelweave.models import Structure
-from labelweave.models.trees.plot import layout_of
-from labelweave.models.trees.structure_learning import random_parents, resolve_parents
+from labelweave import Structure
+from labelweave.models.structure import layout_of
+from labelweave.models.structure_learning import random_parents, resolve_parents
 
 mpl.use("Agg")
 NAMES = ("sea", "sand", "boat", "palm", "ice")

@@ -9,8 +9,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB
 
+from labelweave import (
+    BayesianOnlineClassifier,
+    BestJoint,
+    BinaryRelevance,
+    ChainEnsemble,
+    ClassifierChain,
+    JointClassifierCV,
+    LabelPowerset,
+    MLkNN,
+    ThresholdedSVM,
+)
 from labelweave._common.row_keys import assign_folds
-from labelweave.baselines import LabelPowerset, MLkNN, ThresholdedSVM
 from labelweave.decision import (
     FixedThreshold,
     MajorityVote,
@@ -21,11 +31,8 @@ from labelweave.decision import (
     tune_common_threshold,
     tune_thresholds,
 )
-from labelweave.evaluation import BestJoint
 from labelweave.joint import IndependentJoint
-from labelweave.models import BinaryRelevance, ChainEnsemble, ClassifierChain, JointClassifierCV
-from labelweave.models.cross_fitted_scores import N_FOLDS
-from labelweave.online import BayesianOnlineClassifier
+from labelweave.models.cross_fitting import N_FOLDS
 from labelweave.persistence import load, save
 
 DECISIONS = ("macro_f1", "micro_f1", "scut")

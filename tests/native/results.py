@@ -8,10 +8,13 @@ import sys
 
 import numpy as np
 
-from labelweave import BayesianOnlineClassifier, ClassifierChain, Gibbs, TreeNetwork
+from labelweave import BayesianOnlineClassifier, ClassifierChain, TreeNetwork
 from labelweave._core import native
-from labelweave.logistic import edge_weights, solve
-from labelweave.online import OnlineSettings, OnlineState
+from labelweave.inference import Gibbs
+from labelweave.logistic.edges import edge_weights
+from labelweave.logistic.solver import solve
+from labelweave.models.online import OnlineSettings
+from labelweave.models.online.state import OnlineState
 
 # Settings that lead through all kernels of online learning.
 ONLINE = {

@@ -10,11 +10,10 @@ import scipy.sparse as sp
 from scipy.special import expit, log_ndtr, logsumexp, ndtr
 from scipy.stats import kstest, norm
 
-from labelweave.online import OnlineSettings, OnlineState
-from labelweave.online.bias_mixture import bias_mixture
-from labelweave.online.calibration import CalibrationMap
-from labelweave.online.categorical import categorical_log_odds
-from labelweave.online.latent import Latent
+from labelweave.models.online import OnlineSettings
+from labelweave.models.online.calibration import CalibrationMap, Latent
+from labelweave.models.online.classifier import bias_mixture
+from labelweave.models.online.state import OnlineState, categorical_log_odds
 from tests.online.make import same, stream
 
 KINDS = {

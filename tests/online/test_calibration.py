@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from labelweave.datasets import load
-from labelweave.models import BinaryRelevance
-from labelweave.online import BayesianOnlineClassifier, OnlineSettings, OnlineState, merge_states
-from labelweave.online.calibration import Calibration, prequential_rows
-from labelweave.online.csr import csr_batches
-from labelweave.online.row_scale import row_lengths
+from labelweave import BayesianOnlineClassifier, BinaryRelevance, load
+from labelweave.models.online import OnlineSettings
+from labelweave.models.online.calibration import Calibration, prequential_rows
+from labelweave.models.online.merge import merge_states
+from labelweave.models.online.rows import csr_batches, row_lengths
+from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 
 

@@ -11,10 +11,10 @@ import signal
 import numpy as np
 import pytest
 
-from labelweave._common.archives import DamagedFileError
-from labelweave.datasets import RowStream
-from labelweave.online import StreamLearner
-from labelweave.online.checkpoint import Checkpoint, CheckpointError
+from labelweave._common.files import DamagedFileError
+from labelweave.data.row_text import RowStream
+from labelweave.models.online import StreamLearner
+from labelweave.models.online.stream import Checkpoint, CheckpointError
 from tests.online.test_stream import LINES, make_text, stopped_run
 
 

@@ -11,11 +11,11 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 
-from labelweave import persistence
-from labelweave.datasets import load, load_yeast
+from labelweave import BayesianOnlineClassifier, load, persistence
+from labelweave.data.load import load_yeast
 from labelweave.decision import ClassMassNormalization, FixedThreshold, HammingLoss
 from labelweave.joint import IndependentJoint, MixtureJoint
-from labelweave.online import BayesianOnlineClassifier, OnlineState
+from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 
 X, Y = stream(n=240)

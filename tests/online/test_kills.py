@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from labelweave.datasets import RowStream
-from labelweave.online import StreamLearner
-from labelweave.online.checkpoint import Checkpoint
+from labelweave.data.row_text import RowStream
+from labelweave.models.online import StreamLearner
+from labelweave.models.online.stream import Checkpoint
 from tests.online.test_stream import make_text, same_posterior
 
 KILLS = 10
@@ -31,7 +31,7 @@ def processes():
     if "forkserver" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no forkserver")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["labelweave.online.stream", "labelweave.datasets"])
+    context.set_forkserver_preload(["labelweave.models.online.stream", "labelweave.data"])
     return context
 
 

@@ -9,13 +9,10 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from labelweave.online import (
-    BayesianOnlineClassifier,
-    OnlineSettings,
-    OnlineState,
-    merge,
-    merge_states,
-)
+from labelweave import BayesianOnlineClassifier
+from labelweave.models.online import OnlineSettings, merge
+from labelweave.models.online.merge import merge_states
+from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 
 SETTINGS = [OnlineSettings(), OnlineSettings(coupled=False), OnlineSettings(forgetting=1e-3)]

@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import label_ranking_loss
 
-from labelweave.online import (
-    BayesianOnlineClassifier,
-    OnlineSettings,
-    OnlineState,
-    merge_states,
-    pairwise,
-)
-from labelweave.online.categorical import categorical_joint
+from labelweave import BayesianOnlineClassifier
+from labelweave.models.online import OnlineSettings, pairwise
+from labelweave.models.online.merge import merge_states
+from labelweave.models.online.state import OnlineState, categorical_joint
 from tests.online.make import same, stream
 from tests.reference.pairwise import integrate, propagate
 

@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.online import OnlineSettings, OnlineState, merge_states
-from labelweave.online.partitions import Others, calibrate, learn_partition
-from labelweave.online.site_sum import posterior_of
-from labelweave.online.sites import cavity, damped
+from labelweave.models.online import OnlineSettings
+from labelweave.models.online.merge import merge_states
+from labelweave.models.online.partitions import (
+    Others,
+    calibrate,
+    cavity,
+    damped,
+    learn_partition,
+    posterior_of,
+)
+from labelweave.models.online.state import OnlineState
 from tests.online.make import stream
 
 SETTINGS = [

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.online import OnlineSettings, OnlineState, drifted, smooth
-from labelweave.online.smoothing import smoothed_moments
+from labelweave.models.online import OnlineSettings, drifted, smooth
+from labelweave.models.online.merge import smoothed_moments
+from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.datasets import RowStream
-from labelweave.online import OnlineSettings, OnlineState, StreamLearner
-from labelweave.online.checkpoint import Checkpoint
-from labelweave.online.label_columns import LabelColumns
-from labelweave.online.prequential import PrequentialF1
+from labelweave.data.row_text import RowStream
+from labelweave.models.online import OnlineSettings, StreamLearner
+from labelweave.models.online.state import OnlineState
+from labelweave.models.online.stream import Checkpoint, LabelColumns, PrequentialF1
 
 LINES = {"batch_lines": 7, "checkpoint_every": 20}
 VARIANTS = [OnlineSettings(), OnlineSettings(coupled=False, forgetting=0.01)]
@@ -61,7 +60,7 @@ def test_batches_do_not_matter(variant, header):
 
 
 def test_a_stream_is_the_same_as_the_rows_in_memory(tmp_path):
-    from labelweave.datasets import read_xmc
+    from labelweave.data.row_text import read_xmc
 
     text = make_text(header=True)
     (tmp_path / "toy.xmc").write_text(text)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from labelweave.online import OnlineSettings, OnlineState
+from labelweave.models.online import OnlineSettings
+from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 from tests.reference.online import Reference
 

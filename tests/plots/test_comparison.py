@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelweave.evaluation import Comparison, DataSummary, FoldResult, verdicts
+from labelweave.evaluation import Comparison
+from labelweave.evaluation.comparison.results import DataSummary, FoldResult
+from labelweave.evaluation.comparison.significance import verdicts
 from labelweave.plots import ComparisonDisplay
 from tests.plots.samples import drawn
 

@@ -13,26 +13,21 @@ from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelweave import plots
-from labelweave.datasets import load_emotions
-from labelweave.evaluation import (
-    LabelDependence,
-    chow_liu,
-    conditional_matrix,
-    mean_conditional_matrix,
-    predict_joint,
-    reliability_curve,
-)
-from labelweave.inference import Gibbs
-from labelweave.joint import IndependentJoint, ListedJoint
-from labelweave.models import (
+from labelweave import (
     ClassifierChain,
     Structure,
     TreeMixture,
     TreeNetwork,
     explain_label,
     explain_set,
+    plots,
 )
+from labelweave.data.load import load_emotions
+from labelweave.evaluation import LabelDependence, chow_liu, conditional_matrix, reliability_curve
+from labelweave.evaluation.dependence import mean_conditional_matrix
+from labelweave.inference import Gibbs
+from labelweave.joint import IndependentJoint, ListedJoint
+from labelweave.models.predictions import predict_joint
 from tests.plots.samples import DRAWN, NAMES, drawn, labels, long_chain, tree_joint
 
 PENALTIES = {"C": 0.01, "label_penalty": 0.03}

@@ -7,9 +7,9 @@ import io
 import numpy as np
 import pytest
 
-from labelweave.datasets import RowStream
-from labelweave.online import StreamHistory, StreamLearner
-from labelweave.online.prequential import PrequentialF1
+from labelweave.data.row_text import RowStream
+from labelweave.models.online import StreamHistory, StreamLearner
+from labelweave.models.online.stream import PrequentialF1
 from labelweave.plots import StreamDisplay
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import norm
 
-from labelweave.online import OnlineSettings
+from labelweave.models.online import OnlineSettings
 
 
 @dataclass

@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from labelweave.evaluation import FoldResult, average_ranks, nemenyi_critical_difference
+from labelweave.evaluation.comparison.ranks import average_ranks, nemenyi_critical_difference
+from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.report import (
     Facts,
     Paragraph,

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.report import LineChart, RankDiagram, Series, Strips
-from labelweave.report.svg import draw_lines, draw_ranks, draw_strips
 from labelweave.report.svg.element import WIDTH
-from labelweave.report.svg.ranks import indistinguishable_groups
+from labelweave.report.svg.lines import draw_lines
+from labelweave.report.svg.ranks import draw_ranks, indistinguishable_groups
 from labelweave.report.svg.scales import fitted, is_drawable
+from labelweave.report.svg.strips import draw_strips
 from tests.report.documents import INF, NAN, line_charts, rank_diagrams, strips
 from tests.report.page import parse, position, scale_of, written_value
 

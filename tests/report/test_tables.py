@@ -6,14 +6,9 @@ import re
 import pytest
 from rich.console import Console
 
-from labelweave.evaluation import FoldResult
-from labelweave.report import (
-    Symbols,
-    comparison_tables,
-    make_console,
-    show_comparison,
-    warning_notes,
-)
+from labelweave._common.wording import Symbols
+from labelweave.evaluation.comparison.results import FoldResult
+from labelweave.report import comparison_tables, make_console, show_comparison, warning_notes
 from tests.evaluation.make import comparison
 
 FIGURES = {

@@ -9,10 +9,11 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
-from labelweave.datasets import load_emotions
-from labelweave.evaluation import make_method
-from labelweave.online import BayesianOnlineClassifier
+from labelweave import BayesianOnlineClassifier
+from labelweave.data.load import load_emotions
+from labelweave.models.methods import make_method
 from labelweave.report import Document, to_html, to_markdown
+from labelweave.reproduce import Record, Results, Task
 from labelweave.reproduce.bomc import PLAN
 from labelweave.reproduce.bomc.experiments import (
     CMN,
@@ -25,9 +26,7 @@ from labelweave.reproduce.bomc.experiments import (
 from labelweave.reproduce.measurements import MEASUREMENTS
 from labelweave.reproduce.measurements.posteriors import messages, next_factors
 from labelweave.reproduce.plan import tasks_of
-from labelweave.reproduce.results import Results
-from labelweave.reproduce.store import Record
-from labelweave.reproduce.task import Task, load_data
+from labelweave.reproduce.task import load_data
 
 # Measurements
 
@@ -78,7 +77,7 @@ def test_labels_that_do_not_occur_are_left_out_of_one_macro_f1(
     Y = data.Y.copy()
     Y[order[474:], 2:] = 0
     thinned = type(data)(data.X, Y)
-    monkeypatch.setattr("labelweave.reproduce.measurements.streams.load_data", lambda _: thinned)
+    monkeypatch.setattr("labelweave.reproduce.task.load_data", lambda _: thinned)
     values = measure("stream", "bomc-cmn", sizes=[200])
     assert values["f1_macro_occurring@200"] == pytest.approx(3 * values["f1_macro@200"])
 

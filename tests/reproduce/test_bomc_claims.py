@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from labelweave.reproduce import Record, Results, Task
 from labelweave.reproduce.bomc import PLAN
 from labelweave.reproduce.bomc.experiments import (
     CMN,
@@ -28,9 +29,6 @@ from labelweave.reproduce.bomc.experiments import (
     SVM_WEIGHTED,
 )
 from labelweave.reproduce.plan import tasks_of
-from labelweave.reproduce.results import Results
-from labelweave.reproduce.store import Record
-from labelweave.reproduce.task import Task
 
 CLAIMS = {claim.number: claim for claim in PLAN.claims}
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from labelweave.evaluation import make_method, resolve_metrics
+from labelweave.evaluation.metrics.registry import resolve_metrics
+from labelweave.models.methods import make_method
 from labelweave.reproduce import PAPERS, Results, check_experiments
 from labelweave.reproduce.mc.experiments import (
     DATA,

@@ -7,7 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from labelweave.evaluation import compare, make_methods, make_splitter
+from labelweave import compare
+from labelweave.evaluation.comparison.splits import make_splitter
+from labelweave.models.methods import make_methods
 from labelweave.reproduce import Experiment, Record, Results, ResultStore, Task, reproduce
 from labelweave.reproduce.runner import run
 from labelweave.reproduce.task import load_data, read_data

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelweave.baselines import LaSVM, PairwiseCRF, PassiveAggressive
-from labelweave.inference import Annealing, BestFirst, ThresholdAlgorithm
+from labelweave import BinaryRelevance, LaSVM, PairwiseCRF, PassiveAggressive, TreeNetwork
+from labelweave.inference import Annealing, BestFirst
+from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
-from labelweave.models import BinaryRelevance, TreeNetwork
-from labelweave.online import OnlineSettings, OnlineState
+from labelweave.models.online import OnlineSettings
+from labelweave.models.online.state import OnlineState
 
 THREADS = 4
 rng = np.random.default_rng(0)

@@ -1,14 +1,69 @@
-"""Keys that name rows by their content."""
+"""Rows named by their content: keys, distinct rows, digests of data.
+
+Digests of data, the same in every process.
+
+Keys that name rows by their content.
+
+Duplicate rows merged, so that a row of weight two is the same as the row twice.
+
+Solvers that stop before the optimum stop elsewhere if rows are repeated or in a different order;
+merged and sorted, the rows are always the same.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from labelweave._common.arrays import Floats, Indices, Labels, Positions
-from labelweave._common.csr_blocks import row_blocks
+from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.matrices import row_blocks
+
+
+def data_digest(X: Any, Y: Any) -> str:
+    """Return a digest of features and labels, whatever file they came from.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame
+        Of a data frame, the names of the columns count as well.
+    Y : array or data frame
+        The labels.
+
+    Examples
+    --------
+    >>> data_digest(np.eye(2), [[1], [0]]) == data_digest(np.eye(2), [[0], [1]])
+    False
+    """
+    digest = hashlib.sha256()
+    for values in (X, Y):
+        digest.update(repr(np.shape(values)).encode())
+        for part in _parts(values):
+            array = np.asarray(part)
+            if array.dtype.hasobject:  # whose bytes would be addresses
+                array = array.astype(str)
+            digest.update(str(array.dtype).encode() + array.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _parts(values: Any) -> list[Any]:
+    """Return arrays of numbers or characters that say all there is in the values."""
+    if sparse.issparse(values):
+        rows = sparse.csr_array(cast(Any, values))
+        return [rows.data, rows.indices, rows.indptr]
+    if hasattr(values, "iloc"):
+        from pandas.util import hash_pandas_object
+
+        columns = [
+            (name, str(dtype), list(getattr(dtype, "categories", ())))
+            for name, dtype in zip(values.columns, values.dtypes, strict=True)
+        ]
+        return [repr(columns), hash_pandas_object(values, index=False).to_numpy()]
+    return [values]
+
 
 Words = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -163,3 +218,39 @@ def _scramble(words: Words) -> Words:
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     scrambled: Words = words ^ (words >> np.uint64(31))
     return scrambled
+
+
+def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
+    """Return the distinct rows in a canonical order, with the sums of their weights.
+
+    Parameters
+    ----------
+    X : (n, D) array or CSR matrix
+    labels : (n, L) array
+    weight : (n,) array
+
+    Examples
+    --------
+    >>> X, labels = np.array([[1.0], [2.0], [1.0]]), np.ones((3, 1), dtype=np.int8)
+    >>> _, _, weight = merge_equal_rows(X, labels, np.array([1.0, 5.0, 2.0]))
+    >>> sorted(weight.tolist())
+    [3.0, 5.0]
+    """
+    of_rows, of_labels = row_keys(X), row_keys(labels.astype(np.float64))
+    order = np.lexsort([weight, of_labels, of_rows])  # weights are always summed in the same order
+    before, after = order[:-1], order[1:]
+    alike = (of_rows[before] == of_rows[after]) & (of_labels[before] == of_labels[after])
+    at = np.flatnonzero(alike)
+    alike[at] = _are_equal(X, before[at], after[at]) & (
+        labels[before[at]] == labels[after[at]]
+    ).all(axis=1)
+    first = np.flatnonzero(np.append(True, ~alike))
+    kept = order[first]
+    return X[kept], labels[kept], np.asarray(np.add.reduceat(weight[order], first))
+
+
+def _are_equal(X: Any, some: Positions, others: Positions) -> Mask:
+    """Compare the rows themselves: different rows may have the same key by chance."""
+    if isinstance(X, np.ndarray):
+        return np.asarray((X[some] == X[others]).all(axis=1))
+    return np.asarray(np.diff((X[some] != X[others]).indptr) == 0)

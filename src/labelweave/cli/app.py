@@ -15,22 +15,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from labelweave.cli.ask import ask
 from labelweave.cli.compare import compare
-from labelweave.cli.convert import convert
-from labelweave.cli.datasets import datasets
-from labelweave.cli.dependence import dependence
+from labelweave.cli.data import convert, datasets
 from labelweave.cli.errors import CommandError
-from labelweave.cli.evaluate import evaluate
-from labelweave.cli.explain import explain
-from labelweave.cli.explore import explore
-from labelweave.cli.fit import fit
+from labelweave.cli.explain import dependence, explain, explore
+from labelweave.cli.fit import fit, tree
 from labelweave.cli.outputs import COMMAND_LINE
-from labelweave.cli.predict import predict
+from labelweave.cli.predict import ask, evaluate, predict
 from labelweave.cli.report import report
 from labelweave.cli.reproduce import reproduce
 from labelweave.cli.stream import stream
-from labelweave.cli.tree import tree
 
 __all__ = ["app"]
 
@@ -136,7 +130,8 @@ app = typer.Typer(
 
 
 def _show_version(verbose: bool) -> None:
-    from labelweave import __version__, show_versions
+    from labelweave import __version__
+    from labelweave.versions import show_versions
 
     typer.echo(f"labelweave {__version__}")
     if verbose:

@@ -20,10 +20,12 @@ from labelweave.cli.options import (
     DatasetArgument,
     JobsOption,
     MetricsOption,
+    ReadOptions,
     ScaleOption,
     SeedOption,
     Splits,
     Test,
+    reads_data,
     scale_of,
 )
 from labelweave.cli.outputs import (
@@ -31,15 +33,18 @@ from labelweave.cli.outputs import (
     TextFormat,
     check_output,
     check_report,
+    check_workers,
     comparison_text,
+    file_of_results,
+    resumable,
+    workers,
     write_comparison,
     write_report,
 )
-from labelweave.cli.reading import ReadOptions, reads_data
-from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
-    from labelweave.evaluation import Comparison, FoldResult
+    from labelweave.evaluation import Comparison
+    from labelweave.evaluation.comparison.results import FoldResult
 
 
 @reads_data
@@ -135,19 +140,27 @@ def compare(
 
     from sklearn.exceptions import FitFailedWarning
 
-    from labelweave import evaluation, report
+    from labelweave.evaluation import compare
+    from labelweave.evaluation.comparison.splits import make_splitter
+    from labelweave.models.methods import (
+        make_decisions,
+        make_methods,
+        with_decisions,
+        with_preprocessing,
+    )
+    from labelweave.report import make_console, show_comparison
 
     with argument("--methods"):
-        estimators = evaluation.make_methods(methods, seed=seed)
+        estimators = make_methods(methods, seed=seed)
     if decisions not in ("matching", "own"):
         with argument("--decisions"):
-            chosen = evaluation.make_decisions(decisions)
-            estimators = evaluation.with_decisions(estimators, chosen)
+            chosen = make_decisions(decisions)
+            estimators = with_decisions(estimators, chosen)
             decisions = "own"
     data = load_dataset(dataset, read_options)
-    splitter = evaluation.make_splitter(splits.value, folds, seed)
+    splitter = make_splitter(splits.value, folds, seed)
     first = next(iter(estimators.values()))
-    announce_preprocessing(evaluation.with_preprocessing(first, data.X, scale_of(scale)))
+    announce_preprocessing(with_preprocessing(first, data.X, scale_of(scale)))
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
     kept = _what_is_kept(results)
@@ -159,7 +172,7 @@ def compare(
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore", FitFailedWarning)  # reported below, with the exit code
-        result = evaluation.compare(
+        result = compare(
             estimators,
             data.X,
             data.Y,
@@ -179,7 +192,7 @@ def compare(
     if form is not None:
         typer.echo(comparison_text(result, form, test=test.value), nl=False)
     elif len(result.failures()) < len(result.results):
-        report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
+        show_comparison(result, make_console(sys.stdout), test=test.value)
         if decisions == "matching":
             typer.echo(
                 "each measure is judged by the labels that are best for it, where a method has "
@@ -196,9 +209,9 @@ def _what_is_kept(results: Path | None) -> str | None:
 
 def _report_problems(result: Comparison) -> None:
     """Report problems on standard error; fail if a method failed on all folds."""
-    from labelweave import report
+    from labelweave.report import warning_notes
 
-    for note in report.warning_notes(result):
+    for note in warning_notes(result):
         typer.echo(f"warning: {note}", err=True)
     failures = result.failure_notes()
     failed = Counter(fold.method for fold in result.failures())
@@ -222,9 +235,9 @@ def _progress(total: int) -> Iterator[Callable[[FoldResult], None]]:
         TimeRemainingColumn,
     )
 
-    from labelweave import report
+    from labelweave.report import make_console
 
-    console = report.make_console(sys.stderr)
+    console = make_console(sys.stderr)
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -1,17 +1,145 @@
-"""``labelweave explain``: why a model predicts the labels of a row."""
+"""Explain, dependence, explore.
+
+``labelweave dependence``: which labels depend on each other, given the features.
+
+``labelweave explain``: why a model predicts the labels of a row.
+
+``labelweave explore``: look at a model and its predictions in the browser.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.alignment import read_features
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import load_model
-from labelweave.cli.options import ModelArgument, TrustOption
-from labelweave.cli.reading import ReadOptions, reads_rows
+from labelweave.cli.inputs import (
+    check_writable,
+    classifier_with_joint,
+    label_names_of,
+    labelled_rows,
+    load_model,
+    read_features,
+)
+from labelweave.cli.options import (
+    DatasetArgument,
+    ModelArgument,
+    ReadOptions,
+    TrustOption,
+    reads_rows,
+)
+from labelweave.cli.outputs import write_table
+from labelweave.cli.report import read_comparison
+
+if TYPE_CHECKING:
+    from labelweave.evaluation import LabelDependence
+    from labelweave.explore.session import Session
+
+
+_PLOT_FORMATS = (".png", ".svg", ".pdf")
+
+
+class Picture(StrEnum):
+    """What ``--plot`` draws."""
+
+    graph = "graph"
+    information = "information"
+    log_odds = "log-odds"
+
+
+@reads_rows
+def dependence(
+    model: ModelArgument,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Rows to look at; labels in it are ignored.")
+    ],
+    row: Annotated[
+        int | None,
+        typer.Option(
+            "--row", min=0, help="One row; 0 is the first.", show_default="the mean over all rows"
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of pairs to write.")] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="CSV file to write to.", show_default="standard output"
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw into a .png, .svg or .pdf file.")
+    ] = None,
+    picture: Annotated[
+        Picture | None,
+        typer.Option(
+            "--picture",
+            help="With --plot: a graph of the strongest pairs, or a heat map.",
+            show_default="graph",
+        ),
+    ] = None,
+    *,
+    read_options: ReadOptions,
+    trust: TrustOption = None,
+) -> None:
+    """Write the pairs of labels that depend most on each other once the features are known.
+
+    Each pair has its mutual information in nats, and its log-odds ratio: by how much one label
+    moves the log-odds of the other, negative if it makes it less likely.
+
+    \b
+    labelweave dependence emotions.skops emotions
+    labelweave dependence emotions.skops emotions --row 12 --plot row12.png --picture log-odds
+    """  # noqa: D301
+    check_writable(output, "--output")
+    check_writable(plot, "--plot")
+    if picture is not None and plot is None:
+        raise BadInputError("--picture: name the file to draw into, --plot FILE")
+    if plot is not None and plot.suffix.lower() not in _PLOT_FORMATS:
+        raise BadInputError(
+            f"--plot: {plot} must have one of the extensions {', '.join(_PLOT_FORMATS)}"
+        )
+    fitted = load_model(model, trust)
+    names = label_names_of(fitted, classifier_with_joint(fitted).n_labels_)
+    features = read_features(fitted, file, read_options)
+    if row is not None and row >= features.shape[0]:
+        raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
+
+    from labelweave.evaluation import LabelDependence
+    from labelweave.models.predictions import predict_joint
+
+    joint: Any = predict_joint(fitted, features)
+    with argument("FILE"):
+        found = LabelDependence.from_joint(joint, row=row, label_names=names)
+    write_table(found.to_frame(top), output)
+    if plot is not None:
+        with argument("--plot"):
+            _draw(found, plot, picture or Picture.graph)
+
+
+def _draw(found: LabelDependence, path: Path, picture: Picture) -> None:
+    from labelweave._common.drawing import matplotlib_missing
+    from labelweave._common.files import replacing
+
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise matplotlib_missing("--plot") from error
+    mpl.use("Agg")  # files need no display
+    from labelweave import plots
+
+    display: plots.Display
+    if picture == Picture.graph:
+        display = plots.DependenceDisplay.from_dependence(found)
+    elif picture == Picture.information:
+        display = plots.DependenceMatrixDisplay(found).plot()
+    else:
+        display = plots.DependenceMatrixDisplay(found, of="log_odds_ratio").plot()
+    with replacing(path) as result:
+        display.figure_.savefig(result, format=path.suffix[1:].lower(), dpi=150)
 
 
 @reads_rows
@@ -56,21 +184,22 @@ def explain(
         raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
     part = features.iloc[[row]] if hasattr(features, "iloc") else features[[row]]
 
-    from labelweave import models, report
+    from labelweave.models.explanations import explain_label, explain_set
+    from labelweave.report import make_console, show_explanation
 
     evidence = _evidence(fitted, given or [])
     if label is None:
         if evidence:
             raise BadInputError("--given: needs a --label to explain")
         with argument("MODEL"):
-            explanation = models.explain_set(fitted, part)
+            explanation = explain_set(fitted, part)
     else:
         chosen = _position(fitted, label)
         if chosen in evidence:
             raise BadInputError(f"--given: {label} is the label to explain; give others")
         with argument("--label"):
-            explanation = models.explain_label(fitted, part, chosen, evidence)
-    report.show_explanation(explanation, report.make_console(sys.stdout), max_terms=terms)
+            explanation = explain_label(fitted, part, chosen, evidence)
+    show_explanation(explanation, make_console(sys.stdout), max_terms=terms)
 
 
 def _evidence(model: Any, given: list[str]) -> dict[int | str, int]:
@@ -94,3 +223,73 @@ def _position(model: Any, label: str) -> int | str:
     if label in names:
         return names.index(label)
     return int(label) if label.isdecimal() else label
+
+
+@reads_rows
+def explore(
+    model: ModelArgument,
+    dataset: DatasetArgument,
+    compared: Annotated[
+        Path | None,
+        typer.Option("--compared", help="Also show a .json file written by `labelweave compare`."),
+    ] = None,
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="The rows have no labels, or ignore them.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes any that is free.")
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+    *,
+    read_options: ReadOptions,
+    trust: TrustOption = None,
+) -> None:
+    """Open a page that shows what a model says of every row, and answers questions about it.
+
+    Only this machine reaches the page, and only by the link that is printed. Ctrl-C ends it.
+
+    \b
+    labelweave explore emotions.skops emotions
+    labelweave explore songs.skops new-songs.csv --unlabelled
+    """  # noqa: D301
+    fitted = load_model(model, trust)
+    session = _session(fitted, dataset, read_options, unlabelled)
+    with argument("--compared"):
+        comparison = None if compared is None else read_comparison(compared)
+
+    from labelweave.explore import explore as serve
+
+    try:
+        serve(
+            session,
+            comparison=comparison,
+            port=port,
+            browser=browser,
+            announce=lambda link: typer.echo(f"explore at {link} (Ctrl-C ends)"),
+        )
+    except ImportError as error:
+        raise BadInputError(str(error)) from error
+    except OSError as error:
+        raise BadInputError(f"--port: {error.strerror}") from error
+
+
+def _session(model: Any, dataset: str, read_options: ReadOptions, unlabelled: bool) -> Session:
+    from labelweave.explore.session import Session
+
+    names = truth = None
+    if unlabelled:
+        features = read_features(model, dataset, read_options)
+    else:
+        data, features, truth = labelled_rows(model, dataset, read_options)
+        names = data.feature_names
+    with argument("MODEL"):
+        return Session(
+            model,
+            features,
+            truth,
+            label_names=label_names_of(model, 0 if truth is None else truth.shape[1]) or None,
+            feature_names=names,
+            name=Path(dataset).name,
+        )

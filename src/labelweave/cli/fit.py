@@ -1,7 +1,13 @@
-"""``labelweave fit``: fit a model to all rows and save it."""
+"""Fit, tree.
+
+``labelweave fit``: fit a model to all rows and save it.
+
+``labelweave tree``: learn and display the dependencies between labels.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +17,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.alignment import numbered_from, report_guess
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import check_writable, load_dataset
-from labelweave.cli.options import ClusterOption, DatasetArgument, ScaleOption, SeedOption, scale_of
-from labelweave.cli.reading import ReadOptions, reads_data
-from labelweave.cli.workers import workers
+from labelweave.cli.inputs import check_writable, load_dataset, numbered_from, report_guess
+from labelweave.cli.options import (
+    ClusterOption,
+    DatasetArgument,
+    ReadOptions,
+    ScaleOption,
+    SeedOption,
+    reads_data,
+    scale_of,
+)
+from labelweave.cli.outputs import workers
 
 if TYPE_CHECKING:
-    from labelweave.datasets import Dataset
+    from labelweave.data import Dataset
 
 
 @reads_data
@@ -53,13 +65,14 @@ def fit(
     """  # noqa: D301
     check_writable(model, "--model")
 
-    from labelweave import evaluation, persistence
-    from labelweave.evaluation.methods.specifications import parse_specification
+    from labelweave import persistence
+    from labelweave._common.specifications import parse_specification
+    from labelweave.models.methods import make_method
 
     with argument("--method"):
         specification = parse_specification(method)
         if calibrate is None:
-            estimator = evaluation.make_method(specification, seed=seed)
+            estimator = make_method(specification, seed=seed)
     if calibrate is not None:
         with argument("--calibrate"):
             if "calibrate" in specification.options:
@@ -68,7 +81,7 @@ def fit(
                 )
             ways = {"calibrate": [way.strip() for way in calibrate.split(",")]}
             wanted = replace(specification, options=specification.options | ways)
-            estimator = evaluation.make_method(wanted, seed=seed)
+            estimator = make_method(wanted, seed=seed)
     data = load_dataset(dataset, read_options)
     report_guess(data, dataset, "DATASET", read_options)
     with _spread(cluster):
@@ -87,7 +100,8 @@ def fit(
 
 def _show_choice(model: Any) -> None:
     """Show what a model was chosen from, or how it was calibrated."""
-    from labelweave.evaluation import BestJoint, CalibratedJointCV
+    from labelweave.models.best_joint import BestJoint
+    from labelweave.models.calibration import CalibratedJointCV
 
     chosen = model[-1] if hasattr(model, "steps") else model
     if isinstance(chosen, BestJoint):
@@ -108,7 +122,7 @@ def _spread(cluster: str | None) -> Iterator[None]:
         yield
         return
     from labelweave._common.engine import LostWorkError
-    from labelweave.logistic import spread_over
+    from labelweave.logistic.spreading import spread_over
 
     with workers(None, cluster, kept="no model was saved") as engine, spread_over(engine):
         try:
@@ -119,10 +133,10 @@ def _spread(cluster: str | None) -> Iterator[None]:
 
 def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -> Any:
     """Fit an estimator after preprocessing; `method` is what the user called it."""
-    from labelweave import evaluation
     from labelweave._common.progress import progress_shown
+    from labelweave.models.methods import with_preprocessing
 
-    prepared = evaluation.with_preprocessing(estimator, data.X, scale_of(scale))
+    prepared = with_preprocessing(estimator, data.X, scale_of(scale))
     announce_preprocessing(prepared)
     try:
         with progress_shown(f"fitting {method} to {data.name}"):
@@ -133,7 +147,7 @@ def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -
 
 def announce_preprocessing(model: Any) -> None:
     """Report how categories and missing values are converted to numbers, if there are any."""
-    from labelweave.datasets.preprocessing import describe_preprocessor, preprocessor_of
+    from labelweave.data.preprocessing import describe_preprocessor, preprocessor_of
 
     preprocessor = preprocessor_of(model)
     if preprocessor is not None:
@@ -154,3 +168,52 @@ def _fit_named(estimator: Any, data: Dataset) -> Any:
         fitted.label_names_in_ = list(data.label_names)
     fitted.first_feature_ = numbered_from(data)
     return fitted
+
+
+@reads_data
+def tree(
+    dataset: DatasetArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "--out", "-o", help="Draw the trees into a .png, .svg, .pdf or .dot file."
+        ),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="A tree method, with options: sc, mc(C=1), ...")
+    ] = "sc",
+    seed: SeedOption = 0,
+    *,
+    read_options: ReadOptions,
+    scale: ScaleOption = None,
+) -> None:
+    """Learn which label depends on which, and show the tree as text or as a drawing.
+
+    Next to each label are the change in its log-odds when its parent is present, and the gain in
+    held-out log-likelihood from knowing the parent. A mixture has several trees.
+
+    \b
+    labelweave tree emotions
+    labelweave tree enron --output enron.png
+    labelweave tree scene --method "mc(n_components=2)" --output scene.dot
+    """  # noqa: D301
+    from labelweave.models.methods import make_method
+    from labelweave.models.structure import structures_of
+    from labelweave.report import FIGURE_FORMATS, make_console, save_structures, show_structures
+
+    check_writable(output, "--output")
+    if output is not None and output.suffix.lower() not in FIGURE_FORMATS:
+        raise BadInputError(
+            f"--output: {output} must have one of the extensions {', '.join(FIGURE_FORMATS)}"
+        )
+    with argument("--method"):
+        estimator = make_method(method, seed=seed)
+    data = load_dataset(dataset, read_options)
+    fitted = fit_method(estimator, method, data, scale)
+    structures = structures_of(fitted)
+    if not structures:
+        raise BadInputError(f"--method: {method} does not learn trees; use sc, mc or ectbn")
+    show_structures(structures, make_console(sys.stdout))
+    if output is not None:
+        with argument("--output"):
+            save_structures(structures, output)

@@ -1,37 +1,36 @@
-"""Read the inputs of commands: data sets, models and metrics; check and write output files."""
+"""Data, models and metrics read; rows aligned with a model.
+
+Read the inputs of commands: data sets, models and metrics; check and write output files.
+
+Align the features and labels of a file with those that a model was fitted with.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.reading import ReadOptions
+from labelweave.cli.options import ReadOptions
 
 if TYPE_CHECKING:
-    from labelweave.datasets import Dataset
-    from labelweave.evaluation import Metric
+    import pandas as pd
 
-__all__ = [
-    "check_magnitude",
-    "chosen_metrics",
-    "classifier_with_joint",
-    "label_names_of",
-    "load_dataset",
-    "load_model",
-    "check_writable",
-    "write_text",
-]
+    from labelweave.data import Dataset
+    from labelweave.evaluation.metrics.registry import Metric
 
 
 def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET") -> Dataset:
     """Load the DATASET argument, or the argument `name`."""
-    from labelweave import datasets
+    from labelweave.data import load
 
     limits = read_options.limits()
     with argument(name):
-        data = datasets.load(
+        data = load(
             source,
             labels=read_options.labels,
             ignore=read_options.ignore or (),
@@ -48,7 +47,7 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
 
 def check_magnitude(X: Any, names: Sequence[str], argument_name: str) -> None:
     """Raise an error that names the first feature that is too large to compute with."""
-    from labelweave._common.features import LARGEST_FEATURE, first_too_large
+    from labelweave._common.matrices import LARGEST_FEATURE, first_too_large
 
     if hasattr(X, "select_dtypes"):
         numbers = X.select_dtypes("number")
@@ -84,7 +83,7 @@ def classifier_with_joint(model: Any) -> Any:
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
     """Return the metrics named by --metrics."""
-    from labelweave.evaluation import DEFAULT_METRICS, resolve_metrics
+    from labelweave.evaluation.metrics.registry import DEFAULT_METRICS, resolve_metrics
 
     with argument("--metrics"):
         return resolve_metrics(DEFAULT_METRICS if names is None else names.split(","))
@@ -115,3 +114,222 @@ def label_names_of(model: Any, n_labels: int) -> list[str]:
         if getattr(part, "label_names_in_", None) is not None:
             return [str(name) for name in part.label_names_in_]
     return [f"y{label}" for label in range(n_labels)]
+
+
+def nominal_of(model: Any) -> list[str]:
+    """Return the columns that were categorical when the model was fitted."""
+    from labelweave.data.preprocessing import nominal_columns_of, preprocessor_of
+
+    preprocessor = preprocessor_of(model)
+    return [] if preprocessor is None else nominal_columns_of(preprocessor)
+
+
+def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
+    """Read the FILE argument: features for a model, with or without labels."""
+    from labelweave.data.columns import split_names
+    from labelweave.data.load import is_table
+    from labelweave.data.tables import read_table
+
+    if not is_table(file):
+        data = load_dataset(file, _counted_as_in(model, read_options), name="FILE")
+        _check_numbers(model, data, file, "FILE", read_options)
+        return dataset_features(model, data, "FILE")
+
+    nominal, limits = nominal_of(model), read_options.limits()
+    with argument("FILE"):
+        table = read_table(file, nominal=nominal, header=read_options.header, limits=limits)
+    # Unknown columns may contain anything; a model without feature names uses all of them.
+    known = getattr(model, "feature_names_in_", None)
+    if known is None:
+        unwanted = [*label_names_of(model, 0), *split_names(read_options.ignore or "")]
+        table = table.drop(columns=unwanted, errors="ignore")
+    else:
+        table = table[[name for name in table.columns if name in set(known)]]
+    names = list(table.columns)
+    aligned = aligned_features(model, table, names, "FILE")
+    check_magnitude(aligned, names, "FILE")
+    return aligned
+
+
+def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[Dataset, Any, Any]:
+    """Read the DATASET argument, and return it with its features and labels as the model has them.
+
+    The label columns of a table are those of the model, unless the options name others.
+    """
+    from labelweave.data.load import is_table
+
+    by_name = is_table(dataset)
+    known = label_names_of(model, 0) if by_name else None
+    read_options = replace(
+        read_options,
+        labels=read_options.labels or known or None,
+        nominal=nominal_of(model) if by_name else None,
+    )
+    data = load_dataset(dataset, _counted_as_in(model, read_options))
+    _check_numbers(model, data, dataset, "DATASET", read_options)
+    return data, dataset_features(model, data, "DATASET"), aligned_labels(model, data)
+
+
+def numbered_from(data: Dataset) -> int | None:
+    """Return the number of the first feature, if the text of a data set numbers its features."""
+    from labelweave.data.numbered_names import NumberedNames
+
+    names = data.feature_names
+    return names.start if data.is_sparse and isinstance(names, NumberedNames) else None
+
+
+def report_guess(data: Dataset, source: str, argument_name: str, read_options: ReadOptions) -> None:
+    """Report that features are taken to start at 1, if nothing but a missing feature 0 says so."""
+    from labelweave.data.load import is_row_text
+
+    if is_row_text(source) and numbered_from(data) == 1 and read_options.zero_based is None:
+        typer.echo(
+            f"{argument_name}: there is no feature 0: features are taken to start at 1 (use "
+            "--zero-based if they start at 0, --one-based to confirm)",
+            err=True,
+        )
+
+
+def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
+    """Return the options with which features are counted as in the rows a model was fitted to."""
+    if read_options.zero_based is None and getattr(model, "first_feature_", None) == 0:
+        return replace(read_options, zero_based=True)
+    return read_options
+
+
+def _check_numbers(
+    model: Any, data: Dataset, source: str, argument_name: str, read_options: ReadOptions
+) -> None:
+    """Raise an error if features are counted from another number than those of the model."""
+    ours, theirs = numbered_from(data), getattr(model, "first_feature_", None)
+    if theirs is None:
+        report_guess(data, source, argument_name, read_options)
+    elif ours not in (None, theirs) and read_options.zero_based is None:
+        based = "--one-based" if ours else "--zero-based"
+        raise BadInputError(
+            f"{argument_name}: features start at {ours}, but at {theirs} in the rows that MODEL "
+            f"was fitted to; add {based} if the first feature is the same in both"
+        )
+
+
+def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
+    """Reorder the features of a data set to match the model."""
+    from labelweave.data.numbered_names import NumberedNames
+
+    X, names = data.X, data.feature_names
+    if _is_sparse_text(data) and hasattr(model, "n_features_in_"):
+        # The text lists nonzero values: the last features of the model may not occur.
+        X = _with_columns(X, model.n_features_in_)
+        _report_surplus(argument_name, data.n_features - model.n_features_in_)
+        names = NumberedNames("x", model.n_features_in_, numbered_from(data) or 0)
+    return aligned_features(model, X, names, argument_name)
+
+
+def _report_surplus(argument_name: str, surplus: int) -> None:
+    """Report a difference in the number of features: the indices may start elsewhere."""
+    if surplus > 0:
+        text = f"{surplus} features unknown to the model are ignored"
+    elif surplus < 0:
+        text = f"the last {-surplus} features of the model do not occur"
+    else:
+        return
+    typer.echo(f"{argument_name}: {text}", err=True)
+
+
+def _is_sparse_text(data: Dataset) -> bool:
+    """Whether features and labels are numbered instead of named, as in svmlight and XMC text."""
+    from labelweave.data.numbered_names import NumberedNames
+
+    names = data.feature_names
+    return data.is_sparse and isinstance(names, NumberedNames) and names.prefix == "x"
+
+
+def _with_columns(X: Any, n_columns: int) -> Any:
+    """Drop the last columns of a sparse array, or append empty ones."""
+    resized = X[:, :n_columns].copy()
+    resized.resize((X.shape[0], n_columns))
+    return resized
+
+
+def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
+    """Reorder columns to match the model, by name if it has feature names."""
+    import pandas as pd
+
+    wanted = getattr(model, "feature_names_in_", None)
+    if wanted is None:
+        expected = getattr(model, "n_features_in_", len(names))
+        if len(names) != expected:
+            raise BadInputError(
+                f"{argument_name}: has {len(names)} features, but the model expects {expected}"
+            )
+        is_frame = isinstance(X, pd.DataFrame)
+        return _as_fitted(model, X, argument_name).to_numpy() if is_frame else X
+    missing = sorted(set(wanted).difference(names))
+    if missing:
+        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+        raise BadInputError(
+            f"{argument_name}: {len(missing)} of the model's {len(wanted)} features are missing: "
+            f"{shown}"
+        )
+    dense = X.toarray() if hasattr(X, "toarray") else X
+    frame = pd.DataFrame(dense, columns=list(names))[list(wanted)]
+    return _as_fitted(model, frame, argument_name)
+
+
+def _as_fitted(model: Any, frame: pd.DataFrame, argument_name: str) -> pd.DataFrame:
+    """Convert columns to numbers or categories, as the model was fitted with."""
+    import numpy as np
+    import pandas as pd
+
+    from labelweave.data.columns import feature_column
+    from labelweave.data.preprocessing import preprocessor_of
+
+    nominal, may_miss = set(nominal_of(model)), preprocessor_of(model) is not None
+    columns = []
+    for position, name in enumerate(frame.columns):
+        given = frame.iloc[:, position]
+        try:
+            column = feature_column(given, name, argument_name, name in nominal)
+        except ValueError as error:
+            raise BadInputError(str(error)) from error
+        if name not in nominal:
+            is_number = column.dtype == np.float64
+            numbers = column if is_number else pd.to_numeric(given, errors="coerce")
+            wrong = np.flatnonzero(numbers.isna() & ~(may_miss & given.isna()))
+            if len(wrong):
+                found = given.iloc[int(wrong[0])]
+                raise BadInputError(
+                    f"{argument_name}: column {name!r} has no finite number in row "
+                    f"{wrong[0] + 1} ({found!r}); impute such values first"
+                )
+        columns.append(column)
+    return pd.concat(columns, axis="columns") if columns else frame
+
+
+def aligned_labels(model: Any, data: Dataset) -> Any:
+    """Reorder label columns to match the model."""
+    import numpy as np
+
+    from labelweave._common.pipelines import last_step
+
+    names = label_names_of(model, 0)
+    if not names and getattr(last_step(model), "n_labels_", data.n_labels) == data.n_labels:
+        return data.Y  # the model was fitted to arrays: labels go by position
+    names = names or label_names_of(model, data.n_labels)
+    column = {name: j for j, name in enumerate(names)}
+    unknown = [name for name in data.label_names if name not in column]
+    if _is_sparse_text(data) and len(unknown) < data.n_labels:
+        # The text lists the labels present: the model's other labels do not occur.
+        if unknown:
+            shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+            typer.echo(f"DATASET: labels unknown to the model are ignored: {shown}", err=True)
+        truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)
+        known = [j for j, name in enumerate(data.label_names) if name in column]
+        truth[:, [column[data.label_names[j]] for j in known]] = data.Y[:, known]
+        return truth
+    if unknown or len(names) != data.n_labels:
+        raise BadInputError(
+            f"the labels of DATASET ({', '.join(data.label_names[:5])}...) do not match those of "
+            f"MODEL ({', '.join(names[:5])}...); specify them with --labels"
+        )
+    return data.Y[:, [data.label_names.index(name) for name in names]]

@@ -1,26 +1,26 @@
-"""Arguments and options shared by several commands."""
+"""Arguments and options that commands share.
+
+Arguments and options shared by several commands.
+
+Options for reading files, which most commands share.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-__all__ = [
-    "ClusterOption",
-    "DatasetArgument",
-    "JobsOption",
-    "MetricsOption",
-    "ModelArgument",
-    "ScaleOption",
-    "SeedOption",
-    "Splits",
-    "Test",
-    "TrustOption",
-    "scale_of",
-]
+from labelweave.cli.errors import argument
+
+if TYPE_CHECKING:
+    from labelweave.data.files import Limits
 
 
 class Splits(StrEnum):
@@ -95,3 +95,136 @@ TrustOption = Annotated[
 def scale_of(option: bool | None) -> bool | Literal["auto"]:
     """Return the library's `scale` argument for ``--scale/--no-scale``."""
     return "auto" if option is None else option
+
+
+LabelsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        help="Label columns of a file: 'last:6', 'first:6', or their names 'a,b,c'; enclose names "
+        "that contain commas in double quotes. 'top:10': the ten most common labels of a data set "
+        "whose labels are known.",
+    ),
+]
+IgnoreOption = Annotated[
+    str | None,
+    typer.Option("--ignore", help="Columns to drop, such as an identifier: 'id,name'."),
+]
+NominalOption = Annotated[
+    str | None,
+    typer.Option("--nominal", help="Columns of a CSV file whose numbers are codes: 'zone,colour'."),
+]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a CSV file contains the column names; otherwise they are "
+        "1, 2, 3, …",
+        show_default="it does; an error if it looks like a row",
+    ),
+]
+ZeroBasedOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Whether the feature indices of an svmlight file start at 0 or 1.",
+        show_default="0 if there is a feature 0",
+    ),
+]
+MaxMemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory", help="Largest size of one file or matrix, e.g. 16GB.", show_default="2GB"
+    ),
+]
+MaxFeaturesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-features",
+        min=1,
+        help="Largest number of features that a short svmlight or XMC file may declare.",
+        show_default="2^24",
+    ),
+]
+MaxLabelsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-labels",
+        min=1,
+        help="Largest number of labels that a short XMC file may declare.",
+        show_default="2^17",
+    ),
+]
+
+_OPTIONS: dict[str, Any] = {
+    "labels": LabelsOption,
+    "ignore": IgnoreOption,
+    "nominal": NominalOption,
+    "header": HeaderOption,
+    "zero_based": ZeroBasedOption,
+    "max_memory": MaxMemoryOption,
+    "max_features": MaxFeaturesOption,
+    "max_labels": MaxLabelsOption,
+}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options for reading a file; see `labelweave.load`."""
+
+    labels: str | Sequence[str] | None = None
+    ignore: str | None = None
+    nominal: str | Sequence[str] | None = None
+    header: bool | None = None
+    zero_based: bool | None = None
+    max_memory: str | None = None
+    max_features: int | None = None
+    max_labels: int | None = None
+
+    def limits(self) -> Limits:
+        """Return the limits given by the options."""
+        from labelweave.data.files import Limits, parse_size
+
+        with argument("--max-memory"):
+            memory = None if self.max_memory is None else parse_size(self.max_memory)
+        given = {"memory": memory, "features": self.max_features, "labels": self.max_labels}
+        return Limits(**{name: value for name, value in given.items() if value is not None})
+
+
+Command = Callable[..., None]
+
+
+def reads_data(command: Command) -> Command:
+    """Give the options for reading data to a command that learns from them."""
+    return _with_options(command, list(_OPTIONS))
+
+
+def reads_rows(command: Command) -> Command:
+    """Give the options for reading rows to a command that applies a fitted model to them."""
+    return _with_options(command, [name for name in _OPTIONS if name != "nominal"])
+
+
+def _with_options(command: Command, names: Sequence[str]) -> Command:
+    """Put options in the place of a command's parameter `read_options`.
+
+    Typer reads options off the signature of a function; here that of a command is composed, so that
+    commands need not repeat these.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        if parameter.name != "read_options":
+            parameters.append(parameter)
+            continue
+        for name in names:
+            option = parameter.replace(name=name, annotation=_OPTIONS[name], default=None)
+            parameters.append(option)
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        read_options = ReadOptions(**{name: given.pop(name) for name in names})
+        command(**given, read_options=read_options)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

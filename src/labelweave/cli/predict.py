@@ -1,21 +1,208 @@
-"""``labelweave predict``: predict labels, or their probabilities, for new rows."""
+"""Predict, ask, evaluate.
+
+``labelweave ask``: the probability of any event, for the rows of a file.
+
+``labelweave evaluate``: score a saved model on test data.
+
+``labelweave predict``: predict labels, or their probabilities, for new rows.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.alignment import read_features
-from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.inputs import check_writable, label_names_of, load_model
-from labelweave.cli.options import ModelArgument, TrustOption
-from labelweave.cli.outputs import write_table
-from labelweave.cli.reading import ReadOptions, reads_rows
+from labelweave.cli.errors import BadInputError, WorkFailedError, argument
+from labelweave.cli.inputs import (
+    check_writable,
+    chosen_metrics,
+    classifier_with_joint,
+    label_names_of,
+    labelled_rows,
+    load_model,
+    read_features,
+)
+from labelweave.cli.options import (
+    DatasetArgument,
+    MetricsOption,
+    ModelArgument,
+    ReadOptions,
+    TrustOption,
+    reads_rows,
+)
+from labelweave.cli.outputs import check_output, write_scores, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from labelweave.joint import Estimate
+    from labelweave.joint.events import Query
+
+
+@reads_rows
+def ask(
+    model: ModelArgument,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Rows to ask about; labels in it are ignored.")
+    ],
+    questions: Annotated[
+        list[str], typer.Argument(metavar="QUESTION...", help="One or more, each in quotes.")
+    ],
+    mean: Annotated[
+        bool, typer.Option("--mean", help="Write the mean over all rows, one line per question.")
+    ] = False,
+    errors: Annotated[
+        bool,
+        typer.Option("--errors", help="Add a column of standard errors: 0 where exact."),
+    ] = False,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples",
+            min=2,
+            help="Draws for each row.",
+            show_default="exact if possible, otherwise 1000",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="CSV file to write to.", show_default="standard output"
+        ),
+    ] = None,
+    *,
+    read_options: ReadOptions,
+    trust: TrustOption = None,
+) -> None:
+    """Ask a model for probabilities of events, and write one CSV line per row.
+
+    A question has labels by name (in quotes if it has spaces or punctuation) or by position, `=0`
+    or `=1`, `count` (the number of labels), `and`, `or`, `not` and parentheses, and `|` before a
+    condition. Cells are empty where the condition is impossible, or none of the draws meets it.
+
+    \b
+    labelweave ask scene.skops photos.csv "P(Beach | Urban=0)" "count >= 2"
+    labelweave ask scene.skops photos.csv "Beach and not 'Fall foliage'" --mean
+    """  # noqa: D301
+    check_writable(output, "--output")
+    fitted = load_model(model, trust)
+    queries = {question: _parsed(question, fitted) for question in questions}
+    if len(queries) < len(questions):
+        raise BadInputError("QUESTION: the same question is asked twice; omit one of them")
+    features = read_features(fitted, file, read_options)
+
+    from labelweave.models.predictions import predict_joint
+
+    joint: Any = predict_joint(fitted, features)
+    estimates = {text: joint.prob(query, samples=samples) for text, query in queries.items()}
+    write_table(_means(estimates) if mean else _rows(estimates, errors), output)
+    _tell_impossible(estimates)
+
+
+def _parsed(question: str, model: Any) -> Query:
+    from labelweave.joint.events import parse_query
+
+    n_labels = classifier_with_joint(model).n_labels_
+    try:
+        return parse_query(question, n_labels, label_names_of(model, n_labels))
+    except ValueError as error:  # as it is, because it marks the place
+        raise BadInputError(f"QUESTION: {str(error).removeprefix('query: ')}") from error
+
+
+def _tell_impossible(estimates: dict[str, Estimate]) -> None:
+    """Say why cells are empty."""
+    import numpy as np
+
+    for question, estimate in estimates.items():
+        empty = ~np.isfinite(estimate.value)
+        causes = {
+            "the condition is impossible": empty & estimate.exact,
+            "no draw meets the condition (try more --samples)": empty & ~estimate.exact,
+        }
+        for cause, rows in causes.items():
+            if rows.any():
+                where = f"in {rows.sum()} of {len(rows)} rows"
+                typer.echo(f"warning: {question}: {cause}, {where}", err=True)
+
+
+def _rows(estimates: dict[str, Estimate], errors: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = {}
+    for question, estimate in estimates.items():
+        columns[question] = estimate.value
+        if errors:
+            columns[f"{question} (standard error)"] = estimate.standard_error
+    return pd.DataFrame(columns)
+
+
+def _means(estimates: dict[str, Estimate]) -> pd.DataFrame:
+    """Return the mean over the rows that have a probability, and how many these are."""
+    import numpy as np
+    import pandas as pd
+
+    lines = []
+    for question, estimate in estimates.items():
+        possible = np.isfinite(estimate.value)
+        n = int(possible.sum())
+        value = estimate.value[possible].mean() if n else np.nan
+        error = np.sqrt((estimate.standard_error[possible] ** 2).sum()) / n if n else np.nan
+        lines.append((question, value, error, n))
+    return pd.DataFrame(lines, columns=["question", "mean", "standard_error", "rows"])
+
+
+@reads_rows
+def evaluate(
+    model: ModelArgument,
+    dataset: DatasetArgument,
+    metrics: MetricsOption = None,
+    *,
+    read_options: ReadOptions,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the scores: .json, .csv or .md.")
+    ] = None,
+    by_label: Annotated[
+        bool, typer.Option("--per-label", help="Also show the scores of each label.")
+    ] = False,
+    trust: TrustOption = None,
+) -> None:
+    """Score a fitted model on a data set.
+
+    The label columns of a CSV or Parquet file are identified by the label names of the model.
+
+    \b
+    labelweave evaluate emotions.skops test.arff
+    labelweave evaluate songs.skops test.csv --metrics exact_match,auc_macro --per-label
+    """  # noqa: D301
+    check_output(output)
+    measures = chosen_metrics(metrics)
+    fitted = load_model(model, trust)
+    data, features, truth = labelled_rows(fitted, dataset, read_options)
+
+    from labelweave.evaluation.comparison.fold_runs import score_model
+    from labelweave.evaluation.metrics.per_label import per_label
+    from labelweave.models.predictions import predict_labels, predict_scores
+    from labelweave.report import make_console, show_label_table, show_scores
+
+    try:
+        scores, seconds = score_model(fitted, features, truth, measures)
+    except ValueError as error:
+        raise WorkFailedError(f"{model} cannot be evaluated on {data.name}: {error}") from error
+    if output is not None:
+        content = {"schema": 1, "kind": "labelweave-evaluation", "model": str(model)}
+        summary = {"data": data.name, "n_rows": data.n_rows, "predict_seconds": seconds}
+        write_scores(scores, content | summary, output)
+    console = make_console(sys.stdout)
+    show_scores(scores, measures, console)
+    if by_label:
+        predicted = predict_labels(fitted, features)
+        names = label_names_of(fitted, truth.shape[1])
+        values = predict_scores(fitted, features)
+        table = per_label(truth, predicted, values, label_names=names)
+        show_label_table(table, console)
 
 
 @reads_rows
@@ -83,7 +270,7 @@ def predict(
     if decision is not None:
         write_table(_decided(fitted, features, decision, expected), output)
         return
-    from labelweave.evaluation import predict_labels, predict_marginals
+    from labelweave.models.predictions import predict_labels, predict_marginals
 
     values = predict_marginals(fitted, features) if proba else predict_labels(fitted, features)
     if values is None:
@@ -103,14 +290,15 @@ def _check_combination(
     if decision is not None and proba:
         raise BadInputError("--decision: probabilities do not depend on it; omit it or --proba")
     if decision is not None:
-        from labelweave.evaluation import make_decision
+        from labelweave.models.methods import make_decision
 
         with argument("--decision"):
             make_decision(decision)
 
 
 def _decided(model: Any, features: Any, decision: str, expected: bool) -> pd.DataFrame:
-    from labelweave.evaluation import make_decision, predict_decided
+    from labelweave.models.methods import make_decision
+    from labelweave.models.predictions import predict_decided
 
     with argument("--decision"):
         found = predict_decided(model, features, make_decision(decision))
@@ -138,7 +326,7 @@ def _set_table(model: Any, features: Any, confidence: float) -> pd.DataFrame:
     import pandas as pd
 
     from labelweave._common.pipelines import last_step
-    from labelweave.evaluation import ConformalClassifier
+    from labelweave.models.conformal import ConformalClassifier
 
     last = last_step(model)
     if not isinstance(last, ConformalClassifier):

@@ -16,8 +16,7 @@ import typer
 
 from labelweave.cli.errors import WorkFailedError, argument
 from labelweave.cli.options import ClusterOption, JobsOption
-from labelweave.cli.outputs import COMMAND_LINE
-from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
+from labelweave.cli.outputs import COMMAND_LINE, check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
     from labelweave.report import Document
@@ -144,9 +143,9 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from labelweave import report
+    from labelweave.report import make_console
 
-    console = report.make_console(sys.stderr)
+    console = make_console(sys.stderr)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

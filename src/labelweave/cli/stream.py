@@ -1,7 +1,15 @@
-"""``labelweave stream``: learn from a stream of rows in bounded memory."""
+"""Stream, on one machine or a cluster.
+
+What ``labelweave stream`` says of a learner.
+
+``labelweave stream --cluster``: the partitions of a stream, learned by workers.
+
+``labelweave stream``: learn from a stream of rows in bounded memory.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,18 +21,127 @@ import typer
 
 from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import check_writable
-from labelweave.cli.options import ClusterOption, SeedOption
-from labelweave.cli.reading import (
+from labelweave.cli.options import (
+    ClusterOption,
     MaxFeaturesOption,
     MaxLabelsOption,
     MaxMemoryOption,
     ReadOptions,
+    SeedOption,
 )
-from labelweave.cli.stream_partitions import stream_partitions
-from labelweave.cli.stream_summary import exclusive, figures, show_summary
+from labelweave.cli.outputs import resumable, workers
 
 if TYPE_CHECKING:
-    from labelweave.online import BayesianOnlineClassifier, StreamLearner
+    from labelweave.distributed.partitioned import PartitionedLearner
+    from labelweave.models.online import StreamLearner
+    from labelweave.models.online.classifier import BayesianOnlineClassifier
+
+
+def figures(learner: StreamLearner | PartitionedLearner, seconds: float) -> str:
+    """Return how far a learner has come, how fast and how well."""
+    rows = learner.n_rows - learner.n_resumed
+    parts = [f"{learner.n_rows:,} rows", f"{rows / max(seconds, 1e-9):,.0f} rows/s"]
+    quality = learner.quality
+    macro, micro = quality.macro(), quality.micro()
+    if learner.score and macro == macro:  # nan after the first batch, which is not predicted
+        parts.append(f"prequential F1 macro {macro:.3f} micro {micro:.3f}")
+    if learner.n_bad:
+        parts.append(f"{learner.n_bad:,} bad lines")
+    return ", ".join(parts)
+
+
+def show_summary(
+    learner: StreamLearner | PartitionedLearner, seconds: float, out: Path, resumed: str
+) -> None:
+    """Say on standard error what was learned and where the model is."""
+    lines = [f"learned from {figures(learner, seconds)}", resumed]
+    if learner.n_bad:
+        lines.append(f"first bad line: {learner.complaint}")
+    size = f"{learner.state.n_features} features, {learner.state.n_labels} labels"
+    typer.echo("\n".join(filter(None, [*lines, f"model: {out} ({size})"])), err=True)
+
+
+@contextmanager
+def exclusive(out: Path) -> Iterator[None]:
+    """Lock the model and its checkpoint against other processes."""
+    from labelweave._common.files import LockedError, locked
+
+    try:
+        with locked(out.with_name(out.name + ".lock")):
+            yield
+    except LockedError as error:
+        raise BadInputError(
+            f"--out: another process is learning {out}; wait for it or choose another file"
+        ) from error
+
+
+def stream_partitions(
+    model: BayesianOnlineClassifier,
+    files: list[str],
+    out: Path,
+    *,
+    cluster: str,
+    restart: bool,
+    **options: Any,
+) -> None:
+    """Learn a model from files, each on a worker, and save it."""
+    from labelweave import persistence
+
+    folder = out.with_name(out.name + ".partitions")
+    if restart:
+        shutil.rmtree(folder, ignore_errors=True)
+    kept = f"finished partitions are kept in {folder}: the same command goes on from there"
+    with workers(None, cluster, kept=kept) as engine, resumable(kept):
+        from labelweave._common.engine import LostWorkError
+        from labelweave.distributed.cluster import ClusterLostError
+        from labelweave.distributed.partitioned import OtherRunError, PartitionedLearner
+        from labelweave.models.online.stream import CheckpointError
+
+        started = time.perf_counter()
+        with argument("FILE"), _progress_of_partitions() as show:
+            try:
+                learner = PartitionedLearner(
+                    files, model.settings(), engine, checkpoint=folder, **options
+                )
+                learner.run(show)
+            except OtherRunError as error:
+                raise BadInputError(f"--out: {error}; use --restart to start anew") from error
+            except CheckpointError as error:
+                raise WorkFailedError(f"--out: {error}") from error
+            except (ClusterLostError, LostWorkError) as error:
+                raise WorkFailedError(f"{error}; {kept}") from error
+            if not learner.label_names:
+                raise ValueError("the files have no labels to learn from")
+        seconds = time.perf_counter() - started
+    model.adopt(learner.state, learner.label_names)
+    model.first_feature_ = learner.first_feature
+    with argument("--out"):
+        persistence.save(model, out)
+    learner.remove_checkpoint()  # only once the model is on disk
+    resumed = f"{learner.n_resumed:,} rows had been learned before" if learner.n_resumed else ""
+    show_summary(learner, seconds, out, resumed)
+
+
+@contextmanager
+def _progress_of_partitions() -> Iterator[Callable[[PartitionedLearner], None]]:
+    """Show a status line on standard error, updated with every partition, unless it is a pipe."""
+    from rich.status import Status
+
+    from labelweave.report import make_console
+
+    console = make_console(sys.stderr)
+    started = time.perf_counter()
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+
+    def text(learner: PartitionedLearner) -> str:
+        place = f"round {learner.round} of {learner.rounds}, "
+        place += f"partition {learner.n_done} of {len(learner.partitions)}"
+        return f"{place}: {figures(learner, time.perf_counter() - started)}"
+
+    with Status("starting", console=console) as status:
+        yield lambda learner: status.update(text(learner))
 
 
 def stream(
@@ -104,7 +221,7 @@ def stream(
     labelweave predict news.skops tomorrow.svm --proba
     labelweave stream part-*.svm.gz --labels 103 --out news.skops --cluster tcp://host:8786
     """  # noqa: D301
-    from labelweave.datasets.loading import refuse_other_formats
+    from labelweave.data.load import refuse_other_formats
 
     check_writable(out, "--out")
     with argument("FILE"):
@@ -168,13 +285,14 @@ def _stream_file(
     **options: Any,
 ) -> None:
     """Learn a model from one file or from standard input, and save it."""
-    from labelweave import datasets, persistence
+    from labelweave import persistence
     from labelweave._common.files import remove
-    from labelweave.online import StreamLearner
+    from labelweave.data.row_text import RowStream
+    from labelweave.models.online import StreamLearner
 
     checkpoint = out.with_name(out.name + ".checkpoint")
     with argument("FILE"):
-        source = datasets.RowStream(sys.stdin.buffer if file == "-" else file, **reading)
+        source = RowStream(sys.stdin.buffer if file == "-" else file, **reading)
     started = time.perf_counter()
     with source, exclusive(out):
         if restart:
@@ -193,10 +311,10 @@ def _stream_file(
 
 
 def _online_model(method: str, seed: int) -> BayesianOnlineClassifier:
-    from labelweave import evaluation
-    from labelweave.online import BayesianOnlineClassifier
+    from labelweave.models.methods import make_method
+    from labelweave.models.online.classifier import BayesianOnlineClassifier
 
-    model = evaluation.make_method(method, seed=seed)
+    model = make_method(method, seed=seed)
     if not isinstance(model, BayesianOnlineClassifier):
         raise ValueError(f"{method} cannot learn from a stream; use bomc-cmn")
     model.settings()  # checks the options
@@ -214,7 +332,7 @@ def _refuse_with_cluster(files: list[str], passes: int, jobs: int | None) -> Non
 
 
 def _learn(learner: StreamLearner) -> None:
-    from labelweave.online.checkpoint import CheckpointError
+    from labelweave.models.online.stream import CheckpointError
 
     with argument("--out"):
         try:
@@ -235,9 +353,9 @@ def _progress() -> Iterator[Callable[[StreamLearner], None]]:
     """Show a status line on standard error, updated with every batch, unless it is a pipe."""
     from rich.status import Status
 
-    from labelweave import report
+    from labelweave.report import make_console
 
-    console = report.make_console(sys.stderr)
+    console = make_console(sys.stderr)
     started = time.perf_counter()
     if not console.is_terminal:
         yield lambda _: None

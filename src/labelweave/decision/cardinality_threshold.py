@@ -11,12 +11,7 @@ import numpy.typing as npt
 from labelweave._common.checks import check_number
 from labelweave.decision.probabilities import Scores, as_scores, check_scores, like
 from labelweave.decision.rank_search import RankSearch, RankSummary, TiedRows, passes_over
-from labelweave.decision.threshold_rule import (
-    Draw,
-    HeldOut,
-    ThresholdRule,
-    ThresholdSurvey,
-)
+from labelweave.decision.threshold_rule import Draw, HeldOut, ThresholdRule, ThresholdSurvey
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,7 @@ from labelweave._common.checks import check_number
 from labelweave._common.presets import HasPresets, Presets, published
 from labelweave.decision.probabilities import Scores, as_scores, check_scores, ranked_like
 from labelweave.decision.rank_search import RankSearch, TiedRows, passes_over
-from labelweave.decision.threshold_rule import (
-    Draw,
-    HeldOut,
-    ThresholdRule,
-    ThresholdSurvey,
-)
+from labelweave.decision.threshold_rule import Draw, HeldOut, ThresholdRule, ThresholdSurvey
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_labels
 from labelweave.decision.proof import warn_unless_proven
-from labelweave.inference import Auto, Inference
+from labelweave.inference import Auto
+from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 
 
@@ -57,7 +58,7 @@ class SubsetLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint import TableJoint
+    >>> from labelweave.joint.listed import TableJoint
     >>> joint = TableJoint(np.log([[0.4, 0.3, 0.001, 0.299]]))
     >>> SubsetLoss()(joint)
     array([[0, 0]], dtype=int8)
@@ -93,7 +94,7 @@ class HammingLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint import TableJoint
+    >>> from labelweave.joint.listed import TableJoint
     >>> joint = TableJoint(np.log([[0.4, 0.3, 0.001, 0.299]]))
     >>> HammingLoss()(joint)
     array([[1, 0]], dtype=int8)

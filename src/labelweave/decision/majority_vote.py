@@ -21,7 +21,8 @@ from labelweave.decision.threshold_rule import (
     ThresholdRule,
     ThresholdSurvey,
 )
-from labelweave.inference import Greedy, Inference
+from labelweave.inference import Greedy
+from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
 
 

@@ -10,7 +10,13 @@ import numpy.typing as npt
 
 from labelweave._common.checks import check_number
 from labelweave.decision.held_out import LabelledScores
-from labelweave.decision.probabilities import Probabilities, Scores, check_scores, like, ranked_like
+from labelweave.decision.probabilities import (
+    Probabilities,
+    Scores,
+    check_scores,
+    like,
+    ranked_like,
+)
 from labelweave.decision.threshold_rule import Draw, HeldOut, ThresholdRule
 from labelweave.decision.tuned_thresholds import best_cut
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from labelweave.inference import Auto, Inference
+from labelweave.inference import Auto
+from labelweave.inference.strategy import Inference
 from labelweave.joint import Mode
 
 __all__ = ["UnprovenModeWarning", "warn_unless_proven"]

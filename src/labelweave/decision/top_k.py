@@ -115,7 +115,7 @@ class RecallAtK(TopK):
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint import TableJoint
+    >>> from labelweave.joint.listed import TableJoint
     >>> joint = TableJoint(np.log([[0.1, 0.4, 0.1, 0.4]]))  # 00, 10, 01, 11
     >>> RecallAtK(1)(joint)
     array([[1, 0]], dtype=int8)

@@ -20,7 +20,7 @@ from labelweave.decision import Evidence
 from labelweave.decision.probabilities import Scores
 from labelweave.distributed.row_blocks import RowBlocks
 from labelweave.distributed.threshold_passes import thresholds_of_blocks
-from labelweave.models import LabelClassifier
+from labelweave.models.base import LabelClassifier
 
 __all__ = ["predict", "predict_proba", "thresholds"]
 
@@ -65,9 +65,9 @@ def predict(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.data.load import load_emotions
     >>> from labelweave.distributed import predict
-    >>> from labelweave.models import BinaryRelevance
+    >>> from labelweave import BinaryRelevance
     >>> data = load_emotions()
     >>> model = BinaryRelevance(C=0.01, decision="cmn").fit(data.X, data.Y)
     >>> X = da.from_array(data.X, chunks=(100, -1))
@@ -106,9 +106,9 @@ def predict_proba(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.datasets import load_emotions
+    >>> from labelweave.data.load import load_emotions
     >>> from labelweave.distributed import predict_proba
-    >>> from labelweave.models import BinaryRelevance
+    >>> from labelweave import BinaryRelevance
     >>> data = load_emotions()
     >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> predict_proba(model, da.from_array(data.X, chunks=(100, -1))).mean(axis=0).compute().shape
@@ -135,9 +135,9 @@ def thresholds(model: Any, X: Any) -> da.Array:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.datasets import load_emotions
-    >>> from labelweave.distributed import thresholds
-    >>> from labelweave.models import BinaryRelevance
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave.distributed.prediction import thresholds
+    >>> from labelweave import BinaryRelevance
     >>> data = load_emotions()
     >>> model = BinaryRelevance(C=0.01, decision="cmn").fit(data.X, data.Y)
     >>> thresholds(model, da.from_array(data.X, chunks=(100, -1))).compute().round(2)

@@ -3,7 +3,8 @@
 It needs the extra ``labelweave[explore]``.
 """
 
-from labelweave.explore.serving import explore, serving
-from labelweave.explore.session import Session
+from labelweave.explore.server import explore
 
-__all__ = ["Session", "explore", "serving"]
+__all__ = [
+    "explore",
+]

@@ -1,4 +1,9 @@
-"""The explorer's server: only this machine reaches it, and only with the token in its link."""
+"""The page and its answers, for this machine only.
+
+The explorer's server: only this machine reaches it, and only with the token in its link.
+
+Show a model in the browser.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,12 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Callable
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.applications import Starlette
@@ -19,15 +27,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from labelweave.evaluation import Comparison
-from labelweave.explore.contributions import why
-from labelweave.explore.label_views import MATRICES, label_curves, label_list, label_matrix
-from labelweave.explore.model_view import model_name, model_view
-from labelweave.explore.row_views import DECISIONS, ORDERS, row_answer, row_list
 from labelweave.explore.session import Session
-from labelweave.joint.evidence import Evidence
-from labelweave.models import can_explain
+from labelweave.explore.views import (
+    DECISIONS,
+    MATRICES,
+    ORDERS,
+    label_curves,
+    label_list,
+    label_matrix,
+    model_name,
+    model_view,
+    row_answer,
+    row_list,
+    why,
+)
+from labelweave.joint.distribution import Evidence
+from labelweave.models.explanations import can_explain
 
-__all__ = ["Explorer", "local_socket"]
+if TYPE_CHECKING:
+    from labelweave.evaluation import Comparison
+
 
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _HEADERS = {
@@ -235,3 +254,98 @@ def _one_of(value: str, known: Any, name: str) -> str:
 
 def _without(titles: dict[str, str], name: str) -> dict[str, str]:
     return {each: title for each, title in titles.items() if each != name}
+
+
+# How long to wait for the server, which starts within a fraction of a second, between two looks.
+_LOOK = 0.05
+
+
+def explore(
+    session: Session,
+    *,
+    comparison: Comparison | None = None,
+    port: int = 0,
+    browser: bool = True,
+    announce: Callable[[str], None] = print,
+) -> None:
+    """Serve the page that shows a model and its rows, until Ctrl-C.
+
+    Parameters
+    ----------
+    session : Session
+        The model and the rows.
+    comparison : Comparison, optional
+        Results of `labelweave.evaluation.compare` to show beside it.
+    port : int, default=0
+        Port on this machine; 0 takes any that is free.
+    browser : bool, default=True
+        Whether to open the page in the browser.
+    announce : callable, default=print
+        Called with the link to the page.
+
+    Examples
+    --------
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave.explore.session import Session
+    >>> from labelweave.explore import explore
+    >>> from labelweave import TreeMixture
+    >>> data = load_emotions()
+    >>> model = TreeMixture().fit(data.X, data.Y)  # doctest: +SKIP
+    >>> explore(Session(model, data.X, data.Y, label_names=data.label_names))  # doctest: +SKIP
+    """
+    with serving(session, comparison=comparison, port=port) as link:
+        announce(link)
+        if browser:
+            webbrowser.open(link)
+        threading.Event().wait()
+
+
+@contextmanager
+def serving(
+    session: Session, *, comparison: Comparison | None = None, port: int = 0
+) -> Iterator[str]:
+    """Serve the page in another thread for as long as the context lasts; its link is returned.
+
+    Parameters
+    ----------
+    session, comparison, port
+        As in `explore`.
+
+    Examples
+    --------
+    >>> from urllib.request import urlopen
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import BinaryRelevance
+    >>> data = load_emotions()
+    >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
+    >>> with serving(Session(model, data.X, data.Y)) as link, urlopen(link) as page:
+    ...     page.status
+    200
+    """
+    try:
+        import uvicorn
+
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"the explorer needs {error.name}: pip install 'labelweave[explore]'"
+        ) from error
+    explorer = Explorer(session, comparison)
+    with local_socket(port) as listening:
+        server = uvicorn.Server(
+            uvicorn.Config(
+                explorer.app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1
+            )
+        )
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        while thread.is_alive() and not server.started:
+            thread.join(_LOOK)
+        if not server.started:
+            raise RuntimeError("the server did not start")
+        session.start()
+        try:
+            yield explorer.link(listening.getsockname()[1])
+        finally:
+            session.stop()
+            server.should_exit = True
+            thread.join()

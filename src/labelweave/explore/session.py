@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_labels
 from labelweave._common.pipelines import last_step
-from labelweave.evaluation import predict_joint, predict_labels
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
+from labelweave.models.predictions import predict_joint, predict_labels
 
 __all__ = ["RowAnswers", "Session"]
 
@@ -88,8 +88,8 @@ class Session:
 
     Examples
     --------
-    >>> from labelweave.datasets import load_emotions
-    >>> from labelweave.models import BinaryRelevance
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import BinaryRelevance
     >>> data = load_emotions()
     >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> session = Session(model, data.X, data.Y, label_names=data.label_names)

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from labelweave._common.checks import check_whole_number
-from labelweave.inference.annealing import Annealing
-from labelweave.inference.beam import Beam
-from labelweave.inference.best_first import BestFirst
 from labelweave.inference.gibbs import Gibbs
-from labelweave.inference.greedy import Greedy
-from labelweave.inference.protocol import Inference
-from labelweave.inference.threshold_algorithm import ThresholdAlgorithm
+from labelweave.inference.random import Annealing
+from labelweave.inference.search import Beam, BestFirst, Greedy, ThresholdAlgorithm
+from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.capabilities import (
     BranchesAndBounds,

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_whole_number
-from labelweave.inference.greedy import Greedy
+from labelweave.inference.search import Greedy
 from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.capabilities import (
     HasConditionals,

@@ -44,11 +44,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave.joint.mode import Mode, Ranked, SearchedMode, SearchLimits
+from labelweave.joint.results import Mode, Ranked, SearchedMode, SearchLimits
 
 if TYPE_CHECKING:
-    from labelweave.joint.base import JointDistribution
-    from labelweave.joint.tree.tree_mixture import TreeMixture
+    from labelweave.joint.distribution import JointDistribution
+    from labelweave.joint.tree import TreeMixture
 
 Found = TypeVar("Found", Mode, Ranked)
 

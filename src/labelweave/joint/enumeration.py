@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.estimate import Quantity
-from labelweave.joint.mode import Ranked
+from labelweave.joint.results import Ranked
 
 if TYPE_CHECKING:
-    from labelweave.joint.form import JointForm
+    from labelweave.joint.distribution import JointForm
 
 # Up to this many unknown labels a form that has no closed formula is enumerated, beyond it is
 # sampled: 2^16 vectors are about half a megabyte and a few milliseconds per row.

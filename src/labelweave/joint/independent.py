@@ -11,10 +11,10 @@ from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_matrix
-from labelweave.joint.base import JointDistribution
-from labelweave.joint.bernoulli import bernoulli_entropy, bernoulli_log_prob
+from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.estimate import Estimate, Quantity
-from labelweave.joint.mode import Mode, Ranked
+from labelweave.joint.quantities import bernoulli_entropy, bernoulli_log_prob
+from labelweave.joint.results import Mode, Ranked
 from labelweave.joint.tree import TreeJoint, TreeMixture
 
 

@@ -11,8 +11,8 @@ from labelweave._common.wording import counted, left_out, positive_labels
 from labelweave.joint.capabilities import HasConditionals, HasLinearConditionals
 
 if TYPE_CHECKING:
-    from labelweave.joint.base import JointDistribution
-    from labelweave.joint.mode import Mode, Ranked
+    from labelweave.joint.distribution import JointDistribution
+    from labelweave.joint.results import Mode, Ranked
 
 _ROWS, _LABELS, _VECTORS = 5, 12, 6
 # A notebook shows a value without being asked: it must not take long.

@@ -1,4 +1,8 @@
-"""Marginals, pairs, cardinality and entropy of a form: exact where it can, else estimated.
+"""Estimate; marginals, pairs, cardinality and entropy, exact or from weighted draws.
+
+One 0/1 label whose log-odds are given: its log-probability and its entropy.
+
+Marginals, pairs, cardinality and entropy of a form: exact where it can, else estimated.
 
 A form without a formula of its own is enumerated in rows with few unknown labels and sampled in all
 others. Both happen in blocks of rows, so memory stays bounded, and row by row, so the value of a
@@ -10,9 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
-from labelweave._common.arrays import Floats
+from labelweave._common.arrays import Floats, Labels
 from labelweave.joint.enumeration import row_blocks, tables
 from labelweave.joint.estimate import (
     DEFAULT_SAMPLES,
@@ -25,7 +29,20 @@ from labelweave.joint.estimate import (
 )
 
 if TYPE_CHECKING:
-    from labelweave.joint.form import JointForm
+    from labelweave.joint.distribution import JointForm
+
+
+def bernoulli_log_prob(labels: Labels, log_odds: Floats) -> Floats:
+    """Log-probability of 0/1 ``labels`` whose log-odds are given."""
+    return np.asarray(-np.logaddexp(0.0, np.where(labels == 1, -log_odds, log_odds)))
+
+
+def bernoulli_entropy(log_odds: Floats) -> Floats:
+    """Entropy of 0/1 labels; the smaller of p and 1 − p is e^-|z| / (1 + e^-|z|)."""
+    size = np.abs(log_odds)
+    finite = np.where(np.isinf(size), 0.0, size)
+    return np.asarray(np.logaddexp(0.0, -size) + finite * expit(-size))
+
 
 # Quantities of which every draw fills a matrix.
 PAIRED = ("pairwise", "cardinality_by_label")

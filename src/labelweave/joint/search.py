@@ -10,10 +10,10 @@ import numpy as np
 from labelweave._common.arrays import Indices
 from labelweave.joint.capabilities import ListsVectors
 from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks, tables
-from labelweave.joint.mode import Mode, Ranked, certified
+from labelweave.joint.results import Mode, Ranked, certified
 
 if TYPE_CHECKING:
-    from labelweave.joint.base import JointDistribution
+    from labelweave.joint.distribution import JointDistribution
 
 
 def require_few_labels(joint: JointDistribution, max_labels: int) -> None:

@@ -12,11 +12,11 @@ from scipy.special import expit
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.seeds import derive_seed
-from labelweave.joint.base import JointDistribution
 from labelweave.joint.capabilities import Found, near_power
+from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables
 from labelweave.joint.estimate import Estimate, mean_from_draws, normalised_weights, resample
-from labelweave.joint.mode import Mode, Ranked
+from labelweave.joint.results import Mode, Ranked
 
 
 class TemperedJoint(JointDistribution):

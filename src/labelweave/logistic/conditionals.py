@@ -1,4 +1,9 @@
-"""Linear conditionals of labels given the features and other labels."""
+"""Linear conditionals of labels given features and other labels; which label depends on which.
+
+Which label depends on which.
+
+Linear conditionals of labels given the features and other labels.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +17,70 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from labelweave._common.archives import check_shape
-from labelweave._common.arrays import Floats, Labels
-from labelweave._common.features import as_features, linear_scores
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.files import check_shape
+from labelweave._common.matrices import as_features, linear_scores
 from labelweave._common.progress import stage
 from labelweave._core import native
-from labelweave.logistic.class_weights import ClassWeight, class_weighted
-from labelweave.logistic.cross_validation import held_out_losses
-from labelweave.logistic.penalty_selection import PenaltyChoice, choose_penalties
-from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.penalties import PenaltyChoice, choose_penalties, held_out_losses
+from labelweave.logistic.problem import (
+    ClassWeight,
+    LogisticProblems,
+    as_labels,
+    as_weights,
+    class_weighted,
+)
 from labelweave.logistic.solver import Solutions, solve_problems
+
+
+@dataclass(frozen=True, eq=False)
+class LabelGraph:
+    """The parents of every label, as in a Bayesian network: what its conditional depends on.
+
+    As an array it is the (L, L) mask whose entry ``[j, k]`` says whether k is a parent of j.
+
+    Attributes
+    ----------
+    parents : tuple of arrays
+        The parents of each label, in the order in which its conditional sees them.
+
+    Examples
+    --------
+    >>> chain = LabelGraph.chain(np.array([2, 0, 1]))
+    >>> chain.parents[1]
+    array([2, 0])
+    >>> np.asarray(chain).astype(int)
+    array([[0, 0, 1],
+           [1, 0, 1],
+           [0, 0, 0]])
+    >>> LabelGraph.forest(np.array([-1, 0, 0])).parents
+    (array([], dtype=int64), array([0]), array([0]))
+    """
+
+    parents: tuple[Indices, ...]
+
+    @classmethod
+    def empty(cls, n_labels: int) -> LabelGraph:
+        """Return the graph of independent labels."""
+        return cls((np.empty(0, dtype=np.int64),) * n_labels)
+
+    @classmethod
+    def chain(cls, order: Indices) -> LabelGraph:
+        """Return the graph in which the parents of a label are all labels before it in `order`."""
+        rank = np.argsort(order)
+        return cls(tuple(order[: rank[label]] for label in range(len(order))))
+
+    @classmethod
+    def forest(cls, parents: Indices) -> LabelGraph:
+        """Return the graph in which every label has one parent; none where that is -1."""
+        return cls(tuple(parents[j : j + 1][parents[j : j + 1] >= 0] for j in range(len(parents))))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Mask:
+        mask = np.zeros((len(self.parents),) * 2, dtype=np.bool_)
+        for label, parents in enumerate(self.parents):
+            mask[label, parents] = True
+        return mask if dtype is None else mask.astype(dtype, copy=False)
+
 
 # Newton's last steps are cheap, and a fit this tight is the same whether rows are repeated or
 # weighted, sparse or dense.
@@ -114,7 +173,7 @@ def fit_conditionals(
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.logistic import fit_conditionals
+    >>> from labelweave.logistic.conditionals import fit_conditionals
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> Y = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
     >>> conditionals = fit_conditionals(X, Y, C=1.0)
@@ -168,7 +227,7 @@ def fit_structures(
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.logistic import fit_structures
+    >>> from labelweave.logistic.conditionals import fit_structures
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> Y = np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
     >>> forwards = np.array([[False, False], [True, False]])
@@ -229,7 +288,7 @@ def structure_penalties(
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.logistic import structure_penalties
+    >>> from labelweave.logistic.conditionals import structure_penalties
     >>> X, Y = np.arange(12.0)[:, None], np.array([[0, 0], [1, 1]] * 6)
     >>> forwards = np.array([[False, False], [True, False]])
     >>> structure_penalties(X, Y, forwards, C=1.0).C
@@ -261,7 +320,7 @@ def structure_losses(
     A label that repeats another is best predicted from it:
 
     >>> import numpy as np
-    >>> from labelweave.logistic import structure_losses
+    >>> from labelweave.logistic.conditionals import structure_losses
     >>> X = np.arange(12.0)[:, None]
     >>> Y = np.array([[0, 0], [1, 1]] * 6)
     >>> alone, forwards = np.zeros((2, 2), bool), np.array([[False, False], [True, False]])

@@ -1,19 +1,295 @@
-"""The weights of a tree's edges: how much each label gains from each other label as its parent."""
+"""Held-out gains of every edge between two labels.
+
+Edges into some labels as the kernel takes them, weighed here or on the workers of an engine.
+
+One split of the data into rows that fit the conditionals and rows that weigh the edges.
+
+The weights of a tree's edges: how much each label gains from each other label as its parent.
+"""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from labelweave._common.arrays import Floats, Mask
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.checks import check_whole_number
+from labelweave._common.matrices import (
+    as_features,
+    canonical_csr,
+    native_matrix,
+    without_empty_columns,
+)
 from labelweave._common.progress import steps
-from labelweave.logistic.edge_splits import as_splits
+from labelweave._core import native
+from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.solver import Solutions, solve_problems
+from labelweave.logistic.spreading import block_name, current_workers, n_entries
+
+# Terms beyond second order are neglected in the bound on the error of a weight: it has to be a
+# little below what is promised.
+_CAUTION = 0.9
+# Iterations of one fit before its Hessian is factorised again, which costs about as much as fifty.
+_MAX_ITERATIONS = 100
+
+
+class EdgeData(NamedTuple):
+    """The rows that fit (`train`) and those that weigh (`held`); labels are (L, n)."""
+
+    train_x: Any
+    train_labels: Labels
+    train_weights: Floats
+    held_x: Any
+    held_labels: Labels
+    held_weights: Floats
+    C: Floats
+    label_penalty: Floats
+
+
+@dataclass(frozen=True)
+class EdgeBlock:
+    """The labels to weigh the edges into: where their fits start, and their candidates, (T, L)."""
+
+    targets: Positions
+    start: Floats
+    candidates: Mask
+
+    def take(self, positions: Positions) -> EdgeBlock:
+        """Return some of the labels."""
+        return EdgeBlock(**{name: own[positions] for name, own in vars(self).items()})
+
+
+class EdgesFound(NamedTuple):
+    """Weights of labels alone (T,) and given each candidate (T, L); failures of each label."""
+
+    alone: Floats
+    pair: Floats
+    n_failed: NDArray[np.int32]
+
+
+def weigh_blocks(data: EdgeData, block: EdgeBlock, tolerance: float, n_threads: int) -> EdgesFound:
+    """Weigh edges here, or in blocks on the workers that `spread_over` names."""
+    workers = current_workers()
+    if workers is not None:
+        # Frequent labels take longest.
+        n_positive = data.train_labels[block.targets].sum(axis=1, dtype=np.int64)
+        n_fits = block.candidates.sum() / len(block.targets)
+        work = n_fits * (n_entries(data.train_x) + len(data.train_weights))
+        parts = workers.deal(np.argsort(-n_positive, kind="stable"), work)
+        if len(parts) > 1:
+            calls = [
+                (block_name(own.targets), (own, tolerance, 1))
+                for own in (block.take(part) for part in parts)
+            ]
+            found = workers.run(weigh_block, data, calls)
+            places = np.argsort(np.concatenate(parts))
+            return EdgesFound(*(np.concatenate(of)[places] for of in zip(*found, strict=True)))
+    return weigh_block(*data, block, tolerance, n_threads)
+
+
+def weigh_block(
+    train_x: Any,
+    train_labels: Labels,
+    train_weights: Floats,
+    held_x: Any,
+    held_labels: Labels,
+    held_weights: Floats,
+    C: Floats,
+    label_penalty: Floats,
+    block: EdgeBlock,
+    tolerance: float,
+    n_threads: int,
+) -> EdgesFound:
+    """Weigh the edges into the labels of a block, to this share of each weight."""
+    n_labels, targets = len(C), block.targets
+    start = np.zeros((n_labels, block.start.shape[1]))
+    chosen, candidates = np.zeros(n_labels, np.uint8), np.zeros((n_labels, n_labels), np.uint8)
+    start[targets], candidates[targets], chosen[targets] = block.start, block.candidates, 1
+    alone, pair = np.empty(n_labels), np.empty((n_labels, n_labels))
+    n_failed = np.zeros(n_labels, dtype=np.int32)
+    native.weigh_edges(
+        train_x=native_matrix(train_x),
+        held_x=native_matrix(held_x),
+        train_labels=train_labels,
+        held_labels=held_labels,
+        train_weights=train_weights,
+        held_weights=held_weights,
+        C=C,
+        label_penalty=label_penalty,
+        start=start,
+        targets=chosen,
+        candidates=candidates,
+        tolerance=_CAUTION * tolerance,
+        max_iterations=_MAX_ITERATIONS,
+        n_threads=n_threads,
+        alone=alone,
+        pair=pair,
+        n_failed=n_failed,
+    )
+    return EdgesFound(alone[targets], pair[targets], n_failed[targets])
+
+
+# Fits without a parent may be rough: the other fits start from them and finish them on the way.
+_START_TOLERANCE = 1e-4
+_LEAST_CURVATURE = 1e-290
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A subset of the rows: features, labels (L, n) and positive weights."""
+
+    X: Any
+    labels: Labels
+    weight: Floats
+
+    def constant(self) -> Mask:
+        """Return which labels take only one value in these rows."""
+        n_positive = self.labels.sum(axis=1, dtype=np.int64)
+        constant: Mask = (n_positive == 0) | (n_positive == self.labels.shape[1])
+        return constant
+
+
+@dataclass
+class Split:
+    """Training rows, held-out rows, and the labels' fits without a parent."""
+
+    inside: Rows
+    outside: Rows
+    C: Floats
+    label_penalty: Floats
+    alone: Solutions = field(init=False)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels L."""
+        return len(self.C)
+
+    def fit_alone(self, n_threads: int) -> None:
+        """Fit every label without a parent, accurately enough to start from."""
+        weight = self.inside.weight
+        problems = LogisticProblems(
+            X=self.inside.X,
+            targets=np.ascontiguousarray(self.inside.labels.T),
+            target_of=np.arange(self.n_labels, dtype=np.int32),
+            C=self.C[:, None],
+            weights=None if np.all(weight == 1.0) else weight[:, None],
+            total_weight=weight,
+        )
+        self.alone = solve_problems(problems, tol=_START_TOLERANCE, n_threads=n_threads)
+
+    def score_tests(self) -> Floats:
+        """Return the score test of each parent for each label, (L, L): a cheap second-order gain.
+
+        Twice the decrease of the loss by a Newton step in the parent's coefficient and the
+        intercept. The features' part of the step is left out: it would cost as much as a fit.
+        """
+        labels, weight = self.inside.labels.astype(np.float64), self.inside.weight[:, None]
+        z = self.inside.X @ self.alone.coef.T + self.alone.intercept
+        p = 0.5 * (1.0 + np.tanh(0.5 * z))
+        residual, curvature = weight * (p - labels.T), weight * p * (1.0 - p)
+        slope, bend = labels @ residual, labels @ curvature
+        total = np.maximum(curvature.sum(axis=0), _LEAST_CURVATURE)
+        rest = bend - bend**2 / total + self.label_penalty / self.C
+        tests: Floats = slope**2 / np.maximum(rest, _LEAST_CURVATURE)
+        return tests
+
+    def weigh(self, allowed: Mask, tolerance: float, n_threads: int) -> tuple[Floats, Floats, int]:
+        """Return edge weights (L, L), weights without a parent (L,) and how many are inaccurate."""
+        constant = self.inside.constant()
+        alone = self._constant_weights()
+        pair = np.empty((self.n_labels, self.n_labels))  # target by parent
+        fit = allowed.T & ~constant[:, None] & ~constant
+        targets, n_failed = np.flatnonzero(~constant), 0
+        if len(self.outside.weight) and len(targets):
+            found = self._weigh(targets, fit, tolerance, n_threads)
+            alone[targets], pair[targets] = found.alone, found.pair
+            n_failed = int(found.n_failed.sum())
+        else:
+            fit[:] = False
+        # A constant parent adds nothing to a fit, and nothing improves the fit of a constant label.
+        weights = np.where(fit, pair, alone[:, None]).T
+        return np.ascontiguousarray(weights), alone, n_failed
+
+    def _weigh(self, targets: Positions, fit: Mask, tolerance: float, n_threads: int) -> EdgesFound:
+        data = EdgeData(
+            train_x=self.inside.X,
+            train_labels=self.inside.labels,
+            train_weights=self.inside.weight,
+            held_x=self.outside.X,
+            held_labels=self.outside.labels,
+            held_weights=self.outside.weight,
+            C=self.C,
+            label_penalty=self.label_penalty,
+        )
+        start = np.column_stack([self.alone.coef[targets], self.alone.intercept[targets]])
+        return weigh_blocks(data, EdgeBlock(targets, start, fit[targets]), tolerance, n_threads)
+
+    def _constant_weights(self) -> Floats:
+        """Return the held-out weights of conditionals with an intercept only."""
+        b, labels, weight = self.alone.intercept, self.outside.labels, self.outside.weight
+        positive = labels.astype(np.float64) @ weight
+        negative = (1.0 - labels) @ weight
+        weights: Floats = -(positive * np.logaddexp(0.0, -b) + negative * np.logaddexp(0.0, b))
+        return weights
+
+
+def as_splits(
+    X: Any,
+    Y: ArrayLike,
+    C: ArrayLike,
+    label_penalty: ArrayLike,
+    held_out: ArrayLike,
+    sample_weight: ArrayLike | None,
+) -> list[Split]:
+    """Check the arguments of `edge_weights` and split the rows of positive weight."""
+    features, labels = as_features(X), as_labels(Y)
+    n, n_labels = labels.shape
+    if features.ndim != 2 or features.shape[0] != n:
+        raise ValueError(f"X must have {n} rows, like Y; its shape is {features.shape}")
+    weight = as_weights(sample_weight)
+    total = np.ones(n) if weight is None else weight
+    if total.shape != (n,) or not np.all(np.isfinite(total)) or np.any(total < 0):
+        raise ValueError(f"sample_weight must hold {n} finite, non-negative numbers")
+    outside = np.atleast_2d(np.asarray(held_out))
+    if outside.dtype != bool or outside.ndim != 2 or outside.shape[1] != n or not len(outside):
+        raise ValueError(
+            f"held_out must be boolean, of shape ({n},) or (splits, {n}); "
+            f"got {outside.dtype} of shape {np.shape(held_out)}"
+        )
+    C = _per_label(C, n_labels, "C", positive=True)
+    label_penalty = _per_label(label_penalty, n_labels, "label_penalty", positive=False)
+
+    def rows(chosen: Mask) -> Rows:
+        kept = chosen & (total > 0)
+        return Rows(features[kept], np.ascontiguousarray(labels[kept].T), total[kept])
+
+    return [
+        Split(*_with_common_features(rows(~held), rows(held)), C, label_penalty) for held in outside
+    ]
+
+
+def _with_common_features(inside: Rows, outside: Rows) -> tuple[Rows, Rows]:
+    """Leave out the features that no training row has: their coefficients are zero."""
+    X, used = without_empty_columns(inside.X)
+    if X is inside.X:
+        return inside, outside
+    return replace(inside, X=X), replace(outside, X=canonical_csr(outside.X[:, used]))
+
+
+def _per_label(value: ArrayLike, n_labels: int, name: str, *, positive: bool) -> Floats:
+    given = np.asarray(value, dtype=np.float64)
+    if given.shape not in ((), (n_labels,)):
+        raise ValueError(f"{name} must be a number or one number per label ({n_labels})")
+    if not np.all(np.isfinite(given)) or np.any(given < 0) or (positive and np.any(given == 0)):
+        kind = "positive" if positive else "non-negative"
+        raise ValueError(f"{name} must be finite and {kind}; got {value!r}")
+    return np.ascontiguousarray(np.broadcast_to(given, (n_labels,)))
+
 
 # With `screen="auto"`, all parents are fitted up to this many labels; beyond, this many per label.
 _MANY_LABELS, _AUTO_SCREEN = 64, 20
@@ -38,7 +314,7 @@ class EdgeWeights:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.logistic import EdgeWeights
+    >>> from labelweave.logistic.edges import EdgeWeights
     >>> pair = np.array([[-4.0, -1.0], [-3.0, -4.0]])
     >>> EdgeWeights(pair, np.array([-4.0, -4.0]), ~np.eye(2, dtype=bool)).gain
     array([[0., 3.],
@@ -106,7 +382,7 @@ def edge_weights(
     The second label equals the first, and the feature carries no information about either:
 
     >>> import numpy as np
-    >>> from labelweave.logistic import edge_weights
+    >>> from labelweave.logistic.edges import edge_weights
     >>> X, held_out = np.zeros((8, 1)), np.arange(8) >= 4
     >>> Y = np.array([[0, 0], [1, 1]] * 4)
     >>> weights = edge_weights(X, Y, C=1.0, label_penalty=0.1, held_out=held_out)

@@ -1,10 +1,18 @@
-"""What the logistic engine solves: many penalised logistic regressions over one design matrix."""
+"""Many penalised logistic regressions over one X; class weights; samples of problems.
+
+What the logistic engine solves: many penalised logistic regressions over one design matrix.
+
+Class weights for rare labels: how much present and absent labels count.
+
+A sample of problems that stands for all of them where a loss is summed over problems.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -153,3 +161,139 @@ def as_weights(sample_weight: ArrayLike | None) -> Floats | None:
         return None
     weights: Floats = np.ascontiguousarray(sample_weight, dtype=np.float64)
     return weights
+
+
+ClassWeight: TypeAlias = Mapping[int, float] | str | None
+
+
+def check_class_weight(class_weight: Any) -> ClassWeight:
+    """Return `class_weight` if it is valid; raise a ValueError that names the fix otherwise.
+
+    Examples
+    --------
+    >>> check_class_weight({0: 1.0, 1: 5.0})
+    {0: 1.0, 1: 5.0}
+    >>> check_class_weight("even")
+    Traceback (most recent call last):
+    ...
+    ValueError: class_weight must be None, 'balanced' or a dict such as {0: 1.0, 1: 5.0}; got 'even'
+    """
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return class_weight
+    is_map = isinstance(class_weight, Mapping) and set(class_weight) <= {0, 1}
+    if not is_map or not all(_is_positive(weight) for weight in class_weight.values()):
+        raise ValueError(
+            "class_weight must be None, 'balanced' or a dict such as {0: 1.0, 1: 5.0}; "
+            f"got {class_weight!r}"
+        )
+    return dict(class_weight)
+
+
+def _is_positive(weight: Any) -> bool:
+    is_number = isinstance(weight, Real) and not isinstance(weight, bool)
+    return is_number and 0 < float(weight) < np.inf
+
+
+def class_weighted(problems: LogisticProblems, class_weight: ClassWeight) -> LogisticProblems:
+    """Return the same problems with rows weighted by the class of each problem's target.
+
+    All problems must have the same sample weights.
+    """
+    n, n_targets = problems.targets.shape
+    weights = np.ones((n, 1)) if problems.weights is None else problems.weights
+    by_class = weights_of_classes(problems.targets, weights[:, 0], class_weight)
+    return replace(
+        problems,
+        weights=weights * np.where(problems.targets == 1, by_class[1], by_class[0]),
+        weight_of=np.arange(n_targets, dtype=np.int32)[problems.target_of],
+        total_weight=None,
+    )
+
+
+def weights_of_classes(targets: Any, weight: Any, class_weight: ClassWeight) -> Any:
+    """Return the weights of the classes 0 and 1 of every target, (2, T).
+
+    Examples
+    --------
+    >>> weights_of_classes(np.array([[1], [0], [0], [0]]), np.ones(4), "balanced").ravel()
+    array([0.66666667, 2.        ])
+    """
+    if class_weight is None:
+        return np.ones((2, targets.shape[1]))
+    if isinstance(class_weight, Mapping):
+        pair = [[class_weight.get(value, 1.0)] for value in (0, 1)]
+        return np.broadcast_to(np.array(pair, dtype=np.float64), (2, targets.shape[1]))
+    positive = weight @ targets
+    mass = np.stack([weight.sum() - positive, positive])
+    # A class without rows needs no weight.
+    return np.divide(weight.sum() / 2, mass, out=np.ones_like(mass), where=mass > 0)
+
+
+# At least this many problems are sampled, and one in this many.
+_LEAST = 24
+_ONE_IN = 3
+
+
+class ProblemSample(NamedTuple):
+    """Sampled problems, and how many problems each of them stands for."""
+
+    positions: Positions
+    counts: Floats
+
+
+def sample_problems(problems: LogisticProblems) -> ProblemSample:
+    """Sample problems with probabilities proportional to the entropies of their targets.
+
+    The held-out loss of a problem is about proportional to that entropy, so sums over the sample,
+    weighted by inverse probabilities, vary little. Sampling is systematic along decreasing entropy:
+    frequent and rare targets are all represented, and there is nothing random about it.
+
+    Examples
+    --------
+    >>> from labelweave.logistic.problem import LogisticProblems
+    >>> targets = np.arange(8)[:, None] < np.repeat([4, 1], [20, 100])
+    >>> problems = LogisticProblems(
+    ...     X=np.zeros((8, 1)),
+    ...     targets=targets.astype(np.int8),
+    ...     target_of=np.arange(120, dtype=np.int32),
+    ...     C=np.ones((120, 1)),
+    ... )
+    >>> sample = sample_problems(problems)
+    >>> len(sample.positions), float(sample.counts.sum().round(1))
+    (40, 119.6)
+    """
+    n_problems = problems.n_problems
+    n_wanted = max(_LEAST, -(-n_problems // _ONE_IN))
+    sizes = _entropies(problems)
+    if n_problems <= n_wanted or np.count_nonzero(sizes) <= n_wanted:
+        return ProblemSample(np.arange(n_problems), np.ones(n_problems))
+    share = _inclusion(sizes, n_wanted)
+    order = np.argsort(-sizes, kind="stable")
+    passed = np.floor(np.cumsum(share[order]) + 0.5)
+    chosen = np.sort(order[np.diff(passed, prepend=0.0) > 0])
+    return ProblemSample(chosen, 1.0 / share[chosen])
+
+
+def _entropies(problems: LogisticProblems) -> Floats:
+    """Return the entropy of every target, times its weight."""
+    negative, positive = problems.class_weights()
+    total = negative + positive
+    entropies: Floats = np.zeros(len(total))
+    for part in (negative, positive):
+        inside = part > 0
+        entropies[inside] -= part[inside] * np.log(part[inside] / total[inside])
+    return entropies
+
+
+def _inclusion(sizes: Floats, n_wanted: int) -> Floats:
+    """Return inclusion probabilities proportional to size, at most one, that sum to `n_wanted`."""
+    order = np.argsort(-sizes, kind="stable")
+    rest = np.cumsum(sizes[order][::-1])[::-1]  # of the problems from each place on
+    # The largest ones are certain: each that would have a probability above one.
+    places = np.arange(len(sizes))
+    certain = (places < n_wanted) & ((n_wanted - places) * sizes[order] >= rest)
+    n_certain = int(np.argmin(certain))
+    share = np.ones(len(sizes))
+    others = order[n_certain:]
+    share[others] = (n_wanted - n_certain) * sizes[others] / rest[n_certain]
+    return share

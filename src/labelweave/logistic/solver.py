@@ -1,18 +1,196 @@
-"""Solve sets of logistic regressions with the native engine."""
+"""The native solver: data, blocks, solutions.
+
+Problems of two classes as the kernel takes them, solved here or on the workers of an engine.
+
+Solve sets of logistic regressions with the native engine.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from labelweave._common.arrays import Floats, Mask, Positions, is_mapped
-from labelweave._common.features import as_features, without_empty_columns
-from labelweave.logistic.blocks import Block, Data, solve_blocks
+from labelweave._common.arrays import Floats, Labels, Mask, Positions, is_mapped
+from labelweave._common.matrices import as_features, native_matrix, without_empty_columns
+from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.spreading import Workers, block_name, current_workers, n_entries
+
+
+class Data(NamedTuple):
+    """What problems have in common; labels (T, n), shares (S, n) and weights (G, n) lie by row."""
+
+    features: Any
+    extras: Any
+    labels: Labels
+    shares: Floats | None
+    weights: Floats | None
+    total: Floats | None
+
+    @classmethod
+    def of(cls, problems: LogisticProblems, features: Any) -> Data:
+        """Return the data of the problems, over features that may have lost empty columns."""
+        return cls(
+            features=features,
+            extras=problems.extras,
+            labels=np.ascontiguousarray(problems.targets.T),
+            shares=_by_row(problems.shares),
+            weights=_by_row(problems.weights),
+            total=problems.total_weight,
+        )
+
+    @property
+    def n_entries(self) -> int:
+        """How many entries a pass reads: those of features and extras, and the scores."""
+        n_rows: int = self.labels.shape[1]
+        return n_entries(self.features) + n_entries(self.extras) + n_rows
+
+
+def _by_row(columns: Floats | None) -> Floats | None:
+    return None if columns is None else np.ascontiguousarray(columns.T)
+
+
+@dataclass(frozen=True)
+class Block:
+    """What problems have of their own, an entry or a row each."""
+
+    target: NDArray[np.int32]
+    weight: NDArray[np.int32] | None
+    C: Floats
+    extra_penalty: Floats
+    extra_mask: NDArray[np.uint8] | None
+    start: Floats | None
+    start_intercept: Floats
+
+    @classmethod
+    def of(
+        cls, problems: LogisticProblems, order: Positions, used: Positions, intercept: Floats
+    ) -> Block:
+        """Return the problems in this order, over the features that are used."""
+        mask, start = problems.extra_mask, problems.start
+        if start is not None:
+            rest = start[order, problems.X.shape[1] :]
+            start = np.hstack([start[np.ix_(order, used)], rest])
+        return cls(
+            target=problems.target_of[order].astype(np.int32),
+            weight=None if problems.weights is None else problems.weight_columns()[order],
+            C=np.ascontiguousarray(problems.C[order]),
+            extra_penalty=np.broadcast_to(problems.extra_penalty, problems.C.shape)[order],
+            extra_mask=None if mask is None else mask[order].astype(np.uint8),
+            start=start,
+            start_intercept=np.ascontiguousarray(intercept[order]),
+        )
+
+    def take(self, positions: Positions) -> Block:
+        """Return some of the problems."""
+        own: dict[str, Any] = {
+            name: None if value is None else value[positions] for name, value in vars(self).items()
+        }
+        return Block(**own)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the kernel finds for each problem; `coef` (if kept): features, intercept, extras."""
+
+    coef: Floats | None
+    objective: Floats
+    held_out: Floats
+    passes: NDArray[np.int32]
+    converged: NDArray[np.uint8]
+
+
+def solve_blocks(
+    data: Data, block: Block, keep_coef: bool, settings: dict[str, Any], n_threads: int
+) -> Found:
+    """Solve problems here, or in blocks on the workers that `spread_over` names."""
+    workers = current_workers()
+    if workers is not None:
+        n_stages = block.C.shape[1]
+        parts = workers.deal(np.arange(len(block.target)), n_stages * data.n_entries)
+        if len(parts) > 1:
+            return _spread(workers, data, block, parts, (keep_coef, settings))
+    return _solve(data, block, keep_coef, settings, n_threads)
+
+
+def _spread(
+    workers: Workers, data: Data, block: Block, parts: list[Positions], how: tuple[Any, ...]
+) -> Found:
+    # Weights of which every block takes all, such as those of folds, are sent once; with one column
+    # per label, each block has its own.
+    apart = data.weights is not None and len(data.weights) > len(parts)
+    calls = []
+    for part in parts:
+        own, weights = block.take(part), None
+        if apart and data.weights is not None and own.weight is not None:
+            columns, weight = np.unique(own.weight, return_inverse=True)
+            own, weights = replace(own, weight=weight.astype(np.int32)), data.weights[columns]
+        calls.append((block_name(own.target), (weights, own, *how)))
+    shared = data._replace(weights=None) if apart else data
+    return _together(workers.run(solve_on_worker, shared, calls), parts)
+
+
+def solve_on_worker(
+    features: Any,
+    extras: Any,
+    labels: Labels,
+    shares: Floats | None,
+    weights: Floats | None,
+    total: Floats | None,
+    own_weights: Floats | None,
+    block: Block,
+    keep_coef: bool,
+    settings: dict[str, Any],
+) -> Found:
+    """Solve a block in one thread: as many blocks as the worker has threads come at a time."""
+    weights = weights if own_weights is None else own_weights
+    data = Data(features, extras, labels, shares, weights, total)
+    return _solve(data, block, keep_coef, settings, n_threads=1)
+
+
+def _together(found: list[Found], parts: list[Positions]) -> Found:
+    """Return what was found for the parts, in the order before they were dealt out."""
+    places = np.argsort(np.concatenate(parts))
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(one, name) for one in found])[places]
+
+    names = ("objective", "held_out", "passes", "converged")
+    coef = None if found[0].coef is None else joined("coef")
+    return Found(coef, *(joined(name) for name in names))
+
+
+def _solve(
+    data: Data, block: Block, keep_coef: bool, settings: dict[str, Any], n_threads: int
+) -> Found:
+    n_problems = len(block.target)
+    n_extras = 0 if data.extras is None else data.extras.shape[1]
+    width = data.features.shape[1] + 1 + n_extras
+    found = Found(
+        coef=np.empty((n_problems, width)) if keep_coef else None,
+        objective=np.empty(block.C.shape),
+        held_out=np.empty(block.C.shape),
+        passes=np.empty(n_problems, np.int32),
+        converged=np.empty(n_problems, np.uint8),
+    )
+    native.solve_logistic(
+        x=native_matrix(data.features),
+        extras=None if data.extras is None else native_matrix(data.extras),
+        labels=data.labels,
+        shares=data.shares,
+        weights=data.weights,
+        total=data.total,
+        n_threads=n_threads,
+        **vars(block),
+        **vars(found),
+        **settings,
+    )
+    return found
+
 
 #: Bytes of a sparse X up to which the kernel also works with a transposed copy of it, which speeds
 #: up most fits; a larger X is read row by row, with the same bits. What lies in files may be larger
@@ -84,7 +262,7 @@ def solve(
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.logistic import solve
+    >>> from labelweave.logistic.solver import solve
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> solution = solve(X, np.array([[0], [1], [0], [1]]), C=10.0)
     >>> solution.coef.round(3), solution.intercept.round(3)

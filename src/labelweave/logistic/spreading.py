@@ -121,7 +121,8 @@ def spread_over(engine: Engine) -> Iterator[None]:
     --------
     >>> import numpy as np
     >>> from labelweave._common.engine import JoblibEngine
-    >>> from labelweave.logistic import solve, spread_over
+    >>> from labelweave.logistic.solver import solve
+    >>> from labelweave.logistic.spreading import spread_over
     >>> X, T = np.arange(8.0).reshape(4, 2), np.array([[0], [1], [0], [1]])
     >>> with spread_over(JoblibEngine(2)):
     ...     solution = solve(X, T)

@@ -1,18 +1,34 @@
-"""Base of the estimators that learn P(y|x): `predict_joint`, and what follows from it."""
+"""The two bases: Estimator (scikit-learn manners, batch or stream), MultiLabelClassifier (learns P(y|x), decides, tunes).
+
+What all estimators share: scikit-learn's conventions around `fit` and `predict`.
+
+Base of the estimators that learn P(y|x): `predict_joint`, and what follows from it.
+
+Estimators that learn from a stream: one `partial_fit`, all or nothing.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, Self
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
+from labelweave._common.files import check_shape
+from labelweave._common.labels import LabelEncoding, read_batch_labels, read_labels
+from labelweave._common.matrices import mean_row, validated_features
+from labelweave._common.presets import HasPresets
+from labelweave._common.progress import progress_shown
 from labelweave.decision import (
     Decided,
     Decision,
@@ -20,14 +36,326 @@ from labelweave.decision import (
     FixedThreshold,
     SubsetLoss,
     ThresholdRule,
+    apply_thresholds,
     decide,
     resolve_decision,
 )
-from labelweave.inference import Auto, Inference
+from labelweave.decision.probabilities import Scores
+from labelweave.inference import Auto
+from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
-from labelweave.models.cross_fitted_scores import cross_fitted_scores
-from labelweave.models.label_classifier import LabelClassifier
-from labelweave.models.linear_members import LinearMembers
+from labelweave.logistic.conditionals import LinearConditionals
+from labelweave.models.conditionals import LinearMembers
+from labelweave.models.cross_fitting import cross_fitted_scores
+
+# What `fit` learns beside the attributes that end in an underscore.
+_LEARNED = ("_encoding", "_rates", "_means", "_untuned_rule", "_is_fitted")
+
+
+class _Absent:
+    """A method that needs probabilities: `hasattr` is False, and the AttributeError says why."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        raise AttributeError(
+            f"{owner.__name__} has no probabilities, hence no {self.name}: use predict, or an "
+            "estimator that learns P(y|x), such as BinaryRelevance"
+        )
+
+
+def _settings(value: Any) -> dict[str, Any]:
+    """Return the settings of a strategy or rule that is a dataclass; an empty dict otherwise."""
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return {}
+    return {part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.init}
+
+
+def checked_weight(X: Any, sample_weight: Any) -> Floats | None:
+    """Return the sample weights of the rows of X as floats, if there are any."""
+    if sample_weight is None:
+        return None
+    if not np.asarray(sample_weight).any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+    checked: Floats = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    return checked
+
+
+class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
+    """Base of all estimators, with or without probabilities.
+
+    A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. ``_fit`` receives X
+    validated (float64 array or CSR) and the labels as an int8 array of 0/1. Estimators of P(y|x)
+    derive from `MultiLabelClassifier`; others have neither ``predict_joint`` nor ``predict_proba``,
+    and the AttributeError says why. If a method was published with settings other than the
+    defaults, `presets` names them: ``TreeNetwork.preset("published")``.
+
+    Attributes set by `fit`
+    -----------------------
+    n_labels_ : int
+    label_names_in_ : (L,) array of str
+        The columns of y, when y is a data frame.
+    classes_ : (L, 2) array
+        The values of each label; the two classes if y is one-dimensional. For estimators with a
+        ``decision_function``, the indices of the labels, (L,), as scikit-learn expects.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    An estimator that predicts the most frequent label vector for every row:
+
+    >>> import numpy as np
+    >>> from labelweave.models.base import LabelClassifier
+    >>> class MostFrequent(LabelClassifier):
+    ...     n_jobs, random_state, verbose = None, None, 0
+    ...     def _fit(self, X, labels, sample_weight):
+    ...         vectors, counts = np.unique(labels, axis=0, return_counts=True)
+    ...         self.vector_ = vectors[counts.argmax()]
+    ...     def predict(self, X):
+    ...         X = self._features(X, reset=False)
+    ...         return self._encoding.decode(np.tile(self.vector_, (X.shape[0], 1)))
+    >>> model = MostFrequent().fit([[0.0], [1.0], [2.0]], [[1, 0], [0, 1], [0, 1]])
+    >>> model.predict([[5.0]])
+    array([[0, 1]])
+    >>> model.predict_proba([[5.0]])
+    Traceback (most recent call last):
+    ...
+    AttributeError: MostFrequent has no probabilities, hence no predict_proba: use predict, or ...
+    """
+
+    # Parameters every estimator has; declared here for the methods below.
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from features and labels.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        y : (n, L) array, sparse matrix or data frame of 0/1
+            The label matrix. A one-dimensional array of two classes is a single label.
+        sample_weight : (n,) array, optional
+
+        Returns
+        -------
+        self
+        """
+        self._reset()
+        X = self._features(X, reset=True)
+        labels, encoding = read_labels(y, X.shape[0])
+        self._adopt(encoding)
+        X, labels, sample_weight = self._weighted(X, labels, sample_weight)
+        self._rates = np.average(labels, axis=0, weights=sample_weight)
+        self._means = mean_row(X, sample_weight)
+        self._check_parameters()
+        with self._watched():
+            self._fit(X, labels, sample_weight)
+            self._tune(X, labels, sample_weight)
+        self._is_fitted = True
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; if `deep`, also settings such as ``inference__width``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        dict
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name, value in list(params.items()):
+                params |= {f"{name}__{key}": setting for key, setting in _settings(value).items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``inference__width=8`` replaces the strategy by one with that setting.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self
+        """
+        # A strategy is a value that others may hold too: it is replaced, never changed.
+        nested = {name: params.pop(name) for name in list(params) if "__" in name}
+        super().set_params(**params)
+        for name, setting in nested.items():
+            owner, _, key = name.partition("__")
+            value: Any = getattr(self, owner, None)
+            if key in _settings(value):
+                setattr(self, owner, dataclasses.replace(value, **{key: setting}))
+            elif owner in vars(self) and not hasattr(value, "set_params"):
+                raise ValueError(f"{owner}={value!r} has no setting {key!r}, so {name} is unknown")
+            else:
+                super().set_params(**{name: setting})
+        return self
+
+    @abstractmethod
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels of the rows of X, (n, L) of 0/1."""
+
+    def threshold_rule(self) -> ThresholdRule | None:
+        """Return the rule by which `predict` decides for all rows of a test set together.
+
+        It knows what it needs to know from training. None if `predict` decides row by row.
+        """
+        return None
+
+    def evidence(self, X: Any) -> Evidence:
+        """Return what `threshold_rule` decides by: the scores of the rows of X, and draws."""
+        raise NotImplementedError(f"{type(self).__name__} decides row by row")
+
+    def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
+        """Return the labels whose scores in `evidence` are above their thresholds.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        thresholds : (L,) array or Probabilities
+            Those that `threshold_rule` chose for a test set, of which X may be a part.
+        """
+        return self._encoding.decode(apply_thresholds(self.evidence(X).scores, thresholds))
+
+    @property
+    def label_encoding(self) -> LabelEncoding:
+        """How label vectors of 0/1 stand for the target that the model was fitted to."""
+        encoding: LabelEncoding = self._encoding
+        return encoding
+
+    if not TYPE_CHECKING:  # type checkers should see them only where they are defined
+        predict_joint = _Absent()
+        predict_proba = _Absent()
+
+    @abstractmethod
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        """Learn from validated data."""
+
+    def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        """Learn what the decision has to know of held-out rows; most need to know nothing."""
+
+    def _adopt(self, encoding: LabelEncoding) -> None:
+        """Set the attributes that describe the labels of y."""
+        self._encoding = encoding
+        self.classes_ = encoding.classes
+        self.n_labels_ = 1 if encoding.single else len(encoding.classes)
+        # With a decision_function, scikit-learn expects classes_ to be the indices of the labels.
+        if not encoding.single and hasattr(self, "decision_function"):
+            self.classes_ = np.arange(self.n_labels_)
+        if encoding.names is not None:
+            self.label_names_in_ = np.array(encoding.names, dtype=object)
+
+    def _check_learned(self) -> None:
+        """Raise ValueError if what `fit` learned, as a file has it, has other sizes than it gives.
+
+        Subclasses add the positions that their methods follow.
+        """
+        if not self.__sklearn_is_fitted__():
+            return
+        shown = type(self).__new__(type(self))
+        shown._adopt(self._encoding)
+        for name in ("n_labels_", "classes_", "label_names_in_"):
+            if not np.array_equal(getattr(self, name, ()), getattr(shown, name, ())):
+                raise ValueError(f"{name} contradicts the classes and names of the labels")
+        for name, shape in (("_rates", self.n_labels_), ("_means", self.n_features_in_)):
+            if hasattr(self, name):
+                check_shape(getattr(self, name), (shape,), name)
+        conditionals = getattr(self, "conditionals_", None)
+        if isinstance(conditionals, LinearConditionals):
+            check_shape(conditionals.intercept, (self.n_labels_,), "conditionals_.intercept")
+
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        """Check the sample weights; return the rows of positive weight."""
+        weight = checked_weight(X, sample_weight)
+        if weight is None:
+            return X, labels, None
+        # Not every learner ignores rows of weight zero, so they are left out.
+        kept = np.flatnonzero(weight)
+        if len(kept) < len(labels):
+            X, labels, weight = X[kept], labels[kept], weight[kept]
+        return X, labels, weight
+
+    def _check_parameters(self) -> None:
+        """Check the parameters, also those of `predict`, before any work is done."""
+        self._n_threads()
+
+    def _features(self, X: Any, *, reset: bool) -> Any:
+        return validated_features(self, X, reset=reset)
+
+    def _reset(self) -> None:
+        """Drop what an earlier `fit` learned, whether it failed or not.
+
+        That is all attributes that end in an underscore, and the private ones of this class; those
+        that scikit-learn adds stay.
+        """
+        for name in list(vars(self)):
+            if name.endswith("_") or name in _LEARNED:
+                del self.__dict__[name]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether the last `fit` was completed."""
+        return hasattr(self, "_is_fitted")
+
+    def _penalty(self, name: str, otherwise: str = "'cv'") -> float | str:
+        """Return the penalty parameter `name`, checked to be a positive number or "cv".
+
+        `otherwise` is what it may be beside a number, as the message of an error lists it.
+        """
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "cv":
+            return value
+        return check_number(value, name, above=0, otherwise=otherwise)
+
+    def _count(self, name: str) -> int:
+        """Return the parameter `name`, checked to be a whole number of at least 1."""
+        return check_whole_number(getattr(self, name), name)
+
+    def _watched(self) -> AbstractContextManager[None]:
+        """Return the context of `fit`, in which progress is shown if the user asked for it."""
+        return progress_shown(f"fitting {type(self).__name__}") if self.verbose else nullcontext()
+
+    def _tell(self, message: str) -> None:
+        if self.verbose > 0:
+            print(f"{type(self).__name__}: {message}")
+
+    def _n_threads(self) -> int:
+        return check_n_jobs(self.n_jobs)
+
+    def _seed(self) -> int:
+        # Reproducible by default: None means 0.
+        state = 0 if self.random_state is None else self.random_state
+        try:
+            return int(check_random_state(state).randint(2**31 - 1))
+        except ValueError as error:
+            raise ValueError(
+                "random_state must be None, a whole number from 0 to 2^32 - 1 or a RandomState; "
+                f"got {self.random_state!r}"
+            ) from error
+
+    def _names(self) -> tuple[str, ...] | None:
+        encoding: LabelEncoding = self._encoding
+        return encoding.names
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what the estimator accepts."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 class MultiLabelClassifier(LabelClassifier):
@@ -49,8 +377,8 @@ class MultiLabelClassifier(LabelClassifier):
     --------
     What every estimator can predict:
 
-    >>> from labelweave.datasets import load_emotions
-    >>> from labelweave.models import BinaryRelevance, MultiLabelClassifier
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import BinaryRelevance, MultiLabelClassifier
     >>> data = load_emotions()
     >>> model: MultiLabelClassifier = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> model.predict(data.X[:2]).shape, model.predict_proba(data.X[:2]).shape
@@ -260,3 +588,130 @@ class MultiLabelClassifier(LabelClassifier):
             raise ValueError(f"inference must be a strategy such as Greedy(); got {strategy!r}")
         checked: Inference = strategy
         return checked
+
+
+def _can_stream(model: StreamingClassifier) -> bool:
+    model._check_can_stream()
+    return True
+
+
+class StreamingClassifier(LabelClassifier):
+    """Base of estimators that can also learn batch by batch.
+
+    A subclass implements ``_begin(n_features)``, which makes a model that has learned nothing, and
+    ``_learn_batch(X, labels, sample_weight)``. What arrives there is validated as for ``_fit``, and
+    the attributes of `LabelClassifier` are those of all labels and features so far.
+
+    A batch is a transaction: whatever fails, the attributes are those from before the batch.
+    ``_learn_batch`` therefore replaces attributes, and changes an object in place only after
+    everything that can be wrong with a batch was checked.
+
+    Examples
+    --------
+    An estimator that counts how often each label occurs, over a stream in which labels may join:
+
+    >>> import numpy as np
+    >>> from labelweave.models.base import StreamingClassifier
+    >>> class Frequencies(StreamingClassifier):
+    ...     n_jobs, random_state, verbose = None, None, 0
+    ...     _labels_may_join = True
+    ...     def _begin(self, n_features):
+    ...         self.counts_ = np.zeros(self.n_labels_)
+    ...     def _learn_batch(self, X, labels, sample_weight):
+    ...         joined = self.n_labels_ - len(self.counts_)
+    ...         self.counts_ = np.pad(self.counts_, (0, joined)) + labels.sum(axis=0)
+    ...     def _fit(self, X, labels, sample_weight):
+    ...         self._begin(X.shape[1])
+    ...         self._learn_batch(X, labels, sample_weight)
+    ...     def predict(self, X):
+    ...         return np.tile(self.counts_ > len(X) / 2, (len(X), 1))
+    >>> model = Frequencies().partial_fit([[0.0], [1.0]], [[1, 0], [1, 1]])
+    >>> model.partial_fit([[2.0]], [[1, 1, 1]]).counts_
+    array([3., 2., 1.])
+    """
+
+    #: Whether later batches may have more columns of X than earlier ones, on the right.
+    _features_may_join: ClassVar[bool] = False
+    #: Whether later batches may have more labels than earlier ones, on the right.
+    _labels_may_join: ClassVar[bool] = False
+
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning, from rows in the order given; after `fit`, or from nothing.
+
+        Batches of any size give the same model as their rows one by one. The first batch fixes the
+        parameters of the model. A batch that fails leaves the model as it was.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        y : (n, L) array, sparse matrix or data frame of 0/1
+            Or a one-dimensional array of two classes.
+        classes : (2,) array, optional
+            The classes of a one-dimensional y; needed if the first batch has only one of them.
+        sample_weight : (n,) array, optional
+            Weight of each row; 1 by default.
+        """
+        with self._transaction():
+            first = not hasattr(self, "_is_fitted")
+            if first:
+                self._reset()
+            X = self._batch_features(X)
+            known = None if first else self._encoding
+            labels, encoding = read_batch_labels(
+                y, X.shape[0], known, classes, may_grow=self._labels_may_join
+            )
+            X, labels, sample_weight = self._weighted(X, labels, sample_weight)
+            self._adopt(encoding)
+            if first:
+                self._rates = np.average(labels, axis=0, weights=sample_weight)
+            self._check_parameters()
+            if first:
+                self._begin(X.shape[1])
+            self._learn_batch(X, labels, sample_weight)
+            self._is_fitted = True
+        return self
+
+    @abstractmethod
+    def _begin(self, n_features: int) -> None:
+        """Make a model of `n_labels_` labels that has learned nothing."""
+
+    @abstractmethod
+    def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        """Learn from the validated rows of a batch, in turn."""
+
+    def _check_can_stream(self) -> None:
+        """Raise AttributeError if the parameters need all rows at once."""
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self._roll_back(before)
+            raise
+
+    def _roll_back(self, before: dict[str, Any]) -> None:
+        """Return to the attributes from before a batch that failed or was interrupted."""
+        self.__dict__.clear()
+        self.__dict__.update(before)
+
+    def _batch_features(self, X: Any) -> Any:
+        """Return X validated; if features may join, a wider X is what the model expects from now.
+
+        Names of features, if there are any, must begin with those of the batches before.
+        """
+        width = getattr(self, "n_features_in_", None)
+        wider = width is not None and np.ndim(X) == 2 and np.shape(X)[1] > width
+        if width is None or not (wider and self._features_may_join):
+            return self._features(X, reset=width is None)
+        known = getattr(self, "feature_names_in_", None)
+        rows = self._features(X, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        if known is not None and (names is None or list(names[:width]) != list(known)):
+            raise ValueError(
+                "X has new features, but its feature names do not begin with those seen before: "
+                "append new columns on the right"
+            )
+        return rows

@@ -8,17 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.label_graph import LabelGraph
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.logistic import fit_conditionals
-from labelweave.logistic.class_weights import check_class_weight
-from labelweave.models.additive_classifiers import additive_conditionals, as_seen_by
+from labelweave.logistic.conditionals import LabelGraph, fit_conditionals
+from labelweave.logistic.problem import check_class_weight
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.base_classifier import classifier_log_odds, fit_estimators, with_class_weight
-from labelweave.models.linear_members import LinearMembers
+from labelweave.models.conditionals import (
+    LinearMembers,
+    additive_conditionals,
+    as_seen_by,
+    classifier_log_odds,
+    fit_estimators,
+    with_class_weight,
+)
 
 
 class BinaryRelevance(MultiLabelClassifier):
@@ -62,8 +66,8 @@ class BinaryRelevance(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.datasets import load_emotions
-    >>> from labelweave.models import BinaryRelevance
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import BinaryRelevance
     >>> data = load_emotions()
     >>> model = BinaryRelevance(C=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])

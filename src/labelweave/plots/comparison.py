@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal
-from labelweave.evaluation import METRICS, Comparison, verdicts
+from labelweave.evaluation import METRICS, Comparison
+from labelweave.evaluation.comparison.significance import verdicts
 from labelweave.plots.canvas import Display, tidy
 
 __all__ = ["ComparisonDisplay"]
@@ -36,7 +37,7 @@ class ComparisonDisplay(Display):
     metrics : iterable of str, optional
         Metrics to draw; by default all.
     test : {"paired", "corrected"}, default="paired"
-        The t-test, as in `labelweave.evaluation.verdicts`.
+        The t-test, as in `labelweave.evaluation.comparison.significance.verdicts`.
     alpha : float, default=0.05
         Significance level.
 
@@ -52,7 +53,7 @@ class ComparisonDisplay(Display):
     >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.dummy import DummyClassifier
-    >>> from labelweave.evaluation import compare
+    >>> from labelweave import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
     >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["f1_micro"])
     >>> display = ComparisonDisplay.from_comparison(result)

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from labelweave.evaluation import conditional_matrix, mean_conditional_matrix
+from labelweave.evaluation import conditional_matrix
+from labelweave.evaluation.dependence import mean_conditional_matrix
 from labelweave.joint import JointDistribution
 from labelweave.plots.canvas import choose_labels, label_matrix, names_of
 from labelweave.plots.heat_map import HeatMap

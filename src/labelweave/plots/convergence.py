@@ -11,8 +11,8 @@ from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice
 from labelweave._common.drawing import COLOURS, EDGE, literal
 from labelweave._common.pipelines import core_model
-from labelweave.inference import Gibbs, Mode
-from labelweave.joint import JointDistribution
+from labelweave.inference import Gibbs
+from labelweave.joint import JointDistribution, Mode
 from labelweave.plots.canvas import Display, tidy
 
 __all__ = ["ConvergenceDisplay"]

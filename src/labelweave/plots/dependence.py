@@ -13,8 +13,7 @@ from labelweave._common.drawing import literal
 from labelweave._common.pipelines import core_model
 from labelweave.evaluation import LabelDependence, chow_liu
 from labelweave.joint import JointDistribution
-from labelweave.models import Structure, structures_of
-from labelweave.models.trees.plot import figure_of, plot_structures
+from labelweave.models.structure import Structure, figure_of, plot_structures, structures_of
 from labelweave.plots.canvas import Display, label_matrix, names_of
 from labelweave.plots.models import joint_of
 

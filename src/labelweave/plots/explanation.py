@@ -10,8 +10,8 @@ import numpy as np
 
 from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, literal
-from labelweave.joint.evidence import Evidence
-from labelweave.models import Explanation, explain_label, explain_set
+from labelweave.joint.distribution import Evidence
+from labelweave.models.explanations import Explanation, explain_label, explain_set
 from labelweave.plots.canvas import Display, tidy
 
 __all__ = ["ExplanationDisplay"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from labelweave._common.pipelines import last_step
-from labelweave.evaluation import predict_joint
 from labelweave.joint import JointDistribution
+from labelweave.models.predictions import predict_joint
 
 __all__ = ["joint_of", "model_names"]
 

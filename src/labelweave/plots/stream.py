@@ -9,7 +9,7 @@ import numpy as np
 
 from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import COLOURS, literal
-from labelweave.online import StreamHistory
+from labelweave.models.online import StreamHistory
 from labelweave.plots.canvas import Display, tidy
 
 __all__ = ["StreamDisplay"]
@@ -36,8 +36,8 @@ class StreamDisplay(Display):
     --------
     >>> import io
     >>> from matplotlib.figure import Figure
-    >>> from labelweave.datasets import RowStream
-    >>> from labelweave.online import StreamHistory, StreamLearner
+    >>> from labelweave.data.row_text import RowStream
+    >>> from labelweave.models.online import StreamHistory, StreamLearner
     >>> history = StreamHistory()
     >>> stream = RowStream(io.BytesIO(b"0 1:1\n1 2:1\n" * 20))
     >>> StreamLearner(stream, batch_lines=10).run(history)

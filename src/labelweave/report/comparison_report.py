@@ -43,7 +43,7 @@ def comparison_document(
     --------
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.dummy import DummyClassifier
-    >>> from labelweave.evaluation import compare
+    >>> from labelweave import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
     >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["f1_micro"])
     >>> [section.title for section in comparison_document(result).sections]

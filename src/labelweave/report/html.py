@@ -21,8 +21,9 @@ from labelweave.report.document import (
     Verdicts,
 )
 from labelweave.report.inline import clean, spans
-from labelweave.report.svg import draw_lines, draw_ranks, draw_strips, draw_swatch
-from labelweave.report.svg.lines import styles
+from labelweave.report.svg.lines import draw_lines, draw_swatch, styles
+from labelweave.report.svg.ranks import draw_ranks
+from labelweave.report.svg.strips import draw_strips
 
 __all__ = ["to_html"]
 

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from labelweave._common.wording import Symbols
-from labelweave.datasets import CatalogueEntry
-from labelweave.evaluation import Metric
-from labelweave.models import Explanation
+from labelweave.data.catalogue import CatalogueEntry
+from labelweave.evaluation.metrics.registry import Metric
+from labelweave.models.explanations import Explanation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ def show_scores(scores: Mapping[str, float], metrics: Iterable[Metric], console:
     Examples
     --------
     >>> import sys
-    >>> from labelweave.evaluation import resolve_metrics
+    >>> from labelweave.evaluation.metrics.registry import resolve_metrics
     >>> from labelweave.report import make_console
     >>> metrics = resolve_metrics(["exact_match", "cll_loss"])
     >>> show_scores({"exact_match": 0.25}, metrics, make_console(sys.stdout))
@@ -54,14 +54,14 @@ def show_label_table(table: pd.DataFrame, console: Console) -> None:
     Parameters
     ----------
     table : pandas.DataFrame
-        The result of :func:`labelweave.evaluation.per_label`.
+        The result of :func:`labelweave.evaluation.metrics.per_label.per_label`.
     console : rich.console.Console
         Where to print.
 
     Examples
     --------
     >>> import sys
-    >>> from labelweave.evaluation import per_label
+    >>> from labelweave.evaluation.metrics.per_label import per_label
     >>> from labelweave.report import make_console
     >>> table = per_label([[1, 0], [0, 1]], [[1, 1], [0, 1]], label_names=["sun", "rain"])
     >>> show_label_table(table, make_console(sys.stdout))
@@ -99,7 +99,7 @@ def show_explanation(
     Examples
     --------
     >>> import sys
-    >>> from labelweave.models import BinaryRelevance, explain_label
+    >>> from labelweave import BinaryRelevance, explain_label
     >>> from labelweave.report import make_console
     >>> model = BinaryRelevance(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [[0], [1], [1], [1]])
     >>> show_explanation(explain_label(model, [[2.0]], 0), make_console(sys.stdout))
@@ -131,7 +131,7 @@ def show_datasets(entries: Iterable[CatalogueEntry], console: Console) -> None:
     Examples
     --------
     >>> import sys
-    >>> from labelweave.datasets import list_datasets
+    >>> from labelweave.data import list_datasets
     >>> from labelweave.report import make_console
     >>> show_datasets(list_datasets()[:1], make_console(sys.stdout))
     name      rows  features  labels  per row  ...

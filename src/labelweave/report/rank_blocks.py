@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Mask
-from labelweave.evaluation import (
-    METRICS,
-    Comparison,
+from labelweave.evaluation import METRICS, Comparison
+from labelweave.evaluation.comparison.ranks import (
     average_ranks,
     friedman_test,
     nemenyi_critical_difference,

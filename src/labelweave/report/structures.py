@@ -11,7 +11,7 @@ from labelweave._common.files import replacing
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from labelweave.models import Structure
+    from labelweave.models.structure import Structure
 
 __all__ = ["FIGURE_FORMATS", "save_structures", "show_structures"]
 
@@ -29,7 +29,7 @@ def show_structures(structures: Sequence[Structure], console: Console) -> None:
     --------
     >>> import sys
     >>> import numpy as np
-    >>> from labelweave.models import Structure
+    >>> from labelweave import Structure
     >>> from labelweave.report import make_console
     >>> show_structures([Structure(np.array([-1, 0]))], make_console(sys.stdout))
     Structure(2 labels, 1 edges)
@@ -56,7 +56,7 @@ def save_structures(structures: Sequence[Structure], path: Path) -> None:
     --------
     >>> import pathlib, tempfile
     >>> import numpy as np
-    >>> from labelweave.models import Structure
+    >>> from labelweave import Structure
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "tree.dot")
     ...     save_structures([Structure(np.array([-1, 0]))], path)
@@ -83,7 +83,7 @@ def _listed() -> str:
 
 
 def _draw(structures: Sequence[Structure], titles: Sequence[str | None], path: Path) -> None:
-    from labelweave.models.trees.plot import figure_of, plot_structures
+    from labelweave.models.structure import figure_of, plot_structures
 
     figure, axes = figure_of(structures, f"drawing {path.name}", pyplot=False)
     plot_structures(structures, titles, axes)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation import METRICS, judge, paired_t_test
-from labelweave.evaluation.comparison.significance import Standing
+from labelweave.evaluation import METRICS, paired_t_test
+from labelweave.evaluation.comparison.significance import Standing, judge
 from labelweave.reproduce.store import Record
 
 __all__ = ["COLUMNS", "Results"]
@@ -34,7 +34,7 @@ class Results:
 
     Examples
     --------
-    >>> from labelweave.reproduce.task import Task
+    >>> from labelweave.reproduce import Task
     >>> runs = [Record(Task("fold", "emotions", "br", fold, 0), {"exact_match": value}, 1.0)
     ...         for fold, value in enumerate([0.2, 0.3])]
     >>> results = Results(tuple(runs))
@@ -62,7 +62,7 @@ class Results:
 
         Examples
         --------
-        >>> from labelweave.reproduce.task import Task
+        >>> from labelweave.reproduce import Task
         >>> runs = [Record(Task("fold", "emotions", "br", 0, 0, {"scale": scale}), {}, 1.0)
         ...         for scale in ("auto", "minmax")]
         >>> len(Results(tuple(runs)).where(scale="auto").records)

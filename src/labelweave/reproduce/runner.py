@@ -15,8 +15,9 @@ from labelweave._common.engine import (
     Lost,
     process_to_itself,
 )
-from labelweave.datasets import Dataset
-from labelweave.reproduce.measurements import MEASUREMENTS, SHARED, TIMED, forget_fit
+from labelweave.data import Dataset
+from labelweave.reproduce.measurements import MEASUREMENTS, SHARED, TIMED
+from labelweave.reproduce.measurements.folds import forget_fit
 from labelweave.reproduce.store import Record, ResultStore
 from labelweave.reproduce.task import Task, data_hash, handed_data, load_data
 from labelweave.versions import code_version

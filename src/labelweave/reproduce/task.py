@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
-from labelweave import datasets
-from labelweave._common.digests import data_digest
-from labelweave.datasets import Dataset
+from labelweave._common.row_keys import data_digest
+from labelweave.data import Dataset, load
 
 __all__ = ["Task", "data_hash", "handed_data", "load_data", "read_data"]
 
@@ -85,7 +84,7 @@ def read_data(name: str) -> Dataset:
     True
     """
     source, _, labels = name.partition(" ")
-    return datasets.load(source, labels=labels or None)
+    return load(source, labels=labels or None)
 
 
 @contextmanager

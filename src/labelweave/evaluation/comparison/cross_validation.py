@@ -23,10 +23,9 @@ from labelweave.evaluation.comparison.kept_folds import FoldKeys, keeping
 from labelweave.evaluation.comparison.matching import merged, variants_of
 from labelweave.evaluation.comparison.results import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.comparison.splits import make_splitter
-from labelweave.evaluation.methods.classifier_checks import check_classifier
-from labelweave.evaluation.methods.preprocessing import Scale, with_preprocessing
 from labelweave.evaluation.metrics.registry import DEFAULT_METRICS, resolve_metrics
 from labelweave.evaluation.metrics.validation import check_labels
+from labelweave.models.methods import Scale, check_classifier, with_preprocessing
 from labelweave.versions import environment, library_versions
 
 __all__ = ["compare"]

@@ -19,7 +19,7 @@ from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.evaluation.comparison.shared_fits import fit_key, predicting_as
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.metrics.validation import check_labels
-from labelweave.evaluation.predictions import marginals_or_scores, predict_joint, predict_labels
+from labelweave.models.predictions import marginals_or_scores, predict_joint, predict_labels
 
 __all__ = ["FoldTask", "run_folds", "score_model"]
 
@@ -184,7 +184,7 @@ def score_model(
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> import numpy as np
-    >>> from labelweave.evaluation import resolve_metrics
+    >>> from labelweave.evaluation.metrics.registry import resolve_metrics
     >>> X, Y = np.eye(4), np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
     >>> tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
     >>> scores, seconds = score_model(tree, X, Y, resolve_metrics(["exact_match", "cll_loss"]))

@@ -13,8 +13,8 @@ from typing import Any
 import joblib
 
 from labelweave._common.arrays import Indices
-from labelweave._common.digests import data_digest
 from labelweave._common.keyed_lines import KeyedLines
+from labelweave._common.row_keys import data_digest
 from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.versions import code_version
 

@@ -10,9 +10,9 @@ from typing import Any
 from labelweave._common.pipelines import last_step
 from labelweave.decision import Decision
 from labelweave.evaluation.comparison.results import FoldResult
-from labelweave.evaluation.methods.decisions import deciding
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.inference import Auto, BestFirst, Exhaustive
+from labelweave.models.methods import deciding
 
 __all__ = ["merged", "variants_of"]
 
@@ -29,8 +29,8 @@ def variants_of(
 
     Examples
     --------
-    >>> from labelweave.evaluation import resolve_metrics
-    >>> from labelweave.models import BinaryRelevance
+    >>> from labelweave.evaluation.metrics.registry import resolve_metrics
+    >>> from labelweave import BinaryRelevance
     >>> for variant, judged_by in variants_of(
     ...     BinaryRelevance(), resolve_metrics(["f1_example", "hamming_loss", "recall_micro"])
     ... ):

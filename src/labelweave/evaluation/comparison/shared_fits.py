@@ -20,7 +20,7 @@ def fit_key(estimator: Any) -> str | None:
 
     Examples
     --------
-    >>> from labelweave.models import ClassifierChain
+    >>> from labelweave import ClassifierChain
     >>> fit_key(ClassifierChain()) == fit_key(ClassifierChain(decision="f1"))
     True
     >>> fit_key(ClassifierChain()) == fit_key(ClassifierChain(C=1.0))
@@ -51,7 +51,7 @@ def predicting_as(model: Any, estimator: Any) -> Any:
 
     Examples
     --------
-    >>> from labelweave.models import BinaryRelevance
+    >>> from labelweave import BinaryRelevance
     >>> model = BinaryRelevance(C=1.0).fit([[0.0], [1.0]], [[0, 1], [1, 1]])
     >>> predicting_as(model, BinaryRelevance(C=1.0, decision="f1")).decision
     'f1'

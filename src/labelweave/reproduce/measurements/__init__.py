@@ -8,7 +8,11 @@ from typing import Any
 from labelweave.reproduce.measurements.chains import convergence, enumeration
 from labelweave.reproduce.measurements.folds import fit_key, fold, forget_fit
 from labelweave.reproduce.measurements.mixtures import map_agreement, tree_counts
-from labelweave.reproduce.measurements.posteriors import bias_variance, expected_f1, message_changes
+from labelweave.reproduce.measurements.posteriors import (
+    bias_variance,
+    expected_f1,
+    message_changes,
+)
 from labelweave.reproduce.measurements.streams import in_parts, stream, training_time
 from labelweave.reproduce.task import Task
 

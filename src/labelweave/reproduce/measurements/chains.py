@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from labelweave.evaluation import make_method, predict_joint, with_preprocessing
-from labelweave.inference import BestFirst, Exhaustive, Gibbs, Inference
+from labelweave.inference import BestFirst, Exhaustive, Gibbs
+from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.models.methods import make_method, with_preprocessing
+from labelweave.models.predictions import predict_joint
 from labelweave.reproduce.measurements.folds import split_data
 from labelweave.reproduce.task import Task
 

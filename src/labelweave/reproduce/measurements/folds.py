@@ -10,15 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from labelweave._common.pipelines import last_step
-from labelweave.datasets import Dataset
-from labelweave.evaluation import (
-    make_method,
-    make_splitter,
-    resolve_metrics,
-    score_model,
-    with_preprocessing,
-)
+from labelweave.data import Dataset
 from labelweave.evaluation.comparison import shared_fits
+from labelweave.evaluation.comparison.fold_runs import score_model
+from labelweave.evaluation.comparison.splits import make_splitter
+from labelweave.evaluation.metrics.registry import resolve_metrics
+from labelweave.models.methods import make_method, with_preprocessing
 from labelweave.reproduce.task import Task, load_data
 
 __all__ = ["fit_key", "fold", "forget_fit", "scaled", "split_data", "standardised"]
@@ -53,7 +50,7 @@ def scaled(estimator: Any, X: Any, scale: Any) -> Any:
     """Return an estimator behind the scaling of its features that a task asks for.
 
     "minmax" puts dense features into [0, 1], by the training rows, and leaves sparse ones as they
-    are; other values are those of `labelweave.evaluation.with_preprocessing`.
+    are; other values are those of `labelweave.models.methods.with_preprocessing`.
     """
     if scale == "minmax":
         return estimator if issparse(X) else make_pipeline(MinMaxScaler(), estimator)

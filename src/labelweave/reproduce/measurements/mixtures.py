@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation import cll_loss_row, exact_match, make_method, predict_joint
-from labelweave.inference import ThresholdAlgorithm
+from labelweave.evaluation.metrics.classification import exact_match
+from labelweave.evaluation.metrics.likelihood import cll_loss_row
+from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.models.methods import make_method
+from labelweave.models.predictions import predict_joint
 from labelweave.reproduce.measurements.folds import scaled, split_data
 from labelweave.reproduce.task import Task
 

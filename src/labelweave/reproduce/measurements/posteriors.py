@@ -11,8 +11,11 @@ from scipy.special import log_ndtr
 
 from labelweave._common.arrays import Floats, Indicators, Labels
 from labelweave.decision import SampledF, apply_thresholds, tune_thresholds
-from labelweave.evaluation import f1_by_threshold, f1_macro, make_method
-from labelweave.online import BayesianOnlineClassifier, OnlineState
+from labelweave.evaluation.metrics.classification import f1_macro
+from labelweave.evaluation.metrics.per_label import f1_by_threshold
+from labelweave.models.methods import make_method
+from labelweave.models.online.classifier import BayesianOnlineClassifier
+from labelweave.models.online.state import OnlineState
 from labelweave.reproduce.measurements.streams import first_rows, random_split
 from labelweave.reproduce.task import Task
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Indicators
-from labelweave.datasets import Dataset
-from labelweave.evaluation import f1_macro, f1_micro, make_method, predict_labels
+from labelweave.data import Dataset
+from labelweave.evaluation.metrics.classification import f1_macro, f1_micro
+from labelweave.models.methods import make_method
+from labelweave.models.predictions import predict_labels
 from labelweave.reproduce.measurements.folds import standardised
 from labelweave.reproduce.task import Task, load_data
 

@@ -1,0 +1,103 @@
+"""Convert, datasets.
+
+``labelweave convert``: write a data set into a folder that is read where it lies.
+
+``labelweave datasets``: list the named data sets.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labelweave.cli.errors import BadInputError, argument
+from labelweave.cli.inputs import load_dataset
+from labelweave.cli.options import (
+    IgnoreOption,
+    LabelsOption,
+    MaxFeaturesOption,
+    MaxLabelsOption,
+    MaxMemoryOption,
+    ReadOptions,
+)
+
+if TYPE_CHECKING:
+    from labelweave.data import Dataset
+
+
+def convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES...",
+            help="Files of svmlight or XMC text, in order; or one data set of any other kind.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
+    zero_based: Annotated[
+        bool, typer.Option("--zero-based", help="Feature indices of svmlight text start at 0.")
+    ] = False,
+    labels: LabelsOption = None,
+    ignore: IgnoreOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_features: MaxFeaturesOption = None,
+    max_labels: MaxLabelsOption = None,
+) -> None:
+    """Write a data set into a folder of arrays, which other commands open without reading it all.
+
+    Text is converted a batch of rows at a time: neither it nor the folder has to fit into memory.
+
+    \b
+    labelweave convert part-*.svm.gz --out news
+    labelweave fit news --method br --model news.skops
+    """  # noqa: D301
+    options = ReadOptions(
+        labels=labels,
+        ignore=ignore,
+        zero_based=zero_based or None,  # else the reader of whole files looks for a feature 0
+        max_memory=max_memory,
+        max_features=max_features,
+        max_labels=max_labels,
+    )
+    data = _convert(files, out, options)
+    typer.echo(
+        f"{out}: {data.n_rows:,} rows, {data.n_features:,} features, {data.n_labels:,} labels",
+        err=True,
+    )
+
+
+def _convert(files: list[str], out: Path, options: ReadOptions) -> Dataset:
+    from labelweave.data import write_mapped
+    from labelweave.data.load import is_row_text
+
+    in_batches = [is_row_text(file) for file in files]
+    if all(in_batches) and options.labels is None and options.ignore is None:
+        with argument("FILES"):
+            return write_mapped(
+                files, out, zero_based=bool(options.zero_based), limits=options.limits()
+            )
+    if len(files) > 1:
+        raise BadInputError(
+            "FILES: several files must be svmlight or XMC text, without --labels and --ignore"
+        )
+    data = load_dataset(files[0], options, name="FILES")
+    with argument("--out"):
+        return write_mapped(data, out, limits=options.limits())
+
+
+def datasets() -> None:
+    """List the named data sets.
+
+    A data set is searched for in the folder LABELWEAVE_DATA, among those bundled with labelweave
+    and in the cache; if it is in none of them, it is downloaded from OpenML.
+
+    \b
+    labelweave datasets
+    """  # noqa: D301
+    from labelweave.data import list_datasets
+    from labelweave.report import make_console, show_datasets
+
+    show_datasets(list_datasets(), make_console(sys.stdout))

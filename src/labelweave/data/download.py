@@ -1,0 +1,218 @@
+"""OpenML, the data folder and the cache.
+
+Download named data sets from OpenML with scikit-learn.
+
+Where named data sets are stored on this machine: the data folder and the cache.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelweave._common.arrays import Indicators
+from labelweave._common.files import replacing
+from labelweave.data.catalogue import CatalogueEntry
+from labelweave.data.dataset import Dataset, as_features, as_labels
+
+_SERVER = "https://www.openml.org"
+_PATIENCE = 8.0  # seconds; an answer takes less than one
+_TRUE, _FALSE = {"true", "1", "1.0"}, {"false", "0", "0.0"}
+
+
+def download(entry: CatalogueEntry) -> Dataset:
+    """Download a named data set from OpenML and verify its name and size.
+
+    Raises ``ValueError`` if OpenML has a different data set, ``OSError`` without a network.
+    """
+    _require_answer()
+    refused = []
+    for wanted in _candidates(entry):
+        try:
+            bunch = _fetch(wanted)
+        except ValueError as error:  # no such data set
+            refused.append(f"{wanted}: {error}")
+            continue
+        problem = _mismatch(bunch, entry)
+        if problem is None:
+            return _to_dataset(bunch, entry)
+        refused.append(f"{wanted}: {problem}")
+    raise ValueError(f"OpenML does not have the expected {entry.name!r} ({'; '.join(refused)})")
+
+
+def _require_answer() -> None:
+    """Raise ``OSError`` unless OpenML answers anything within a few seconds.
+
+    scikit-learn waits for a connection as long as the system does: minutes behind a firewall that
+    drops packets. A name that is being looked up knows no timeout at all, hence a thread, which is
+    left behind.
+    """
+    failures: list[OSError] = []
+
+    def ask() -> None:
+        try:
+            urlopen(Request(_SERVER, method="HEAD"), timeout=_PATIENCE).close()
+        except HTTPError as error:  # an answer
+            error.close()
+        except OSError as error:
+            failures.append(error)
+
+    asking = Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(_PATIENCE)
+    if asking.is_alive():
+        raise TimeoutError(f"no answer from {_SERVER} within {_PATIENCE:g} seconds")
+    if failures:
+        raise failures[0]
+
+
+def _candidates(entry: CatalogueEntry) -> list[dict[str, Any]]:
+    # First by identifier; if that belongs to another data set, by name: OpenML has the multi-label
+    # form of data sets that also exist in other forms as version 4.
+    return [{"data_id": entry.openml_id}, {"name": entry.name, "version": 4}]
+
+
+def _fetch(wanted: dict[str, Any]) -> Any:
+    from sklearn.datasets import fetch_openml
+
+    # It warns about retries and about versions; neither helps someone who asked for a name.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return fetch_openml(
+            **wanted, as_frame="auto", parser="auto", cache=False, n_retries=1, delay=0.5
+        )
+
+
+def _mismatch(bunch: Any, entry: CatalogueEntry) -> str | None:
+    name = str(bunch.details.get("name", ""))
+    if name.lower() != entry.name:
+        return f"it is named {name!r}"
+    labels = 1 if np.ndim(bunch.target) == 1 else np.shape(bunch.target)[1]
+    found = (*np.shape(bunch.data), labels)
+    expected = (entry.n_rows, entry.n_features, entry.n_labels)
+    if found != expected:
+        return "it has {} rows, {} features, {} labels instead of {}, {}, {}".format(
+            *found, *expected
+        )
+    return None
+
+
+def _to_dataset(bunch: Any, entry: CatalogueEntry) -> Dataset:
+    X: Any = bunch.data
+    if not sparse.issparse(X):
+        X = np.asarray(X).astype(np.float64)  # nominal columns are returned as text
+    if sparse.issparse(X) != entry.is_sparse:
+        X = sparse.csr_array(X) if entry.is_sparse else X.toarray()
+    return Dataset(
+        as_features(X),
+        _binary(np.asarray(bunch.target), entry),
+        tuple(bunch.feature_names),
+        tuple(bunch.target_names),
+        entry.name,
+    )
+
+
+def _binary(target: NDArray[Any], entry: CatalogueEntry) -> Indicators:
+    """Return nominal labels, spelled TRUE and FALSE in various ways, as 1 and 0."""
+    words = np.char.lower(target.astype(np.str_))
+    unknown = set(np.unique(words)) - _TRUE - _FALSE
+    if unknown:
+        raise ValueError(f"labels of {entry.name!r} on OpenML contain {str(min(unknown))!r}")
+    return np.isin(words, list(_TRUE)).astype(np.int64)
+
+
+_ENDINGS = ("", ".xz", ".gz", ".bz2")
+
+
+def data_folder() -> Path | None:
+    """Return the folder named by the environment variable ``LABELWEAVE_DATA``, if it is set."""
+    folder = os.environ.get("LABELWEAVE_DATA")
+    return Path(folder).expanduser() if folder else None
+
+
+def cache_folder() -> Path:
+    """Return the folder for downloads: ``LABELWEAVE_CACHE`` or the user's cache folder."""
+    own = os.environ.get("LABELWEAVE_CACHE")
+    if own:
+        return Path(own).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "labelweave"
+
+
+def local_files(entry: CatalogueEntry) -> list[Path] | None:
+    """Return the files of a named data set in the data folder; None unless all are there."""
+    folder = data_folder()
+    if folder is None:
+        return None
+    found = [_any_compression(folder / name) for name in entry.files]
+    whole = [path for path in found if path is not None]
+    return whole if len(whole) == len(entry.files) else None
+
+
+def _any_compression(path: Path) -> Path | None:
+    candidates = (path.with_name(path.name + ending) for ending in _ENDINGS)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def cache_file(name: str) -> Path:
+    """Return the path of a data set in the cache."""
+    return cache_folder() / f"{name}.npz"
+
+
+def save_to_cache(data: Dataset) -> None:
+    """Save a data set to the cache atomically."""
+    path = cache_file(data.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, NDArray[Any]] = {
+        "Y": data.Y.astype(np.int8),
+        "feature_names": np.asarray(data.feature_names, dtype=np.str_),
+        "label_names": np.asarray(data.label_names, dtype=np.str_),
+        "shape": np.asarray(data.X.shape),
+    }
+    X: Any = data.X  # data sets that can be downloaded are numeric and complete
+    if isinstance(X, np.ndarray):
+        arrays["X"] = X
+    else:
+        arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    with replacing(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def load_from_cache(name: str) -> Dataset:
+    """Load a data set from the cache."""
+    path = cache_file(name)
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return _from_arrays(arrays, name)
+    except (BadZipFile, EOFError, KeyError, OSError, ValueError) as error:
+        raise ValueError(
+            f"{path}: corrupt cache file ({error}): delete it and try again"
+        ) from error
+
+
+def _from_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Dataset:
+    n, D = (int(size) for size in arrays["shape"])
+    X = (
+        arrays["X"]
+        if "X" in arrays
+        else sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, D))
+    )
+    feature_names, label_names = tuple(arrays["feature_names"]), tuple(arrays["label_names"])
+    return Dataset(as_features(X), as_labels(arrays["Y"]), feature_names, label_names, name)

@@ -1,0 +1,213 @@
+"""Plain and compressed files, and limits on what they may allocate.
+
+Limits on what reading a file may allocate, so that a corrupt or hostile file is harmless.
+
+Read plain and compressed files, and interpret their names.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias, cast
+
+from labelweave._common.checks import check_whole_number
+
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGT]?)i?B?", re.IGNORECASE)
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits on memory and size when reading a file; raise them for files that are that large.
+
+    Parameters
+    ----------
+    memory : int, default=2 GiB
+        Largest size in bytes of a decompressed file, and of any matrix built from a file.
+    features : int, default=2^24
+        Largest number of features in formats where a single number in the text determines it
+        (svmlight and XMC). A file that is long enough to name more may have more.
+    labels : int, default=2^17
+        Largest number of labels, likewise. It is smaller because a model takes kilobytes for a
+        label: its name, its counts and the weights of all features.
+
+    Examples
+    --------
+    >>> Limits().check_count(100_000_000, "features", n_bytes=14, source="tiny.svm")
+    Traceback (most recent call last):
+    ValueError: tiny.svm: 14 bytes declare 100,000,000 features, more than 16,777,216: ...
+    """
+
+    memory: int = 2**31
+    features: int = 2**24
+    labels: int = 2**17
+
+    def __post_init__(self) -> None:
+        for name in ("memory", "features", "labels"):
+            check_whole_number(getattr(self, name), name)
+
+    def check_bytes(self, n_bytes: int, source: str) -> None:
+        """Raise ValueError if the content exceeds the limit."""
+        if n_bytes > self.memory:
+            raise ValueError(
+                f"{source}: larger than {format_size(self.memory)}: if that is expected, raise "
+                "the limit (limits=Limits(memory=…), --max-memory on the command line)"
+            )
+
+    def check_matrix(self, n_rows: int, n_columns: int, what: str, source: str) -> None:
+        """Raise ValueError if a matrix with 8 bytes per entry exceeds the limit."""
+        self.check_memory(
+            8 * n_rows * n_columns, f"a matrix of {n_rows:,} × {n_columns:,} ({what})", source
+        )
+
+    def check_memory(self, needed: int, what: str, source: str) -> None:
+        """Raise ValueError if something needs more bytes than the limit."""
+        if needed > self.memory:
+            raise ValueError(
+                f"{source}: {what} needs {format_size(needed)}, more than "
+                f"{format_size(self.memory)}: select fewer or raise the limit "
+                "(limits=Limits(memory=…), --max-memory on the command line)"
+            )
+
+    def check_count(
+        self, count: int, what: Literal["features", "labels"], n_bytes: int, source: str
+    ) -> None:
+        """Raise ValueError for too many features or labels, unless the file can name them all."""
+        most = getattr(self, what)
+        if count > max(most, n_bytes):
+            raise ValueError(
+                f"{source}: {n_bytes:,} bytes declare {count:,} {what}, more than {most:,}: if "
+                f"that is intended, raise the limit (limits=Limits({what}=…), --max-{what} on the "
+                "command line)"
+            )
+
+
+def parse_size(text: str) -> int:
+    """Return the number of bytes of a size such as 16GB.
+
+    Examples
+    --------
+    >>> parse_size("16GB") == parse_size("16 GiB") == 16 * 2**30
+    True
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = int(float(found[1]) * 1024 ** _UNITS[found[2].upper()]) if found else 0
+    if size < 1:
+        raise ValueError(f"expected a size such as 16GB, found {text!r}")
+    return size
+
+
+def format_size(n_bytes: int) -> str:
+    """Return a number of bytes in the largest suitable unit.
+
+    Examples
+    --------
+    >>> format_size(2**32), format_size(1500), format_size(12)
+    ('4.0 GB', '1.5 KB', '12 bytes')
+    """
+    for unit, power in reversed(_UNITS.items()):
+        if power and n_bytes >= 1024**power:
+            return f"{n_bytes / 1024**power:.1f} {unit}B"
+    return f"{n_bytes} bytes"
+
+
+FilePath: TypeAlias = "str | os.PathLike[str]"
+
+_OPENERS: dict[str, Callable[..., object]] = {
+    ".gz": gzip.open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+}
+_PIECE = 2**20
+# Raised when a corrupt compressed file is read.
+CORRUPT_FILE_ERRORS = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
+
+
+def is_compressed(path: FilePath) -> bool:
+    """Whether a file's name ends in .gz, .xz or .bz2."""
+    return Path(path).suffix.lower() in _OPENERS
+
+
+def open_bytes(path: FilePath) -> BinaryIO:
+    """Open a file for reading, decompressing it if its name ends in .gz, .xz or .bz2."""
+    return cast(BinaryIO, _OPENERS.get(Path(path).suffix.lower(), open)(path, "rb"))
+
+
+def read_bytes(path: FilePath, limits: Limits | None = None) -> bytes:
+    """Return the content of a file, decompressed if its name ends in .gz, .xz or .bz2.
+
+    Compressed files are read piece by piece, so that a small file that expands to a huge one is
+    rejected as soon as it exceeds the limit.
+    """
+    if not is_compressed(path):
+        return Path(path).read_bytes()
+    limits, content = limits or Limits(), io.BytesIO()
+    with open_bytes(path) as file:
+        while piece := _next_piece(file, path):
+            content.write(piece)
+            limits.check_bytes(content.tell(), display_path(path))
+    return content.getvalue()
+
+
+def _next_piece(file: BinaryIO, path: FilePath) -> bytes:
+    try:
+        return file.read(_PIECE)
+    except CORRUPT_FILE_ERRORS as error:
+        raise ValueError(
+            f"{display_path(path)}: incomplete or corrupt {Path(path).suffix} file ({error}): "
+            "download it again"
+        ) from error
+
+
+def read_text(path: FilePath, limits: Limits | None = None) -> bytes:
+    """Return the content of a text file in UTF-8, without a byte order mark.
+
+    Text that is not valid UTF-8 is read as Latin-1, the other encoding found in published files.
+    """
+    content = read_bytes(path, limits).removeprefix(b"\xef\xbb\xbf")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1").encode("utf-8")
+    return content
+
+
+def uncompressed_name(path: FilePath) -> str:
+    """Return a file's name without the suffix of its compression.
+
+    Examples
+    --------
+    >>> uncompressed_name("data/Imdb.arff.bz2")
+    'Imdb.arff'
+    """
+    path = Path(path)
+    return path.stem if is_compressed(path) else path.name
+
+
+def dataset_name(path: FilePath) -> str:
+    """Return the name of the data set in a file.
+
+    Examples
+    --------
+    >>> dataset_name("data/Imdb.arff.bz2"), dataset_name("rcv1.xmc.txt")
+    ('Imdb', 'rcv1')
+    """
+    name = uncompressed_name(path)
+    for ending in (".xmc.txt", Path(name).suffix):
+        if ending and name.lower().endswith(ending.lower()) and name.lower() != ending.lower():
+            return name[: -len(ending)]
+    return name
+
+
+def display_path(path: FilePath) -> str:
+    """Return a path for use in messages: valid Unicode even if the file's name is not."""
+    return os.fsencode(path).decode("utf-8", "replace")

@@ -1,0 +1,365 @@
+"""A name or a file to a Dataset.
+
+The two data sets that ship with the package; ``bundled/README.md`` gives their sources.
+
+Load a data set by name, or from a file of any supported format.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labelweave.data.arff import read_arff
+from labelweave.data.catalogue import ENTRIES, CatalogueEntry, find_entry, is_in_catalogue
+from labelweave.data.columns import LabelSpec, split_names
+from labelweave.data.dataset import Dataset
+from labelweave.data.download import (
+    cache_file,
+    data_folder,
+    download,
+    load_from_cache,
+    local_files,
+    save_to_cache,
+)
+from labelweave.data.files import FilePath, Limits, display_path, uncompressed_name
+from labelweave.data.mapped import read_mapped
+from labelweave.data.row_text import read_svmlight, read_xmc
+from labelweave.data.tables import read_csv, read_parquet
+
+
+def load_emotions() -> Dataset:
+    """Load emotions: 593 songs, 72 audio features, 6 emotions (Trohidis et al., 2008).
+
+    Examples
+    --------
+    >>> load_emotions()
+    Dataset 'emotions': 593 rows, 72 features, 6 labels, cardinality 1.868, 27 distinct label sets
+    """
+    data = _read_bundled("scikit-multiflow-0.4.1_music.csv.gz", "first:6")
+    labels = tuple(name.replace("relaxing-clam", "relaxing-calm") for name in data.label_names)
+    return replace(data, name="emotions", label_names=labels, train_rows=np.arange(391))
+
+
+def load_yeast() -> Dataset:
+    """Load yeast: 2417 genes, 103 features, 14 functional classes (Elisseeff and Weston, 2001).
+
+    Examples
+    --------
+    >>> load_yeast()
+    Dataset 'yeast': 2417 rows, 103 features, 14 labels, cardinality 4.237, 198 distinct label sets
+    """
+    data = _read_bundled("river-0.26.1_yeast.csv.gz", "last:14")
+    return replace(data, name="yeast", train_rows=np.arange(917, 2417))
+
+
+BUNDLED: dict[str, Callable[[], Dataset]] = {"emotions": load_emotions, "yeast": load_yeast}
+
+
+def _read_bundled(file: str, labels: str) -> Dataset:
+    resource = resources.files("labelweave.data") / "bundled" / file
+    with resources.as_file(resource) as path:
+        return read_csv(path, labels)
+
+
+_TOP = re.compile(r"top:(\d{1,9})")
+
+
+def load(
+    source: FilePath,
+    labels: LabelSpec | None = None,
+    *,
+    ignore: str | Sequence[str] = (),
+    nominal: str | Sequence[str] = (),
+    header: bool | None = None,
+    zero_based: bool | None = None,
+    limits: Limits | None = None,
+) -> Dataset:
+    """Load a data set, by its name in the catalogue or from a file.
+
+    Parameters
+    ----------
+    source : str or path
+        A name such as ``"emotions"`` (see `list_datasets`), or a file. The file's extension
+        determines its format: ``.arff``; ``.xmc`` or ``.txt`` (XMC text); ``.svm``, ``.svmlight``
+        or ``.libsvm``; ``.csv`` or ``.tsv``; ``.parquet`` or ``.pq``. All of them may be compressed
+        (.gz, .xz, .bz2). A folder is a data set that `write_mapped` has written; it is opened, not
+        read into memory.
+    labels : str or sequence of str, optional
+        The label columns of a file: ``"first:6"``, ``"last:14"``, or their names as ``"a,b,c"``
+        (a name that contains a comma is enclosed in double quotes) or as a list. Required for CSV
+        and Parquet files, optional for ARFF files (see `read_arff`); the other formats mark their
+        labels themselves. ``"top:10"`` keeps the ten most common labels of a named data set or of
+        a file that marks its labels.
+    ignore : str or sequence of str
+        Columns to drop, such as an identifier: their names as ``"a,b"`` or as a list.
+    nominal : str or sequence of str
+        Columns of a CSV or Parquet file whose numbers are codes and are read as categories.
+    header : bool, optional
+        Whether the first line of a CSV file contains the column names (see `read_csv`).
+    zero_based : bool, optional
+        Whether the feature indices of an svmlight file start at 0 (see `read_svmlight`); ignored
+        for other sources.
+    limits : Limits, optional
+        Limits on the size of a file.
+
+    Notes
+    -----
+    A named data set is searched for in the folder ``LABELWEAVE_DATA``, among the bundled data sets
+    and in the cache (``LABELWEAVE_CACHE`` or the user's cache folder); if it is in none of them, it
+    is downloaded from OpenML.
+
+    Examples
+    --------
+    >>> load("emotions").n_labels
+    6
+    """
+    top = _TOP.fullmatch(labels.strip()) if isinstance(labels, str) else None
+    if top:
+        data = load(
+            source,
+            labels=None,
+            ignore=ignore,
+            nominal=nominal,
+            header=header,
+            zero_based=zero_based,
+            limits=limits,
+        )
+        if int(top[1]) > data.n_labels:
+            raise ValueError(f"labels='{top[0]}': {data.name!r} has only {data.n_labels} labels")
+        return data.with_most_common_labels(int(top[1]))
+    ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
+    if not is_in_catalogue(os.fspath(source)):
+        codes = split_names(nominal) if isinstance(nominal, str) else list(nominal)
+        options = _Options(labels, ignored, codes, header, zero_based, limits)
+        if Path(source).is_dir():
+            _require_marked(source, options, "this folder")
+            return read_mapped(source, limits=limits).without(ignored)
+        known_format = _format(source)
+        if known_format is not None:
+            if not Path(source).is_file():
+                raise FileNotFoundError(f"there is no file {display_path(source)!r}")
+            return known_format.read(source, options)
+        if Path(source).exists():
+            raise ValueError(
+                f"cannot tell the format of {display_path(source)!r} from its extension; "
+                f"known extensions: {', '.join(_FORMATS)}, optionally followed by .gz, .xz or .bz2"
+            )
+    entry = find_entry(os.fspath(source))
+    if labels is not None:
+        raise ValueError(
+            f"labels applies to files only: the labels of {entry.name!r} are known "
+            "('top:10' keeps the ten most common ones)"
+        )
+    return _load_named(entry).without(ignored)
+
+
+def is_row_text(source: FilePath) -> bool:
+    """Whether a source is a file of svmlight or XMC text, which can be read a row at a time.
+
+    Examples
+    --------
+    >>> is_row_text("news.svm.gz"), is_row_text("emotions"), is_row_text("songs.csv")
+    (True, False, False)
+    """
+    if is_in_catalogue(os.fspath(source)) or Path(source).is_dir():
+        return False
+    return _format(source) in (_SVMLIGHT, _XMC)
+
+
+def refuse_other_formats(source: FilePath) -> None:
+    """Raise ValueError for a folder, or a file whose name says that it is no row text.
+
+    Examples
+    --------
+    >>> refuse_other_formats("songs.csv.gz")
+    Traceback (most recent call last):
+    ValueError: songs.csv.gz: expected svmlight or XMC text, not a .csv file
+    """
+    path = Path(source)
+    known = _format(source)
+    if path.is_dir() or known not in (None, _SVMLIGHT, _XMC):
+        ending = Path(uncompressed_name(source)).suffix.lower()
+        kind = "a folder" if path.is_dir() else f"a {ending} file"
+        raise ValueError(f"{display_path(source)}: expected svmlight or XMC text, not {kind}")
+
+
+def is_table(source: FilePath) -> bool:
+    """Whether a source is a file of CSV or Parquet, plain or compressed.
+
+    Examples
+    --------
+    >>> is_table("songs.csv.gz"), is_table("emotions"), is_table("news.svm")
+    (True, False, False)
+    """
+    return _format(source) in (_CSV, _PARQUET)
+
+
+def list_datasets() -> tuple[CatalogueEntry, ...]:
+    """List the named data sets, and where each of them is on this machine.
+
+    Examples
+    --------
+    >>> [(entry.name, entry.n_rows, entry.n_labels) for entry in list_datasets()][:2]
+    [('emotions', 593, 6), ('scene', 2407, 6)]
+    """
+    return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The arguments of :func:`load` other than the file."""
+
+    labels: LabelSpec | None
+    ignore: list[str]
+    nominal: list[str]
+    header: bool | None
+    zero_based: bool | None
+    limits: Limits | None
+
+
+def _read_arff(path: FilePath, options: _Options) -> Dataset:
+    _refuse_nominal(path, options)
+    return read_arff(path, options.labels, ignore=options.ignore, limits=options.limits)
+
+
+def _read_xmc(path: FilePath, options: _Options) -> Dataset:
+    _require_marked(path, options, "this format")
+    return read_xmc(path, limits=options.limits).without(options.ignore)
+
+
+def _read_svmlight(path: FilePath, options: _Options) -> Dataset:
+    _require_marked(path, options, "this format")
+    data = read_svmlight(path, zero_based=options.zero_based, limits=options.limits)
+    return data.without(options.ignore)
+
+
+def _read_csv(path: FilePath, options: _Options) -> Dataset:
+    labels = _labels_of_table(path, options)
+    return read_csv(path, labels, header=options.header, **_table_options(options))
+
+
+def _read_parquet(path: FilePath, options: _Options) -> Dataset:
+    return read_parquet(path, _labels_of_table(path, options), **_table_options(options))
+
+
+def _refuse_nominal(path: FilePath, options: _Options) -> None:
+    if options.nominal:
+        raise ValueError(f"{display_path(path)}: nominal applies to CSV and Parquet files only")
+
+
+def _require_marked(path: FilePath, options: _Options, kind: str) -> None:
+    """Raise an error for options of tables: this kind of source marks its labels itself."""
+    _refuse_nominal(path, options)
+    if options.labels is not None:
+        raise ValueError(f"{display_path(path)}: labels does not apply: {kind} marks its labels")
+
+
+def _labels_of_table(path: FilePath, options: _Options) -> LabelSpec:
+    if options.labels is None:
+        raise ValueError(
+            f"{display_path(path)}: specify which columns are labels: labels='last:6' "
+            "(or 'first:6', or their names)"
+        )
+    return options.labels
+
+
+def _table_options(options: _Options) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("ignore", "nominal", "limits")}
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A file format: the extensions that name it, and its reader."""
+
+    extensions: tuple[str, ...]
+    read: Callable[[FilePath, _Options], Dataset]
+
+
+_ARFF = _Format((".arff",), _read_arff)
+_XMC = _Format((".txt", ".xmc"), _read_xmc)
+_SVMLIGHT = _Format((".svm", ".svmlight", ".libsvm"), _read_svmlight)
+_CSV = _Format((".csv", ".tsv"), _read_csv)
+_PARQUET = _Format((".parquet", ".pq"), _read_parquet)
+_FORMATS = {
+    extension: known
+    for known in (_ARFF, _XMC, _SVMLIGHT, _CSV, _PARQUET)
+    for extension in known.extensions
+}
+
+
+def _format(source: FilePath) -> _Format | None:
+    return _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
+
+
+def _place(entry: CatalogueEntry) -> str | None:
+    if local_files(entry) is not None:
+        return "LABELWEAVE_DATA"
+    if entry.name in BUNDLED:
+        return "bundled"
+    return "cache" if cache_file(entry.name).is_file() else None
+
+
+def _load_named(entry: CatalogueEntry) -> Dataset:
+    place = _place(entry)
+    if place == "LABELWEAVE_DATA":
+        data = _read_local(entry)
+    elif place == "bundled":
+        data = BUNDLED[entry.name]()
+    elif place == "cache":
+        data = load_from_cache(entry.name)
+    else:
+        data = _download(entry)
+        try:
+            save_to_cache(data)
+        except OSError as error:
+            warnings.warn(f"{entry.name!r} could not be saved to the cache: {error}", stacklevel=3)
+    return data
+
+
+def _read_local(entry: CatalogueEntry) -> Dataset:
+    files = local_files(entry) or []
+    data = read_xmc(files[0]) if entry.files[0].endswith(".xmc.txt") else read_arff(files)
+    found = (data.n_rows, data.n_features, data.n_labels)
+    expected = (entry.n_rows, entry.n_features, entry.n_labels)
+    if found != expected:
+        raise ValueError(
+            f"{display_path(files[0])} is not the expected {entry.name!r}: it has {found} rows, "
+            f"features and labels instead of {expected}"
+        )
+    rows = None if entry.train_rows is None else np.arange(*entry.train_rows)
+    return replace(data, name=entry.name, train_rows=rows)
+
+
+def _download(entry: CatalogueEntry) -> Dataset:
+    advice = f"The data set {entry.name!r} is not on this machine"
+    if entry.openml_id is None:
+        raise FileNotFoundError(f"{advice} and cannot be downloaded. {_instructions(entry)}")
+    try:
+        return download(entry)
+    except (OSError, ValueError) as error:
+        raise FileNotFoundError(
+            f"{advice} and could not be downloaded from OpenML ({error}). {_instructions(entry)}"
+        ) from error
+
+
+def _instructions(entry: CatalogueEntry) -> str:
+    folder = data_folder()
+    files = [*entry.files, *([entry.label_file] if entry.label_file else [])]
+    where = (
+        f"the folder {display_path(folder)} (LABELWEAVE_DATA)"
+        if folder is not None
+        else "a folder and set the environment variable LABELWEAVE_DATA to it"
+    )
+    return (
+        f"To use it offline, put {', '.join(files)} (source: {entry.origin}; data files may be "
+        f"compressed: .xz, .gz, .bz2) into {where}."
+    )

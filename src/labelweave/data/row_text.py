@@ -1,0 +1,507 @@
+"""Svmlight and XMC text, whole or as a stream of rows.
+
+Read lines of a file or an open stream in batches, and resume from an earlier position.
+
+Stream rows of svmlight or XMC text in batches, in bounded memory.
+
+Read multi-label svmlight files with scikit-learn.
+
+Read the text format of the Extreme Classification Repository (XMC).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelweave._common.arrays import Indices
+from labelweave._core import native
+from labelweave.data.dataset import Dataset
+from labelweave.data.files import (
+    CORRUPT_FILE_ERRORS,
+    FilePath,
+    Limits,
+    dataset_name,
+    display_path,
+    is_compressed,
+    open_bytes,
+    read_text,
+)
+from labelweave.data.numbered_names import NumberedNames
+
+_LONGEST_LINE = 2**28
+_HEAD_BYTES = 2**16
+_BLOCK = 2**20
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position between two lines.
+
+    Parameters
+    ----------
+    offset : int
+        Number of decompressed bytes before it.
+    line : int
+        Number of lines before it.
+    checksum : int
+        CRC-32 of the bytes before it.
+    """
+
+    offset: int = 0
+    line: int = 0
+    checksum: int = 0
+
+    def after(self, text: bytes, n_lines: int) -> Place:
+        """Return the position after some lines that begin here."""
+        return Place(self.offset + len(text), self.line + n_lines, zlib.crc32(text, self.checksum))
+
+
+class LineReader:
+    r"""Read the lines of a file, plain or compressed, or of a stream that can be read only once.
+
+    Parameters
+    ----------
+    source : path or binary file
+        Where to read from. An open stream is read from its current position.
+
+    Examples
+    --------
+    >>> source = LineReader(io.BytesIO(b"one\ntwo\nthree\n"))
+    >>> source.peek(), source.read(2), source.place.line
+    (b'one\n', (b'one\ntwo\n', 2), 2)
+    """
+
+    def __init__(self, source: FilePath | BinaryIO) -> None:
+        self.path = source if isinstance(source, str | os.PathLike) else None
+        if isinstance(source, str | os.PathLike):
+            self.name, self._file = display_path(source), open_bytes(source)
+        else:
+            self.name, self._file = "standard input", source
+        self.place = Place()
+        self._ahead = b""
+
+    def close(self) -> None:
+        """Close the file; a stream that was passed open stays open."""
+        if self.path is not None:
+            self._file.close()
+
+    def head(self, n_bytes: int = _HEAD_BYTES) -> tuple[int, str]:
+        """Return the number of bytes read from the start of the file, and their SHA-256.
+
+        They identify the file. A stream that can be read only once has none: (0, "").
+        """
+        if self.path is None:
+            return 0, ""
+        with open(self.path, "rb") as file:
+            beginning = file.read(n_bytes)
+        return len(beginning), hashlib.sha256(beginning).hexdigest()
+
+    def n_bytes(self) -> int:
+        """Return the size of the file, or of the next line of a stream."""
+        return len(self.peek()) if self.path is None else os.path.getsize(self.path)
+
+    def peek(self) -> bytes:
+        """Return the next line without consuming it."""
+        self._ahead = self._ahead or self._line(self.place.line)
+        return self._ahead
+
+    def read(self, n_lines: int) -> tuple[bytes, int]:
+        """Return up to `n_lines` lines, and how many there are."""
+        lines = []
+        for number in range(n_lines):
+            line, self._ahead = self._ahead or self._line(self.place.line + number), b""
+            if not line:
+                break
+            lines.append(line)
+        text = b"".join(lines)
+        self.place = self.place.after(text, len(lines))
+        return text, len(lines)
+
+    def seek(self, place: Place) -> None:
+        """Go to a position that was reached before; a file can also return to its start.
+
+        Raises
+        ------
+        ValueError
+            If the content before the position has changed; for uncompressed files, only the length
+            is checked.
+        """
+        if self.path is not None:
+            self._file.seek(0)
+            self.place, self._ahead = Place(), b""
+            if not is_compressed(self.path):
+                if self._file.seek(0, io.SEEK_END) < place.offset:
+                    raise ValueError(f"{self.name} is shorter than when it was last read")
+                self._file.seek(place.offset)
+                self.place = place
+        self._read_on_to(place)
+
+    def _read_on_to(self, place: Place) -> None:
+        at = self.place
+        while (left := place.offset - at.offset) > 0:
+            text = self._ahead or self._guarded(min(left, _BLOCK), at.line)
+            self._ahead = b""
+            if not text:
+                break
+            at = at.after(text, text.count(b"\n"))
+        # The last line counts even if it is not terminated.
+        if (at.offset, at.checksum) != (place.offset, place.checksum):
+            raise ValueError(
+                f"{self.name} has changed since it was last read: its first {place.line} lines "
+                "differ"
+            )
+        self.place = replace(at, line=place.line)
+
+    def _line(self, number: int) -> bytes:
+        try:
+            line = self._file.readline(_LONGEST_LINE)
+        except CORRUPT_FILE_ERRORS as error:
+            raise ValueError(f"{self.name}:{number + 1}: cannot be read: {error}") from error
+        if len(line) == _LONGEST_LINE:
+            raise ValueError(f"{self.name}:{number + 1}: the line is too long to be one row")
+        return line
+
+    def _guarded(self, n_bytes: int, number: int) -> bytes:
+        try:
+            return self._file.read(n_bytes)
+        except CORRUPT_FILE_ERRORS as error:
+            raise ValueError(f"{self.name}:{number + 1}: cannot be read: {error}") from error
+
+
+_MOST_COLUMNS = 2**31 - 1
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class RowBatch:
+    """A batch of rows from a stream.
+
+    Parameters
+    ----------
+    X : (n, D) CSR array
+        Features; D is given by the header, or else by the highest index in the batch.
+    labels : (k,) array of int32
+        The labels of all rows, concatenated.
+    label_starts : (n + 1,) array of int64
+        Where the labels of each row begin in `labels`.
+    n_bad : int
+        Number of malformed lines that were skipped.
+    complaint : str
+        The error in the first of them.
+    """
+
+    X: sparse.csr_array[np.float64]
+    labels: NDArray[np.int32]
+    label_starts: Indices
+    n_bad: int = 0
+    complaint: str = ""
+
+
+class RowStream:
+    r"""Read svmlight or XMC text while holding only one batch in memory.
+
+    XMC text is recognised by its first line, three integers: the numbers of rows, features and
+    labels. Everything else is read as multi-label svmlight, whose feature indices start at 1.
+
+    Parameters
+    ----------
+    source : path or binary file
+        A file, plain or compressed (.gz, .xz, .bz2), or an open stream such as
+        ``sys.stdin.buffer``, which is read from its current position.
+    zero_based : bool, default=False
+        Whether the feature indices of svmlight text start at 0.
+    n_labels : int, optional
+        The number of labels to accept in svmlight text, numbered from 0; unlimited by default. XMC
+        text declares it.
+    max_features, max_labels : int, optional
+        The largest numbers of features and of labels to accept, by default those of `Limits`, so
+        that a corrupt line or XMC header is not mistaken for a huge problem. The header of a file
+        that is long enough to name more may declare more.
+    skip_bad : bool, default=False
+        Skip and count malformed lines instead of stopping at the first.
+
+    Attributes
+    ----------
+    header : (int, int, int) or None
+        Numbers of rows, features and labels in the first line of XMC text.
+    first_feature : int
+        The number of the first feature, 0 or 1.
+    source : LineReader
+        The reader of the lines; ``source.place`` is the position after the last batch.
+
+    Examples
+    --------
+    >>> import io
+    >>> with RowStream(io.BytesIO(b"7,3 1:0.5 2:1\n3 1:2\n")) as stream:
+    ...     for batch in stream.batches(1):
+    ...         print(batch.X.toarray(), batch.labels, stream.source.place.line)
+    [[0.5 1. ]] [7 3] 1
+    [[2.]] [3] 2
+    """
+
+    def __init__(
+        self,
+        source: FilePath | BinaryIO,
+        *,
+        zero_based: bool = False,
+        n_labels: int | None = None,
+        max_features: int | None = None,
+        max_labels: int | None = None,
+        skip_bad: bool = False,
+    ) -> None:
+        self.source = LineReader(source)
+        self.skip_bad = skip_bad
+        given = {"features": max_features, "labels": max_labels}
+        limits = Limits(**{name: most for name, most in given.items() if most is not None})
+        self._n_features = limits.features
+        try:
+            self.header = _header(self.source.peek())
+            self._check_header(limits)
+        except ValueError:
+            self.source.close()
+            raise
+        #: The options that determine how the text is parsed.
+        self.options = {
+            "zero_based": zero_based,
+            "n_labels": n_labels,
+            "max_features": max_features,
+            "max_labels": max_labels,
+            "skip_bad": skip_bad,
+        }
+        self.first_feature = 0 if zero_based or self.header else 1
+        self._n_labels = _MOST_COLUMNS if n_labels is None else n_labels
+        if self.header:
+            _, self._n_features, self._n_labels = self.header
+
+    def _check_header(self, limits: Limits) -> None:
+        if self.header:
+            n_bytes, name = self.source.n_bytes(), f"{self.source.name}:1"
+            limits.check_count(self.header[1], "features", n_bytes, name)
+            limits.check_count(self.header[2], "labels", n_bytes, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.source.close()
+
+    def batches(self, n_lines: int, start: Place | None = None) -> Iterator[RowBatch]:
+        """Read batches of `n_lines` lines.
+
+        Parameters
+        ----------
+        n_lines : int
+            Lines per batch.
+        start : Place, optional
+            A position between two batches that was reached before; by default the start. A stream
+            that can be read only once is read up to it.
+        """
+        if start is not None or self.source.path is not None:
+            self.source.seek(start or Place())
+        if self.header and self.source.place.line == 0:
+            self.source.read(1)
+        while batch := self._read(n_lines):
+            yield batch
+        self._check_end()
+
+    def _read(self, n_lines: int) -> RowBatch | None:
+        place = self.source.place
+        if self.header:  # every line after the header is a row
+            n_lines = min(n_lines, 1 + self.header[0] - place.line)
+        text, n_read = self.source.read(n_lines)
+        if not n_read:
+            return None
+        if place.offset == 0:
+            text = text.removeprefix(_BYTE_ORDER_MARK)
+        data, columns, row_starts, labels, label_starts, n_bad, complaint = (
+            native.parse_labelled_lines(
+                text,
+                place.line + 1,
+                self.source.name,
+                self._n_features,
+                self._n_labels,
+                self.first_feature,
+                self.header is None,
+                self.skip_bad,
+            )
+        )
+        n_seen = int(columns.max()) + 1 if len(columns) else 0
+        shape = (len(row_starts) - 1, self.header[1] if self.header else n_seen)
+        X = sparse.csr_array((data, columns, row_starts), shape=shape)
+        return RowBatch(X, labels, label_starts, n_bad, complaint.decode("utf-8", "replace"))
+
+    def _check_end(self) -> None:
+        """Only blank lines may follow the rows that the header of XMC text declares."""
+        if not self.header:
+            return
+        promised = f"{self.header[0]} rows, as the header says"
+        place = self.source.place
+        if place.line <= self.header[0]:
+            raise ValueError(
+                f"{self.source.name}:{place.line + 1}: expected {promised} (row {place.line} is "
+                "missing), found the end of the file"
+            )
+        while line := self.source.read(1)[0]:
+            if line.strip():
+                raise ValueError(
+                    f"{self.source.name}:{self.source.place.line}: expected the end of the file: "
+                    f"{promised}"
+                )
+
+
+def _header(line: bytes) -> tuple[int, int, int] | None:
+    words = line.removeprefix(_BYTE_ORDER_MARK).split()
+    if len(words) != 3 or not all(word.isdigit() and len(word) < 19 for word in words):
+        return None
+    rows, features, labels = (int(word) for word in words)
+    return (rows, features, labels) if max(features, labels) <= _MOST_COLUMNS else None
+
+
+# scikit-learn reads labels as floats, which represent all integers up to here.
+_MOST_LABELS = 2**53
+
+
+def read_svmlight(
+    path: FilePath,
+    n_labels: int | None = None,
+    zero_based: bool | None = None,
+    *,
+    limits: Limits | None = None,
+) -> Dataset:
+    r"""Read a multi-label svmlight (libsvm) file with lines ``label,label feature:value …``.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed (.gz, .xz, .bz2).
+    n_labels : int, optional
+        The number of labels, which are then numbered from 0 to ``n_labels - 1``. By default, the
+        labels are those that occur, in ascending order.
+    zero_based : bool, optional
+        Whether feature indices start at 0 instead of 1. By default, they do if there is a feature
+        0; set it for a file in which that feature may not occur.
+    limits : Limits, optional
+        Limits on the size of the file.
+
+    Returns
+    -------
+    Dataset
+        ``X`` is sparse. Features and labels are named by their numbers in the file: ``x1, x2, …``
+        and ``1, 4, …``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "toy.svm")
+    >>> _ = path.write_text("1,4 1:0.5\n4 1:1 2:2\n")
+    >>> data = read_svmlight(path)
+    >>> data.label_names, data.Y.tolist()
+    (('1', '4'), [[1, 1], [0, 1]])
+    >>> folder.cleanup()
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    limits, source = limits or Limits(), display_path(path)
+    text = read_text(path, limits)
+    try:
+        X, label_sets = load_svmlight_file(io.BytesIO(text), multilabel=True, zero_based=True)
+    except (ValueError, OverflowError, IndexError) as error:
+        raise ValueError(f"{source}: not a multi-label svmlight file: {error}") from error
+    present = sorted({label for labels in label_sets for label in labels})
+    if any(label < 0 or not float(label).is_integer() for label in present):
+        raise ValueError(f"{source}: labels must be non-negative integers")
+    if present and present[-1] >= _MOST_LABELS:
+        raise ValueError(
+            f"{source}: found label {present[-1]:.0f}: labels must be below 2^53; renumber them"
+        )
+    start = _first_feature(X, zero_based, source)
+    n_features = max(1, X.shape[1] - start)
+    limits.check_count(n_features, "features", len(text), source)
+    X = sparse.csr_array((X.data, X.indices - start, X.indptr), shape=(X.shape[0], n_features))
+    known = [int(label) for label in present] if n_labels is None else list(range(n_labels))
+    if present and present[-1] > (known[-1] if known else -1):
+        raise ValueError(
+            f"{source}: found label {present[-1]:g}, but n_labels={n_labels} allows 0 to "
+            f"{len(known) - 1}"
+        )
+    limits.check_matrix(len(label_sets), len(known), "rows × labels", source)
+    column = {label: j for j, label in enumerate(known)}
+    Y = np.zeros((len(label_sets), len(known)), dtype=np.int64)
+    for row, labels in enumerate(label_sets):
+        Y[row, [column[int(label)] for label in labels]] = 1
+    names = NumberedNames("x", n_features, start)
+    return Dataset(X, Y, names, tuple(map(str, known)), dataset_name(path))
+
+
+def _first_feature(X: Any, zero_based: bool | None, source: str) -> int:
+    """Return the number of the first feature, 0 or 1."""
+    has_zero = bool((X.indices == 0).any())
+    if zero_based is False and has_zero:
+        raise ValueError(
+            f"{source}: found feature 0, but features start at 1 (zero_based=False, --one-based): "
+            "omit that, or correct the file"
+        )
+    return int(not has_zero) if zero_based is None else int(not zero_based)
+
+
+def read_xmc(path: FilePath, *, limits: Limits | None = None) -> Dataset:
+    r"""Read XMC text: a header ``n D L``, then one row per line, with indices from 0.
+
+    A row is ``label,label feature:value feature:value``; a row without labels starts with a blank
+    or with its first feature. The file may be compressed (.gz, .xz, .bz2).
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    limits : Limits, optional
+        Limits on the size of the file.
+
+    Returns
+    -------
+    Dataset
+        ``X`` is sparse, with features ``f0, f1, …`` and labels ``l0, l1, …``.
+
+    Raises
+    ------
+    ValueError
+        If the file is malformed. The message names the file, line and column, what was expected
+        and what was found.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "toy.txt")
+    >>> _ = path.write_text("2 3 2\n0,1 0:0.5 2:1\n 1:2\n")
+    >>> data = read_xmc(path)
+    >>> data.Y.tolist(), data.X.toarray().tolist()
+    ([[1, 1], [0, 0]], [[0.5, 0.0, 1.0], [0.0, 2.0, 0.0]])
+    >>> folder.cleanup()
+    """
+    limits, source = limits or Limits(), display_path(path)
+    text = read_text(path, limits)
+    (n, D, L), data, columns, row_starts, labels, label_starts = native.parse_xmc(text, source)
+    limits.check_count(D, "features", len(text), source)
+    limits.check_count(L, "labels", len(text), source)
+    limits.check_matrix(n, L, "rows × labels", source)
+    Y = np.zeros((n, L), dtype=np.int64)
+    Y[np.repeat(np.arange(n), np.diff(label_starts)), labels] = 1
+    return Dataset(
+        sparse.csr_array((data, columns, row_starts), shape=(n, D)),
+        Y,
+        NumberedNames("f", D),
+        NumberedNames("l", L),
+        dataset_name(path),
+    )

@@ -1,0 +1,347 @@
+"""Read CSV and Parquet files in which some columns are labels."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labelweave.data.columns import (
+    LabelSpec,
+    choose_labels,
+    label_column,
+    parse_number,
+    require_columns,
+)
+from labelweave.data.dataset import Dataset, as_features
+from labelweave.data.files import (
+    FilePath,
+    Limits,
+    dataset_name,
+    display_path,
+    read_bytes,
+    read_text,
+    uncompressed_name,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_csv(
+    path: FilePath,
+    labels: LabelSpec,
+    *,
+    ignore: Sequence[str] = (),
+    nominal: Collection[str] = (),
+    header: bool | None = None,
+    limits: Limits | None = None,
+) -> Dataset:
+    r"""Read a CSV file, or a ``.tsv`` file with tabs as separators.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed (.gz, .xz, .bz2).
+    labels : str or sequence of str
+        The label columns: ``"first:6"``, ``"last:14"``, or their names as ``"a,b,c"`` or as a list.
+        They contain 0 and 1, or words such as no and yes.
+    ignore : sequence of str
+        Columns to drop, such as an identifier; they are not counted among the first or last.
+    nominal : collection of str
+        Columns whose numbers are codes and are read as categories.
+    header : bool, optional
+        Whether the first line contains the column names; if False, the columns are named 1, 2, 3, …
+        By default it must, and a first line that looks like a row of data is an error.
+    limits : Limits, optional
+        Limits on the size of the file.
+
+    Returns
+    -------
+    Dataset
+        All other columns are features. Text is read as categories. If there are such columns or
+        missing values (an empty cell, ``NA``, ``?``), ``X`` is a data frame (see `Dataset`).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "weather.csv")
+    >>> _ = path.write_text("day,clouds,sun,rain\n1,0.25,yes,no\n2,0.75,no,yes\n")
+    >>> read_csv(path, labels="sun,rain", ignore=["day"])
+    Dataset 'weather': 2 rows, 1 features, 2 labels, cardinality 1.000, 2 distinct label sets
+    >>> folder.cleanup()
+    """
+    table = read_table(path, nominal=nominal, header=header, limits=limits)
+    data = from_table(
+        table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
+    )
+    if header is None and tuple(data.label_names) in (("0",), ("1",)):
+        raise ValueError(f"{display_path(path)}: {_NO_NAMES.format(', '.join(table.columns[-3:]))}")
+    return data
+
+
+def read_parquet(
+    path: FilePath,
+    labels: LabelSpec,
+    *,
+    ignore: Sequence[str] = (),
+    nominal: Collection[str] = (),
+    limits: Limits | None = None,
+) -> Dataset:
+    """Read a Parquet file; requires pyarrow (``pip install labelweave[parquet]``).
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    labels, ignore, nominal, limits
+        See :func:`read_csv`.
+
+    Returns
+    -------
+    Dataset
+        As for :func:`read_csv`; columns that are categorical in the file are nominal.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "weather.parquet")
+    >>> table = pd.DataFrame({"clouds": [0.25, 0.75], "sun": [True, False], "rain": [False, True]})
+    >>> table.to_parquet(path)
+    >>> read_parquet(path, labels="last:2").Y.tolist()
+    [[1, 0], [0, 1]]
+    >>> folder.cleanup()
+    """
+    table = read_table(path, limits=limits)
+    return from_table(
+        table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
+    )
+
+
+def read_table(
+    path: FilePath,
+    *,
+    nominal: Collection[str] = (),
+    header: bool | None = None,
+    limits: Limits | None = None,
+) -> pd.DataFrame:
+    r"""Return all columns of a CSV or Parquet file unchanged, with distinct strings as names.
+
+    Parameters
+    ----------
+    path, nominal, header, limits
+        See :func:`read_csv`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "weather.csv")
+    >>> _ = path.write_text("1,sun\n2,rain\n")
+    >>> read_table(path, header=False).to_dict("list")
+    {'1': [1, 2], '2': ['sun', 'rain']}
+    >>> folder.cleanup()
+    """
+    limits = limits or Limits()
+    if uncompressed_name(path).lower().endswith((".parquet", ".pq")):
+        table = _parquet_table(path, limits)
+    else:
+        table = _csv_table(path, nominal, header, limits)
+    table.columns = table.columns.map(str)
+    if len(table) == 0:
+        raise ValueError(f"{display_path(path)}: expected rows below the column names, found none")
+    return table
+
+
+def _csv_table(
+    path: FilePath, nominal: Collection[str], header: bool | None, limits: Limits
+) -> pd.DataFrame:
+    import pandas as pd
+
+    text, source = read_text(path, limits), display_path(path)
+    separator = "\t" if uncompressed_name(path).lower().endswith(".tsv") else ","
+    names = _column_names(text, separator, header, source)
+    n_lines = _count_lines(text)
+    if n_lines * len(names) > len(text):  # values missing at the end of rows take no space in it
+        limits.check_matrix(n_lines, len(names), "lines × columns", source)
+    troubles = (
+        pd.errors.ParserError,
+        pd.errors.ParserWarning,  # raised below if rows are longer than the header line
+        pd.errors.EmptyDataError,
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table: pd.DataFrame = pd.read_csv(
+                io.BytesIO(text),
+                sep=separator,
+                skipinitialspace=True,
+                index_col=False,
+                header=None if header is False else 0,
+                names=names,
+                dtype={name: str for name in names if name in set(nominal)},
+                na_values=["?"],
+                low_memory=False,  # one type per column, whatever its length
+                **_exact_numbers(pd.__version__),
+            )
+    except troubles as error:
+        _check_lengths(text, separator, len(names), source)
+        raise ValueError(f"{source}: {str(error).strip()}") from error
+    return table
+
+
+def _count_lines(text: bytes) -> int:
+    r"""Return how many line ends there are: \n, \r or \r\n."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def _rows(text: bytes, separator: str) -> Any:
+    """Return csv's reader of the rows; its `line_num` is the line that was read last."""
+    lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+
+def _check_lengths(text: bytes, separator: str, n_columns: int, source: str) -> None:
+    """Raise ValueError for the first row with more values than there are columns."""
+    rows = _rows(text, separator)
+    for row in rows:
+        if len(row) > n_columns:
+            raise ValueError(
+                f"{source}:{rows.line_num}: {len(row)} values, but there are {n_columns} columns: "
+                "enclose values that contain the separator in double quotes"
+            )
+
+
+def _check_separator(text: bytes, separator: str, source: str) -> None:
+    """Raise ValueError if the first two lines have one value, and several by another separator."""
+    for other, advice in _OTHERS.items():
+        if other == separator:
+            continue
+        widths = {len(row) for row, _ in zip(_rows(text, other), range(2), strict=False)}
+        if len(widths) == 1 and widths.pop() > 1:
+            raise ValueError(
+                f"{source}: the values are separated by {other!r}, not by {separator!r}: {advice}"
+            )
+
+
+def _column_names(text: bytes, separator: str, header: bool | None, source: str) -> list[str]:
+    """Return the column names in the first line, or 1, 2, 3, … if it is a row."""
+    try:
+        first: list[str] = next((row for row in _rows(text, separator) if row), [])
+    except csv.Error as error:
+        raise ValueError(f"{source}: cannot parse the first line: {error}") from error
+    if not first:
+        raise ValueError(f"{source}: expected column names or a row, found the end of the file")
+    if len(first) == 1:
+        _check_separator(text, separator, source)
+    if header is False:
+        return [str(number) for number in range(1, len(first) + 1)]
+    names = [name.strip() or f"Unnamed: {k}" for k, name in enumerate(first)]
+    if header is None and _looks_like_a_row(names):
+        raise ValueError(f"{source}: {_NO_NAMES.format(', '.join(names[:3]))}")
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise ValueError(
+            f"{source}: two columns are named {twice[0]!r}: rename one, or pass header=False "
+            "(--no-header on the command line) if the first line is a row"
+        )
+    return names
+
+
+# Separators that files use instead, and what to do about them.
+_OTHERS = {
+    ",": "name the file .csv",
+    "\t": "name the file .tsv",
+    ";": "write it with commas, and with points in decimal numbers",
+}
+_NO_NAMES = (
+    "the first line should contain the column names, but is {}…: if it is a row, pass header=False "
+    "(--no-header on the command line); if these are names, header=True (--header)"
+)
+
+
+def _looks_like_a_row(names: Sequence[str]) -> bool:
+    """Whether all are numbers, other than the column numbers that pandas writes as names."""
+    counts = ([str(k + start) for k in range(len(names))] for start in (0, 1))
+    return all(parse_number(name) is not None for name in names) and list(names) not in counts
+
+
+def _parquet_table(path: FilePath, limits: Limits) -> pd.DataFrame:
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        from pyarrow import parquet
+    except ImportError as error:  # pragma: no cover - pyarrow is there when tests run
+        raise ImportError(
+            "reading Parquet files requires pyarrow: pip install 'labelweave[parquet]'"
+        ) from error
+    source = display_path(path)
+    try:
+        content = io.BytesIO(read_bytes(path, limits))
+        schema = parquet.read_schema(content)
+        texts = [field.name for field in schema if _is_text(field.type)]
+        # Values that are repeated take no space in the file.
+        file = parquet.ParquetFile(content, read_dictionary=texts)
+        size = file.metadata.num_rows, file.metadata.num_columns
+        limits.check_matrix(*size, "rows × columns", source)
+        table = file.read()
+        for name in texts:
+            limits.check_memory(_text_bytes(table, name), f"the text in column {name!r}", source)
+        frame: pd.DataFrame = table.cast(schema).to_pandas()
+    except MemoryError:
+        raise  # an ArrowException, too
+    except pa.ArrowException as error:
+        raise ValueError(f"{source}: not a Parquet file: {error}") from error
+    return frame
+
+
+def _is_text(arrow_type: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
+
+
+def _text_bytes(table: Any, name: str) -> int:
+    """Return how many bytes a column of texts takes where each row has its own copy."""
+    from pyarrow import compute
+
+    chunks = table.column(name).chunks
+    lengths = (compute.binary_length(chunk.dictionary).take(chunk.indices) for chunk in chunks)
+    return sum(compute.sum(of_rows).as_py() or 0 for of_rows in lengths)
+
+
+def _exact_numbers(pandas_version: str) -> dict[str, Any]:
+    """Return the option that makes pandas parse numbers exactly; pandas 3.1 always does."""
+    major, minor = (int(part) for part in pandas_version.split(".")[:2])
+    return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
+
+
+def from_table(
+    table: pd.DataFrame,
+    labels: LabelSpec,
+    source: str,
+    name: str,
+    *,
+    ignore: Sequence[str] = (),
+    nominal: Collection[str] = (),
+) -> Dataset:
+    """Convert a data frame to a data set; the arguments are those of :func:`read_csv`."""
+    columns = [str(column) for column in table.columns]
+    label_columns = choose_labels(labels, columns, source, ignore)
+    require_columns(nominal, columns, source, "to read as categories")
+    unused = {*label_columns, *(c for c, column in enumerate(columns) if column in set(ignore))}
+    feature_columns = [c for c in range(len(columns)) if c not in unused]
+    Y = [label_column(table.iloc[:, c], columns[c], source) for c in label_columns]
+    return Dataset(
+        as_features(table.iloc[:, feature_columns], nominal=nominal, source=source),
+        np.column_stack(Y),
+        tuple(columns[c] for c in feature_columns),
+        tuple(columns[c] for c in label_columns),
+        name,
+    )

@@ -1,0 +1,423 @@
+"""How labels depend on each other, in data and under a model.
+
+How labels depend on each other, in data and under a model.
+
+`pairwise` measures pairs, `label_forest` finds the best forest of them, `label_dependence` is what
+users see. Users import from `labelweave.evaluation`.
+
+How labels depend on each other, in data or under a joint distribution.
+
+The forest that joins labels by their strongest dependences.
+
+How strongly every pair of labels depends on each other, given the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
+
+from labelweave._common.arrays import Floats, Indices
+from labelweave._common.checks import check_whole_number
+from labelweave.evaluation.metrics.validation import check_labels
+from labelweave.joint import JointDistribution
+from labelweave.joint.enumeration import row_blocks
+from labelweave.joint.pairs import log_odds_ratios, log_ratio, pair_cells
+from labelweave.joint.pairs import mutual_information as pairs_information
+from labelweave.models.structure import Structure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def conditional_matrix(Y: ArrayLike) -> Floats:
+    """Return how often each label occurs among the rows that have another one.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, L)
+        Labels, 0 or 1.
+
+    Returns
+    -------
+    (L, L) array
+        ``[i, j]`` is P(y_j = 1 | y_i = 1); nan in the rows of labels that never occur.
+
+    Examples
+    --------
+    >>> conditional_matrix([[1, 1], [1, 0]])
+    array([[1. , 0.5],
+           [1. , 1. ]])
+    """
+    labels = check_labels(Y, "Y").astype(np.float64)
+    return _given_rows(labels.T @ labels)
+
+
+def mean_conditional_matrix(joint: JointDistribution) -> Floats:
+    """Return the conditional matrix of a row drawn from the batch, by what the joint says of it.
+
+    Parameters
+    ----------
+    joint : JointDistribution
+        Of at least one row.
+
+    Returns
+    -------
+    (L, L) array
+        ``[i, j]`` is Σ_n P(y_i = y_j = 1 | x_n) / Σ_n P(y_i = 1 | x_n), which is what
+        `conditional_matrix` tends to for labels drawn from the joint; nan where both are zero.
+
+    Examples
+    --------
+    >>> from labelweave.joint.listed import TableJoint
+    >>> joint = TableJoint(np.log([[0.25, 0.25, 0.0001, 0.4999]]))
+    >>> mean_conditional_matrix(joint).round(2)
+    array([[1.  , 0.67],
+           [1.  , 1.  ]])
+    """
+    (total,) = _sums_over_rows(joint, lambda pairs: pairs)
+    return _given_rows(total)
+
+
+def _given_rows(pairs: Floats) -> Floats:
+    """Divide each row by its diagonal entry; rows where that is zero become nan."""
+    alone = np.diag(pairs)[:, None]
+    matrix = np.full(pairs.shape, np.nan)
+    np.divide(pairs, alone, out=matrix, where=alone > 0)
+    return matrix
+
+
+def mutual_information(Y: ArrayLike) -> Floats:
+    """Return the mutual information of every pair of labels.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, L)
+        Labels, 0 or 1.
+
+    Returns
+    -------
+    (L, L) array
+        In nats, symmetric; the entropies of the labels are on the diagonal.
+
+    Examples
+    --------
+    >>> mutual_information([[0, 0], [0, 0], [1, 1], [1, 1]]).round(3)
+    array([[0.693, 0.693],
+           [0.693, 0.693]])
+    """
+    labels = check_labels(Y, "Y").astype(np.float64)
+    return pairs_information(labels.T @ labels, len(labels))
+
+
+def conditional_mutual_information(joint: JointDistribution) -> Floats:
+    """Return what labels tell about each other once the features of a row are known.
+
+    Parameters
+    ----------
+    joint : JointDistribution
+        Of at least one row.
+
+    Returns
+    -------
+    (L, L) array
+        I(y_i; y_j | x) in nats, the mean over rows of ``joint.mutual_information()``; the mean
+        entropies of the labels are on the diagonal.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> conditional_mutual_information(IndependentJoint([[0.0, 0.0], [9.0, 9.0]])).round(3)
+    array([[0.347, 0.   ],
+           [0.   , 0.347]])
+    """
+    (total,) = _sums_over_rows(joint, pairs_information)
+    return total / joint.n_rows
+
+
+def common_log_odds_ratios(joint: JointDistribution) -> Floats:
+    """Return how strongly labels attract (or, if negative, repel) each other, given the features.
+
+    Parameters
+    ----------
+    joint : JointDistribution
+        Of at least one row.
+
+    Returns
+    -------
+    (L, L) array
+        The log-odds ratio that all rows have in common by Mantel and Haenszel,
+        log Σ_n p₁₁p₀₀ / Σ_n p₁₀p₀₁: finite even if rows exclude a combination, unless all do. The
+        diagonal is infinite.
+
+    Examples
+    --------
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint([[0.3, -1.0], [-2.0, 0.0]], [[0.0, 0.0], [1.5, 0.0]])
+    >>> float(common_log_odds_ratios(joint)[0, 1].round(6))
+    1.5
+    """
+    return log_ratio(*_sums_over_rows(joint, _attraction, _repulsion))
+
+
+def mean_dependence(joint: JointDistribution) -> tuple[Floats, Floats]:
+    """Return mutual information and log-odds ratios given the features, in one pass over the rows.
+
+    Examples
+    --------
+    >>> from labelweave.joint.listed import TableJoint
+    >>> information, log_odds = mean_dependence(TableJoint(np.log([[0.4, 0.1, 0.1, 0.4]])))
+    >>> float(information[0, 1].round(3)), float(log_odds[0, 1].round(3))
+    (0.193, 2.773)
+    """
+    total, attraction, repulsion = _sums_over_rows(
+        joint, pairs_information, _attraction, _repulsion
+    )
+    return total / joint.n_rows, log_ratio(attraction, repulsion)
+
+
+def _attraction(pairs: Floats) -> Floats:
+    both, _, _, neither = pair_cells(pairs)
+    return both * neither
+
+
+def _repulsion(pairs: Floats) -> Floats:
+    _, first, second, _ = pair_cells(pairs)
+    return first * second
+
+
+def _sums_over_rows(joint: JointDistribution, *terms: Callable[[Floats], Floats]) -> list[Floats]:
+    """Return Σ_n of functions of P(y_i = 1, y_j = 1 | x_n), which is computed once."""
+    if joint.n_rows == 0:
+        raise ValueError("joint has no rows; pass at least one")
+    sums = [np.zeros((joint.n_labels, joint.n_labels)) for _ in terms]
+    for rows in row_blocks(joint.n_rows, joint.n_labels**2):
+        pairs = joint[rows].pairwise()
+        for total, term in zip(sums, terms, strict=True):
+            total += term(pairs).sum(axis=0)
+    return sums
+
+
+def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structure:
+    """Return the forest that explains most of the dependence between labels (Chow and Liu 1968).
+
+    Features play no part in it. An edge must increase the log-likelihood of Y by more than
+    ½ log n, the cost of its parameter by the Bayesian information criterion, so that labels which
+    occur together by chance remain apart. Every tree has its best connected label as root.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, L)
+        Labels, 0 or 1.
+    label_names : sequence of str, optional
+
+    Returns
+    -------
+    Structure
+        ``gains`` are n times the mutual information, less ½ log n; ``couplings`` are log-odds
+        ratios.
+
+    Examples
+    --------
+    >>> rain, sun = np.tile([0, 0, 1, 1], 20), np.tile([0, 1], 40)
+    >>> chow_liu(np.column_stack([rain, rain, sun]), ["rain", "wet", "sun"])
+    Structure(3 labels, 1 edges, gain 53.3)
+    rain
+    └─ wet  +8.79  (gain 53.3)
+    sun
+    """
+    labels = check_labels(Y, "Y")
+    n, n_labels = labels.shape
+    if label_names is not None and len(label_names) != n_labels:
+        raise ValueError(f"label_names must name {n_labels} labels; it has {len(label_names)}")
+    gain = n * mutual_information(labels) - np.log(n) / 2.0
+    counts = labels.T.astype(np.float64) @ labels
+    # Half a row in every cell (Haldane): always finite.
+    log_odds = log_odds_ratios(counts, n, prior=0.5)
+    names = None if label_names is None else tuple(map(str, label_names))
+    return strongest_forest(gain, log_odds, names)
+
+
+def strongest_forest(
+    gain: Floats, log_odds: Floats, label_names: tuple[str, ...] | None = None
+) -> Structure:
+    """Return the forest of largest total gain; every tree has its best connected label as root.
+
+    Parameters
+    ----------
+    gain : (L, L) array
+        What it is worth to join two labels, symmetric; only positive gains make edges, and the
+        diagonal is ignored.
+    log_odds : (L, L) array
+        The couplings of the edges.
+    label_names : tuple of str, optional
+
+    Examples
+    --------
+    >>> gain = np.array([[0.0, 3.0, 2.0], [3.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    >>> strongest_forest(gain, np.ones((3, 3)))
+    Structure(3 labels, 2 edges, gain 5.0)
+    0
+    ├─ 1  +1.00  (gain 3.0)
+    └─ 2  +1.00  (gain 2.0)
+    """
+    worth = np.maximum(gain, 0.0)
+    np.fill_diagonal(worth, 0.0)
+    parents = _spanning_forest(worth)
+    child = np.flatnonzero(parents >= 0)
+    gains, couplings = np.zeros(len(worth)), np.zeros(len(worth))
+    gains[child] = worth[parents[child], child]
+    couplings[child] = log_odds[parents[child], child]
+    return Structure(parents, gains=gains, label_names=label_names, couplings=couplings)
+
+
+def _spanning_forest(weight: Floats) -> Indices:
+    """Return the parents in the forest of largest total weight; zero means no edge."""
+    edges = minimum_spanning_tree(-weight).toarray() < 0
+    linked = edges | edges.T
+    degree = linked.sum(axis=0)
+    parents = np.full(len(weight), -1, dtype=np.int64)
+    _, part = connected_components(linked, directed=False)
+    for number in range(part.max() + 1):
+        inside = np.flatnonzero(part == number)
+        root = inside[np.argmax(degree[inside])]
+        order, before = breadth_first_order(linked, root, directed=False)
+        parents[order[1:]] = before[order[1:]]
+    return parents
+
+
+# Independent labels share this much by rounding: no model says anything with so little.
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDependence:
+    """What labels tell about each other once the features are known, for all pairs of labels.
+
+    Attributes
+    ----------
+    mutual_information : (L, L) array
+        I(y_i; y_j | x) in nats, symmetric; the entropies of the labels are on the diagonal.
+    log_odds_ratio : (L, L) array
+        By how much one label moves the log-odds of another, symmetric; negative if they repel each
+        other, infinite if they exclude or imply each other, and on the diagonal.
+    label_names : tuple of str
+    rows : str
+        Which rows it is about. Averages are those of `conditional_mutual_information` and
+        `common_log_odds_ratios`.
+
+    Examples
+    --------
+    >>> from labelweave.joint import ChainJoint
+    >>> coupling = [[0, 0, 0], [2, 0, 0], [-1, 0, 0]]
+    >>> joint = ChainJoint([[0.3, -1.0, 0.5]], coupling, label_names=["sea", "sand", "snow"])
+    >>> LabelDependence.from_joint(joint).to_frame().round(3)
+      label other_label  mutual_information  log_odds_ratio
+    0   sea        sand               0.109           2.000
+    1   sea        snow               0.030          -1.000
+    2  sand        snow               0.006          -0.447
+    """
+
+    mutual_information: Floats
+    log_odds_ratio: Floats
+    label_names: tuple[str, ...]
+    rows: str = ""
+
+    @classmethod
+    def from_joint(
+        cls,
+        joint: JointDistribution,
+        *,
+        row: int | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> LabelDependence:
+        """Measure the dependence under joint distributions.
+
+        Parameters
+        ----------
+        joint : JointDistribution
+            Of at least one row. Where its pairs are estimated from k draws, independent labels
+            seem to share about 1/(2k) in each row.
+        row : int, optional
+            Position of the row to look at; by default the average over all rows.
+        label_names : sequence of str, optional
+            By default those of the joint, or positions.
+        """
+        rows = f"mean of {joint.n_rows} rows" if joint.n_rows > 1 else "row 0"
+        if row is not None:
+            rows = f"row {row}"
+            joint = joint[check_whole_number(row, "row", 0, joint.n_rows - 1)]
+        names = joint.label_names if label_names is None else label_names
+        if names is None:
+            names = list(map(str, range(joint.n_labels)))
+        if len(names) != joint.n_labels:
+            raise ValueError(f"label_names must name {joint.n_labels} labels; it has {len(names)}")
+        return cls(*mean_dependence(joint), tuple(map(str, names)), rows)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels L."""
+        return len(self.label_names)
+
+    def strongest_pairs(self, top: int | None = None) -> tuple[Indices, Indices]:
+        """Return the labels i < j of all pairs, or the first `top`, by mutual information.
+
+        Parameters
+        ----------
+        top : int, optional
+        """
+        first, second = np.triu_indices(self.n_labels, 1)
+        order = np.argsort(-self.mutual_information[first, second], kind="stable")
+        if top is not None:
+            order = order[: check_whole_number(top, "top")]
+        return first[order], second[order]
+
+    def to_frame(self, top: int | None = None) -> pd.DataFrame:
+        """Return a table of pairs, the strongest first.
+
+        Parameters
+        ----------
+        top : int, optional
+            The number of pairs; by default all.
+        """
+        import pandas as pd
+
+        first, second = self.strongest_pairs(top)
+        return pd.DataFrame(
+            {
+                "label": [self.label_names[i] for i in first],
+                "other_label": [self.label_names[j] for j in second],
+                "mutual_information": self.mutual_information[first, second],
+                "log_odds_ratio": self.log_odds_ratio[first, second],
+            }
+        )
+
+    def forest(self, max_edges: int | None = None) -> Structure:
+        """Return the strongest pairs, but for those already joined through stronger ones.
+
+        Parameters
+        ----------
+        max_edges : int, optional
+            The number of pairs; by default all that have any dependence.
+
+        Returns
+        -------
+        Structure
+            ``gains`` are mutual information in nats, ``couplings`` log-odds ratios.
+        """
+        information = np.where(self.mutual_information > _NOTHING, self.mutual_information, 0.0)
+        forest = strongest_forest(information, self.log_odds_ratio, self.label_names)
+        if max_edges is None or len(forest.edges) <= check_whole_number(max_edges, "max_edges"):
+            return forest
+        child = np.argsort(-forest.gains, kind="stable")[:max_edges]
+        kept = np.zeros_like(information)
+        kept[forest.parents[child], child] = kept[child, forest.parents[child]] = forest.gains[
+            child
+        ]
+        # Once more, because smaller trees have other roots.
+        return strongest_forest(kept, self.log_odds_ratio, self.label_names)

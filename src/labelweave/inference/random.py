@@ -1,0 +1,183 @@
+"""MonteCarlo and Annealing.
+
+Simulated annealing, the published way to decode mixtures of trees.
+
+The most probable of some draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.presets import HasPresets, Presets, published
+from labelweave._common.seeds import RandomState, resolve_seed
+from labelweave._core import native
+from labelweave.inference.search import Greedy
+from labelweave.joint import JointDistribution, Mode
+from labelweave.joint.capabilities import tree_mixture_of
+from labelweave.joint.enumeration import row_blocks
+
+# A higher log-probability by less than this may be rounding.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Annealing(HasPresets):
+    """The best vector visited by a random walk of single flips that cools down.
+
+    The walk starts from the greedy vector, for a mixture the best of its components' (of trees,
+    lists and independent labels, their modes), so the result is never worse than that. Each step
+    proposes to flip one label; a flip that lowers log P(y) by d is taken with probability
+    exp(-d / T). The temperature T falls by ``cooling`` at every step and is set back every
+    ``reanneal`` steps. The upper bound is that of the greedy search; `ThresholdAlgorithm` proves
+    the modes of mixtures unless its budget ends first.
+
+    Vectors that compete for the mode differ by fractions of a nat, so that is where temperatures
+    have to end: by default each round goes from 0.5 to 0.02. ``Annealing.preset("published")`` is
+    the schedule of the authors of the mixture of trees, from 100 to 8: nearly every flip is taken,
+    and the walk finds little beyond its start.
+
+    Mixtures of trees and of independent labels are walked in compiled code, where a flip costs what
+    depends on it; for other distributions every flip takes the probability of a whole vector.
+
+    Parameters
+    ----------
+    steps : int, default=150
+        Flips proposed for each row.
+    temperature : float, default=0.5
+        At the start and after ``reanneal`` steps, in nats.
+    reanneal : int, default=50
+        Steps from one start temperature to the next.
+    cooling : float, default=0.935
+        Factor of the temperature from one step to the next.
+    random_state : int, Generator, RandomState or None, default=0
+        Random numbers belong to (seed, row id, step): the same rows get the same walks in any
+        batch. None counts as 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint, MixtureJoint
+    >>> joint = MixtureJoint(
+    ...     [0.5, 0.5], [IndependentJoint([[0.4, 4.0, 4.0]]), IndependentJoint([[-4.0, 4.0, -0.4]])]
+    ... )
+    >>> Annealing()(joint).labels
+    array([[0, 1, 1]], dtype=int8)
+    """
+
+    presets: ClassVar[Presets] = published(steps=150, temperature=100.0, reanneal=50, cooling=0.95)
+
+    steps: int = 150
+    temperature: float = 0.5
+    reanneal: int = 50
+    cooling: float = 0.935
+    random_state: RandomState = 0
+
+    def __post_init__(self) -> None:
+        check_whole_number(self.steps, "steps", 0, 2**32 - 1)
+        check_whole_number(self.reanneal, "reanneal")
+        check_number(self.temperature, "temperature", above=0.0, finite=False)
+        check_number(self.cooling, "cooling", above=0.0, maximum=1.0)
+
+    def __call__(self, joint: JointDistribution, /) -> Mode:
+        """Return the best vectors visited, with the upper bound of the greedy search."""
+        greedy = joint.greedy_mode()
+        seed = resolve_seed(self.random_state)
+        best = self._walk(joint, greedy.labels, seed)
+        log_prob = joint.log_prob(best)
+        # Sums in another order may rank equals in another way.
+        better = log_prob > greedy.log_prob
+        labels = np.where(better[:, None], best, greedy.labels)
+        log_prob = np.where(better, log_prob, greedy.log_prob)
+        return Mode(labels, log_prob, np.maximum(greedy.upper_bound, log_prob))
+
+    def _temperatures(self) -> Floats:
+        since = np.arange(self.steps) % self.reanneal
+        return np.asarray(self.temperature * float(self.cooling) ** since, dtype=np.float64)
+
+    def _walk(self, joint: JointDistribution, start: Labels, seed: int) -> Labels:
+        trees = tree_mixture_of(joint)
+        if trees is None:
+            return _walk_of_vectors(joint, start, self._temperatures(), seed)
+        return trees.anneal(joint, start, self._temperatures(), seed)
+
+
+def _walk_of_vectors(
+    joint: JointDistribution, start: Labels, temperatures: Floats, seed: int
+) -> Labels:
+    """Walk all rows together; the same steps as the compiled walk, from whole vectors."""
+    rows = np.arange(joint.n_rows)
+    known = joint.known >= 0
+    n_open = (~known).sum(axis=1)
+    candidates = np.argsort(known, axis=1, kind="stable")  # the labels that may flip come first
+    y, best = start.copy(), start.copy()
+    present = joint.log_prob(y)
+    highest = present.copy()
+    uniforms = np.empty((joint.n_rows, 2))
+    for step, temperature in enumerate(temperatures):
+        native.fill_uniform(seed, joint.row_ids, step, uniforms, joint.n_threads)
+        pick = np.minimum((uniforms[:, 0] * n_open).astype(np.int64), np.maximum(n_open - 1, 0))
+        label = candidates[rows, pick]
+        y[rows, label] ^= 1
+        proposed = joint.log_prob(y)
+        with np.errstate(invalid="ignore"):  # from one impossible vector to another
+            uphill = proposed - present > temperature * np.log(uniforms[:, 1])
+        taken = ((proposed >= present) | uphill) & (n_open > 0)
+        y[rows[~taken], label[~taken]] ^= 1
+        present = np.where(taken, proposed, present)
+        better = present > highest + TIE
+        best[better], highest[better] = y[better], present[better]
+    return best
+
+
+@dataclass(frozen=True)
+class MonteCarlo:
+    """The most probable among draws from the joint and the greedy vector.
+
+    Draws of a chain are ancestral, one label after the other. The mode is among them as soon as its
+    probability is not small against one over the number of draws.
+
+    Parameters
+    ----------
+    samples : int, default=100
+        Draws for each row.
+    seed : int, default=0
+        Random numbers belong to (seed, row, draw, label): the same rows get the same draws in any
+        batch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
+    >>> MonteCarlo(samples=20)(joint).labels
+    array([[0, 0]], dtype=int8)
+    """
+
+    samples: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole_number(self.samples, "samples")
+        check_whole_number(self.seed, "seed", 0)
+
+    def __call__(self, joint: JointDistribution, /) -> Mode:
+        """Return the best vectors drawn; the bound is that of greedy inference."""
+        greedy = Greedy()(joint)
+        labels, log_prob = greedy.labels.copy(), greedy.log_prob.copy()
+        for block in row_blocks(joint.n_rows, 2 * self.samples * joint.n_labels):
+            part = joint[block]
+            draws = part.weighted_sample(self.samples, self.seed)[0]
+            scores = part.log_prob_of_draws(draws)
+            best = scores.argmax(axis=1)[:, None]
+            drawn = np.take_along_axis(scores, best, axis=1)[:, 0]
+            better = drawn > log_prob[block]
+            vectors = np.take_along_axis(draws, best[:, :, None], axis=1)[:, 0]
+            labels[block][better] = vectors[better]
+            log_prob[block][better] = drawn[better]
+        return Mode(labels, log_prob, np.maximum(greedy.upper_bound, log_prob))

@@ -1,0 +1,401 @@
+"""C and label penalty by cross-validated likelihood.
+
+Held-out losses of many problems over all folds at once.
+
+Leaving a row out is giving it weight zero, so the problems of all folds share X and are solved side
+by side in the engine, which scores the held-out rows on the way.
+
+Held-out losses along one penalty: following them downhill, and choosing from them.
+
+Choose penalties by cross-validated log-likelihood at the cost of a few fits.
+
+The search takes few steps: it starts from a guess based on the scale of the features, finds the
+right order of magnitude on one fold only, and follows the summed loss until that has turned. Steps
+are cheap: solutions are rough, each starts from the last one (those of all folds from the first
+fold's), and where there are many problems a sample stands for them. See math.md, 1.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelweave._common.arrays import Floats, Mask
+from labelweave._common.matrices import total_variance, without_empty_columns
+from labelweave._common.progress import stage
+from labelweave._common.row_keys import assign_folds, row_keys
+from labelweave.logistic.problem import LogisticProblems, sample_problems
+from labelweave.logistic.solver import Solutions, solve_problems
+
+# With few rows the choice depends on the folds, and repeating the cross-validation is cheap: up to
+# this many repeats are averaged, as long as they hold out no more than this many rows in total.
+_MAX_REPEATS = 5
+_ENOUGH_ROWS = 3000
+_SEED_STEP = 1_000_003
+# Losses of structures differ by less than losses of penalties do.
+_STRUCTURE_TOLERANCE = 1e-5
+
+
+def held_out_losses(
+    problems: LogisticProblems,
+    *,
+    C: float,
+    label_penalty: float,
+    n_folds: int = 3,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Floats:
+    """Return the cross-validated loss of every problem at given penalties, (P,)."""
+    folds = Folds.of(problems, n_folds, seed, n_threads)
+    path = np.array([[C, label_penalty]])
+    solutions = folds.solve(path, tol=_STRUCTURE_TOLERANCE, keep_coef=False)
+    summed: Floats = folds.losses(solutions).sum(axis=(0, 2)) / folds.n_repeats
+    return summed
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The problems of every fold of every repeat: problem p of fold f is number ``f * P + p``.
+
+    Attributes
+    ----------
+    problems : LogisticProblems
+        The problems of all folds.
+    n_folds, n_repeats : int
+    total_weight : float
+        Of all rows.
+    n_threads : int
+    """
+
+    problems: LogisticProblems
+    n_folds: int
+    n_repeats: int
+    total_weight: float
+    n_threads: int
+
+    @classmethod
+    def of(cls, problems: LogisticProblems, n_folds: int, seed: int, n_threads: int) -> Folds:
+        """Deal the rows of the problems into folds."""
+        total = row_weight(problems)
+        seeds = repeat_seeds(problems.X, total, seed)
+        repeats = [assign_folds(problems.X, total, n_folds, one) for one in seeds]
+        n_folds = repeats[0][1]
+        n_copies = n_folds * len(repeats)
+        inside = np.hstack([fold[:, None] != np.arange(n_folds) for fold, _ in repeats])
+        repeated = problems.take(np.tile(np.arange(problems.n_problems), n_copies))
+        repeated = replace(
+            repeated,
+            # Every copy of a problem has coefficients of its own: empty columns are left out.
+            X=without_empty_columns(problems.X)[0],
+            weights=np.where(inside, total[:, None], 0.0),
+            weight_of=np.repeat(np.arange(n_copies, dtype=np.int32), problems.n_problems),
+            total_weight=total,
+        )
+        return cls(repeated, n_folds, len(repeats), float(total.sum()), n_threads)
+
+    @property
+    def n_copies(self) -> int:
+        """How many times every problem is solved: folds times repeats."""
+        return self.n_folds * self.n_repeats
+
+    def first(self) -> Folds:
+        """Return the problems of the first fold of every repeat."""
+        number = np.arange(self.problems.n_problems).reshape(self.n_repeats, self.n_folds, -1)
+        return replace(self, problems=self.problems.take(number[:, 0].ravel()), n_folds=1)
+
+    def solve(
+        self, path: Floats, *, tol: float, start: Floats | None = None, keep_coef: bool = True
+    ) -> Solutions:
+        """Solve all problems along a path of (C, label penalty), (S, 2).
+
+        A `start` (see `LogisticProblems`) of fewer folds is used again for the others.
+        """
+        n_problems = self.problems.n_problems
+        shape = (n_problems, len(path))
+        if start is not None:
+            start = np.tile(start, (n_problems // len(start), 1))
+        problems = replace(
+            self.problems,
+            C=np.broadcast_to(path[:, 0], shape),
+            extra_penalty=np.broadcast_to(path[:, 1], shape),
+            start=start,
+        )
+        return solve_problems(problems, tol=tol, n_threads=self.n_threads, keep_coef=keep_coef)
+
+    def losses(self, solutions: Solutions) -> Floats:
+        """Return the held-out loss of each fold of each repeat, problem and stage, (F, P, S)."""
+        held_out = solutions.held_out
+        return held_out.reshape(self.n_copies, -1, held_out.shape[1])
+
+
+def row_weight(problems: LogisticProblems) -> Floats:
+    """Return the weight of every row, of problems that have the same, (n,)."""
+    if problems.weights is None:
+        return np.ones(len(problems.targets))
+    weight: Floats = problems.weights[:, 0]
+    return weight
+
+
+def repeat_seeds(X: Any, weight: Floats, seed: int) -> list[int]:
+    """Return one seed per repeat of the cross-validation: several if there are few rows."""
+    n_distinct = len(np.unique(row_keys(X)[weight > 0]))
+    n_repeats = min(_MAX_REPEATS, max(1, _ENOUGH_ROWS // max(n_distinct, 1)))
+    return [seed + number * _SEED_STEP for number in range(n_repeats)]
+
+
+class Axis(NamedTuple):
+    """A penalty from strong to weak, as powers of ten: the length of a step, and the range."""
+
+    step: float
+    low: float
+    high: float
+
+
+class LossCurve(NamedTuple):
+    """Losses along one penalty, from strong to weak.
+
+    Attributes
+    ----------
+    powers : (S,) array
+        The penalties, as powers of ten.
+    losses : (F, S) array
+        Held-out loss of every fold.
+    """
+
+    powers: Floats
+    losses: Floats
+
+    @classmethod
+    def follow(cls, axis: Axis, centre: float, losses: Callable[[Floats], Floats]) -> LossCurve:
+        """Take steps downhill from `centre` until the best point lies between two worse ones.
+
+        Examples
+        --------
+        >>> curve = LossCurve.follow(Axis(1.0, -9.0, 9.0), 0.0, lambda at: (at[None] - 2.2) ** 2)
+        >>> curve.powers
+        array([-1.,  0.,  1.,  2.,  3.])
+        >>> fine = curve.refined(parts=4)
+        >>> float(fine.powers[fine.best()])
+        2.25
+        """
+        powers = centre + axis.step * np.arange(-1.0, 2.0)
+        powers = powers[(axis.low <= powers) & (powers <= axis.high)]
+        curve = cls(powers, losses(powers))
+        while True:
+            best = curve.best()
+            down, up = best == 0, best == len(curve.powers) - 1
+            further = curve.powers[[best]] + (axis.step if up else -axis.step)
+            if not (down or up) or not axis.low <= further[0] <= axis.high:
+                return curve
+            added = cls(further, losses(further))
+            curve = curve.joined(added) if up else added.joined(curve)
+
+    def best(self) -> int:
+        """Return the place of the smallest loss, summed over folds."""
+        return int(self.losses.sum(axis=0).argmin())
+
+    def strongest_good(self, n_folds: int) -> int:
+        """Return the first place whose loss is within one standard error of the best."""
+        difference = self.losses - self.losses[:, [self.best()]]
+        # Repeats on the same rows are not independent: they do not shrink the error of the mean.
+        error: Floats = difference.std(axis=0, ddof=1) / np.sqrt(n_folds)
+        good: Mask = difference.mean(axis=0) <= error
+        return int(np.argmax(good))
+
+    def refined(self, parts: int) -> LossCurve:
+        """Divide the steps next to the best point, by the parabola through these three."""
+        best = self.best()
+        if not 0 < best < len(self.powers) - 1:
+            return self
+        before, centre, after = self.losses[:, best - 1 : best + 2].T[:, :, None]
+        at = np.arange(-parts, parts + 1) / parts
+        near = centre + at * (after - before) / 2 + at**2 * (before - 2 * centre + after) / 2
+        powers = self.powers[best] + at * (self.powers[best + 1] - self.powers[best])
+        left, right = slice(0, best - 1), slice(best + 2, None)
+        middle = LossCurve(self.powers[left], self.losses[:, left]).joined(LossCurve(powers, near))
+        return middle.joined(LossCurve(self.powers[right], self.losses[:, right]))
+
+    def joined(self, weaker: LossCurve) -> LossCurve:
+        """Return this curve and the points of weaker penalties after it."""
+        return LossCurve(
+            np.concatenate([self.powers, weaker.powers]),
+            np.concatenate([self.losses, weaker.losses], axis=1),
+        )
+
+
+#: Steps of C: coarse ones on one fold, then fine ones on all of them.
+COARSE_C = Axis(step=1.0, low=-4.0, high=3.0)
+FINE_C = COARSE_C._replace(step=0.25)
+#: Steps of C / label_penalty. That is the inverse penalty of labels in units of the loss and not of
+#: the features' penalty: the scale of labels is known, that of features is not.
+LABELS = Axis(step=0.5, low=-2.5, high=3.5)
+#: Where its search begins: on most data sets the choice lies between 0 and 1.5.
+FIRST_LABELS = 0.5
+# The best C is about this, divided by the total variance of the features.
+_TYPICAL_SCALE = 3.0
+# What the label penalty is said to be where there is none to choose.
+_NO_LABEL_PENALTY = 0.03
+# Losses have to be accurate enough to compare penalties. With few rows, where the cross-validation
+# is repeated, they also have to be independent of the form of the data (sparse or dense, weighted
+# or repeated): small errors may tip the choice there, and fits are cheap.
+_TOLERANCE, _REPEATED_TOLERANCE = 3e-3, 1e-4
+
+
+@dataclass(frozen=True)
+class PenaltyChoice:
+    """Penalties chosen by cross-validation.
+
+    Attributes
+    ----------
+    C : float
+    label_penalty : float
+    loss : float
+        Mean held-out loss per row, summed over the targets; NaN if nothing had to be chosen.
+    """
+
+    C: float
+    label_penalty: float
+    loss: float = float("nan")
+
+
+def choose_penalties(
+    problems: LogisticProblems,
+    *,
+    C: float | str = "cv",
+    label_penalty: float | str = "cv",
+    n_folds: int = 3,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> PenaltyChoice:
+    """Choose one C and one label penalty for all problems by cross-validation.
+
+    First the order of magnitude of C is found on the first fold, then the label penalty at that C,
+    then C in finer steps around it, on all folds. The last two take the strongest penalty within
+    one standard error of the best (of the paired difference over folds). With at most 1500 rows the
+    cross-validation is repeated two to five times and the losses are averaged. Of more than 24
+    problems a third, but at least 24, stand for all.
+
+    Parameters
+    ----------
+    problems : LogisticProblems
+        One problem per target; its own penalties are ignored.
+    C, label_penalty : float or "cv"
+        A number is used as given.
+    n_folds : int
+        Reduced to the number of distinct rows if there are fewer.
+    seed : int
+        Seeds the assignment of rows to folds.
+    """
+    if label_penalty == "cv" and not problems.has_extras:
+        label_penalty = _NO_LABEL_PENALTY
+    if "cv" not in (C, label_penalty):
+        return PenaltyChoice(float(C), float(label_penalty))
+    sample = sample_problems(problems)
+    folds = Folds.of(problems.take(sample.positions), n_folds, seed, n_threads)
+    if folds.n_folds < 2:  # all rows are equal: nothing can be held out
+        return PenaltyChoice(_number(C, 1.0), _number(label_penalty, _NO_LABEL_PENALTY))
+    first = _first_power(problems) if C == "cv" else float(np.log10(float(C)))
+    given = None if label_penalty == "cv" else float(label_penalty)
+    search = _Search(folds, sample.counts, first, given)
+    with stage("choosing penalties", 2 * (C == "cv") + (label_penalty == "cv")) as advance:
+        if C == "cv":
+            search.find_magnitude_of_C()
+            advance()
+        if label_penalty == "cv":
+            loss = search.choose_label_penalty()
+            advance()
+        if C == "cv":
+            loss = search.choose_C()
+            advance()
+    chosen_C, chosen_label_penalty = search.penalties(search.C_power, search.label_power).tolist()
+    return PenaltyChoice(_number(C, chosen_C), chosen_label_penalty, loss)
+
+
+@dataclass
+class _Search:
+    """Where a search stands, and the solutions that the next ones start from.
+
+    Attributes
+    ----------
+    folds : Folds
+    counts : (P,) array
+        How many problems each problem stands for.
+    C_power : float
+        C as a power of ten.
+    label_penalty : float or None
+        None if it is to be chosen, in which case C varies at constant C / label_penalty.
+    label_power : float
+        C / label_penalty as a power of ten.
+    start : (P or F * P, D + 1 + E) array or None
+    """
+
+    folds: Folds
+    counts: Floats
+    C_power: float
+    label_penalty: float | None
+    label_power: float = FIRST_LABELS
+    start: Floats | None = None
+
+    def find_magnitude_of_C(self) -> None:
+        """Find the order of magnitude of C, by the first fold of every repeat."""
+        first = self.folds.first()
+        curve = LossCurve.follow(
+            COARSE_C, self.C_power, lambda at: self._losses(at, self.label_power, first)
+        ).refined(parts=4)
+        self.C_power = float(curve.powers[curve.best()])
+
+    def choose_label_penalty(self) -> float:
+        """Choose the label penalty at this C; return its loss per row."""
+        curve = LossCurve.follow(
+            LABELS, self.label_power, lambda at: self._losses(self.C_power, at, self.folds)
+        ).refined(parts=2)
+        self.label_power, loss = self._choice(curve)
+        return loss
+
+    def choose_C(self) -> float:
+        """Choose C in fine steps; return its loss per row."""
+        curve = LossCurve.follow(
+            FINE_C, self.C_power, lambda at: self._losses(at, self.label_power, self.folds)
+        )
+        self.C_power, loss = self._choice(curve)
+        return loss
+
+    def penalties(self, C_power: ArrayLike, label_power: ArrayLike) -> Floats:
+        """Return C and the label penalty of powers of ten, (2,) or (S, 2)."""
+        C = 10.0 ** np.asarray(C_power, dtype=np.float64)
+        relative = 10.0 ** (np.asarray(C_power) - np.asarray(label_power))
+        if self.label_penalty is not None:
+            relative = np.float64(self.label_penalty)
+        return np.stack(np.broadcast_arrays(C, relative), axis=-1)
+
+    def _losses(self, C_power: ArrayLike, label_power: ArrayLike, folds: Folds) -> Floats:
+        """Return the held-out losses of all folds along a path, (F, S)."""
+        path = self.penalties(C_power, label_power)
+        tol = _TOLERANCE if folds.n_repeats == 1 else _REPEATED_TOLERANCE
+        solutions = folds.solve(path, tol=tol, start=self.start)
+        self.start = np.hstack([solutions.coef, solutions.intercept[:, None], solutions.extra_coef])
+        losses: Floats = np.einsum("p,fps->fs", self.counts, folds.losses(solutions))
+        return losses
+
+    def _choice(self, curve: LossCurve) -> tuple[float, float]:
+        """Return the chosen power of ten and its loss per row."""
+        at = curve.strongest_good(self.folds.n_folds)
+        total = self.folds.n_repeats * self.folds.total_weight
+        return float(curve.powers[at]), float(curve.losses[:, at].sum() / total)
+
+
+def _first_power(problems: LogisticProblems) -> float:
+    """Return a guess of C that follows the scale of the features, as a power of ten."""
+    variance = total_variance(problems.X, row_weight(problems))
+    if not 0 < variance < np.inf:
+        return 0.0
+    guess = np.round(2 * np.log10(_TYPICAL_SCALE / variance)) / 2
+    return float(np.clip(guess, COARSE_C.low + COARSE_C.step, COARSE_C.high - COARSE_C.step))
+
+
+def _number(given: Any, otherwise: float) -> float:
+    return otherwise if given == "cv" else float(given)

@@ -1,0 +1,226 @@
+"""Stacking: conditionals given the features and a first layer's estimates of the labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from labelweave._common.arrays import Floats, Positions
+from labelweave._common.matrices import as_features, linear_scores
+from labelweave._common.row_keys import assign_folds
+from labelweave.logistic.conditionals import (
+    FINAL_TOLERANCE,
+    LinearConditionals,
+    warn_unless_converged,
+)
+from labelweave.logistic.penalties import PenaltyChoice, choose_penalties
+from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.solver import Solutions, solve_problems
+
+# The second layer magnifies the solver's error in the first.
+_TOLERANCE = FINAL_TOLERANCE / 100
+# Range of penalties that can be absorbed into the scale of the columns without loss of digits.
+_SCALED_PENALTIES = (1e-8, 1e8)
+
+
+def fit_on_estimates(
+    X: Any,
+    estimates: Floats,
+    Y: ArrayLike,
+    *,
+    C: float | str = "cv",
+    label_penalty: float | str = "cv",
+    sample_weight: ArrayLike | None = None,
+    start: LinearConditionals | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> LinearConditionals:
+    """Fit P(y_j | x, estimates of all labels) for every label j by logistic regression.
+
+    Parameters
+    ----------
+    X : (n, D) array or sparse matrix
+    estimates : (n, L) array
+        An estimate of each label, including the label itself: probabilities, predictions of 0/1,
+        frequencies among neighbours.
+    Y : (n, L) array of 0/1
+    C, label_penalty, sample_weight, seed, n_threads
+        As in `fit_conditionals`; `label_penalty` is that of the estimates.
+    start : LinearConditionals, optional
+        Initial parameters, for example the first layer's; the optimum does not depend on them.
+
+    Returns
+    -------
+    LinearConditionals
+        To be evaluated by ``scores(X, estimates)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.logistic.two_layers import fit_on_estimates
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> Y = np.array([[0], [1], [0], [1]])
+    >>> guess = np.array([[0.0], [1.0], [0.0], [1.0]])
+    >>> model = fit_on_estimates(X, guess, Y, C=1.0, label_penalty=0.01)
+    >>> (model.scores(X, guess) > 0).T.astype(int)
+    array([[0, 1, 0, 1]])
+    """
+    problems = _one_per_label(X, Y, sample_weight)
+    problems = replace(problems, extras=sp.csr_array(estimates))
+    chosen = choose_penalties(
+        problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
+    )
+    solutions = _solve_second(problems, estimates, chosen, start, n_threads)
+    warn_unless_converged(solutions)
+    return LinearConditionals(
+        solutions.coef,
+        solutions.intercept,
+        solutions.extra_coef,
+        chosen.C,
+        chosen.label_penalty,
+    )
+
+
+def _solve_second(
+    problems: LogisticProblems,
+    estimates: Floats,
+    chosen: PenaltyChoice,
+    start: LinearConditionals | None,
+    n_threads: int,
+) -> Solutions:
+    """Solve the problems of a second layer at the chosen penalties.
+
+    The engine's preconditioner knows the correlations among dense columns of X, but not those with
+    extra columns, and estimates are functions of the features. So if X is dense they become columns
+    of X, scaled by the inverse root of their relative penalty.
+    """
+    shape = (problems.n_problems, 1)
+    problems = replace(
+        problems, C=np.full(shape, chosen.C), extra_penalty=np.full(shape, chosen.label_penalty)
+    )
+    low, high = _SCALED_PENALTIES
+    widens = isinstance(problems.X, np.ndarray) and low <= chosen.label_penalty <= high
+    scale = 1 / np.sqrt(chosen.label_penalty) if widens else 1.0
+    if widens:
+        problems = replace(problems, X=np.hstack([problems.X, scale * estimates]), extras=None)
+    if start is not None:
+        weights, intercept = start.weights, start.intercept[:, None]
+        coupling = start.coupling / scale
+        columns = (weights, coupling, intercept) if widens else (weights, intercept, coupling)
+        problems = replace(problems, start=np.hstack(columns))
+    solutions = solve_problems(problems, tol=_TOLERANCE, n_threads=n_threads)
+    if not widens:
+        return solutions
+    coef, extra_coef = np.hsplit(solutions.coef, [-estimates.shape[1]])
+    return replace(solutions, coef=coef.copy(), extra_coef=scale * extra_coef)
+
+
+def fit_cross_fitted(
+    X: Any,
+    Y: ArrayLike,
+    *,
+    C: float | str = "cv",
+    n_folds: int = 5,
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> tuple[LinearConditionals, Floats]:
+    """Fit P(y_j | x) for every label, and score each row by a fit to the other folds.
+
+    Parameters
+    ----------
+    X : (n, D) array or sparse matrix
+    Y : (n, L) array of 0/1
+    C, sample_weight, seed, n_threads
+        As in `fit_conditionals`.
+    n_folds : int
+        Number of folds; 1 scores all rows by the fit to all of them. Equal rows share a fold, so
+        if all rows are equal there is only one.
+
+    Returns
+    -------
+    conditionals : LinearConditionals
+        Fitted to all rows.
+    scores : (n, L) array
+        Out-of-fold log-odds of every label for every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.logistic.two_layers import fit_cross_fitted
+    >>> X = np.arange(20.0)[:, None]
+    >>> conditionals, scores = fit_cross_fitted(X, X > 9, C=1.0)
+    >>> bool((conditionals.scores(X) == scores).any())
+    False
+    """
+    problems = _one_per_label(X, Y, sample_weight)
+    chosen = choose_penalties(problems, C=C, label_penalty=1.0, seed=seed, n_threads=n_threads)
+    total = np.ones(len(problems.targets))
+    if problems.total_weight is not None:
+        total = problems.total_weight
+    fold: Positions = np.zeros(len(total), dtype=np.intp)
+    if n_folds > 1:
+        fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
+    # Leaving out a single fold would leave no rows.
+    left_out = np.arange(n_folds) if n_folds > 1 else np.empty(0, dtype=np.intp)
+    solutions = _fit_folds(problems, fold, left_out, total, chosen.C, n_threads)
+    n_labels = problems.n_problems
+    *parts, whole = np.split(np.arange((len(left_out) + 1) * n_labels), len(left_out) + 1)
+    conditionals = LinearConditionals(
+        solutions.coef[whole],
+        solutions.intercept[whole],
+        np.zeros((n_labels, n_labels)),
+        chosen.C,
+        chosen.label_penalty,
+    )
+    scores = conditionals.scores(problems.X, n_threads=n_threads)
+    for number, part in zip(left_out, parts, strict=True):
+        rows = np.flatnonzero(fold == number)
+        coef, intercept = solutions.coef[part], solutions.intercept[part]
+        scores[rows] = linear_scores(problems.X[rows], coef, intercept, n_threads)
+    return conditionals, scores
+
+
+def _fit_folds(
+    problems: LogisticProblems,
+    fold: Positions,
+    left_out: Positions,
+    total: Floats,
+    C: float,
+    n_threads: int,
+) -> Solutions:
+    """Solve the problems with each fold left out in turn, and finally with all rows."""
+    # Rows that are left out have weight zero, so the problems of all folds share X.
+    inside = fold[:, None] != left_out
+    n_fits = len(left_out) + 1
+    solutions = solve_problems(
+        replace(
+            problems,
+            target_of=np.tile(problems.target_of, n_fits),
+            C=np.full((n_fits * problems.n_problems, 1), C),
+            weights=np.column_stack([np.where(inside, total[:, None], 0.0), total]),
+            weight_of=np.repeat(np.arange(n_fits, dtype=np.int32), problems.n_problems),
+            total_weight=total,
+        ),
+        tol=_TOLERANCE,
+        n_threads=n_threads,
+    )
+    warn_unless_converged(solutions)
+    return solutions
+
+
+def _one_per_label(X: Any, Y: ArrayLike, sample_weight: ArrayLike | None) -> LogisticProblems:
+    labels, weights = as_labels(Y), as_weights(sample_weight)
+    n_labels = labels.shape[1]
+    return LogisticProblems(
+        X=as_features(X),
+        targets=labels,
+        target_of=np.arange(n_labels, dtype=np.int32),
+        C=np.ones((n_labels, 1)),
+        weights=None if weights is None else weights[:, None],
+        total_weight=weights,
+    )

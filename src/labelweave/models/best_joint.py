@@ -1,0 +1,777 @@
+"""BestJoint: portfolio, race over the folds, pool.
+
+The choice of a model, or of the weights of several, by what they make of held-out rows.
+
+===============  =========================================================================
+`candidates`     the models to choose from, and the portfolio
+`trials`         what became of each, and what it makes of rows that it has not seen
+`race`           candidates tried one after the other, the hopeless ones on one fold only
+`pooling`        the weights of a mixture under which held-out rows are most probable
+`best_joint`     the estimator
+===============  =========================================================================
+
+The models that `BestJoint` tries: methods by name, estimators, pipelines.
+
+Weights of a mixture of models: those under which held-out rows are most probable.
+
+The mixture Σ_k w_k P_k(y|x) of models that have not seen the rows is never worse on them than the
+best of the models, and better where each is right about other rows (Breiman 1996; Yao, Vehtari,
+Simpson and Gelman 2018, who call it stacking of predictive distributions). The mean log-likelihood
+is concave in w.
+
+Candidates, and what they make of rows that they have not seen.
+
+Candidates tried one after the other on the same folds, the hopeless ones on one only.
+
+Choose a model, or the weights of several, by what they make of held-out rows.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from joblib import delayed
+from scipy.optimize import LinearConstraint, minimize
+from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.checks import check_flag, check_number, check_whole_number
+from labelweave._common.engine import processes
+from labelweave._common.pipelines import last_step
+from labelweave._common.progress import stage
+from labelweave._common.row_keys import assign_folds, row_keys
+from labelweave.decision import (
+    Decision,
+    FixedThreshold,
+    LabelledScores,
+    Probabilities,
+    ThresholdRule,
+)
+from labelweave.decision.probabilities import Scores, check_scores, joined
+from labelweave.evaluation.comparison.fold_runs import score_model
+from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
+from labelweave.inference.strategy import Inference
+from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
+from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.conditionals import seeded_clone, weight_parameter
+from labelweave.models.methods import make_method, with_preprocessing
+from labelweave.models.mixture_size import in_standard_errors
+from labelweave.models.predictions import predict_joint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+#: The methods that `BestJoint` tries by default, in this order: a chain, forests, kernels, and
+#: a mixture of trees, which takes longest with many labels and may be given up after one fold.
+#: Trees that see all rows are better on some data, those that see bootstrap samples on other:
+#: exact match and CLL-loss of 2,250 rows of eisen's 14 classes .186 / 5.21 and .186 / 5.25, of
+#: ImCLEF's .742 / .77 and .703 / .84, of delicious' ten most frequent labels .093 / 5.39 and
+#: .102 / 5.11. Trees that tell whole label vectors apart were alike and are not tried.
+#: A chain over a forest's predictions sees the features besides if they are sparse: on text that is
+#: better, CLL-loss of 2,000 rows of imdb and of delicious' ten most frequent labels 5.33 and 4.79,
+#: without them 5.35 and 4.97, of a linear chain 5.34 and 4.83.
+PORTFOLIO = (
+    "auto",
+    "forest",
+    "forest(bootstrap=False)",
+    "weave(passthrough='auto')",
+    "auto(features=KernelFeatures())",
+    "mc",
+)
+# A mixture is left out of the portfolio if a component has more coefficients than this: with 47,000
+# features and 101 labels it takes five CPU-minutes for 2,000 rows; a chain, 16 seconds for 5,400.
+_LARGEST_COMPONENT = 2**20
+
+
+def unaffordable(name: str, n_features: int, n_labels: int) -> str:
+    """Return why a method of the portfolio is not tried; empty if it is.
+
+    Examples
+    --------
+    >>> unaffordable("mc", n_features=47_236, n_labels=101)
+    '4,770,836 coefficients in each component: name it among candidates to try it'
+    >>> unaffordable("auto", n_features=47_236, n_labels=101)
+    ''
+    """
+    size = n_features * n_labels
+    if name != "mc" or size <= _LARGEST_COMPONENT:
+        return ""
+    return f"{size:,} coefficients in each component: name it among candidates to try it"
+
+
+def make_candidates(
+    given: Sequence[Any] | None, decision: str | Decision, X: Any, seed: int
+) -> list[tuple[str, Any]]:
+    """Return estimators with distinct names, a decision, and what X needs in front of them.
+
+    Parameters
+    ----------
+    given : sequence of str, estimators or (name, estimator), or None
+        None stands for `PORTFOLIO`. What is given is not changed.
+    decision : str or Decision
+    X : (n, D) array or CSR matrix
+        Dense features are standardised.
+    seed : int
+        Seeds every unset `random_state`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [name for name, _ in make_candidates(["br", "br", "cc"], "subset", np.eye(2), seed=0)]
+    ['br', 'br 2', 'cc']
+    """
+    given = PORTFOLIO if given is None else given
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        raise ValueError(
+            f"candidates must be a list of methods or estimators, not empty; got {given!r}"
+        )
+    candidates: dict[str, Any] = {}
+    for name, estimator in map(_named, given):
+        if not isinstance(last_step(estimator), MultiLabelClassifier):
+            raise ValueError(
+                f"candidates must be estimators of P(y|x), such as ClassifierChain(); {name} "
+                "is none. JointClassifierCV makes one of any classifier"
+            )
+        last_step(estimator).set_params(decision=decision)
+        prepared = with_preprocessing(seeded_clone(estimator, seed), X)
+        candidates[_distinct(name, candidates)] = prepared
+    return list(candidates.items())
+
+
+def _distinct(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken yet."""
+    numbered = (f"{name} {k}" for k in count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
+
+
+def _named(candidate: Any) -> tuple[str, Any]:
+    """Return the name of a candidate and an estimator of our own."""
+    if isinstance(candidate, str):
+        return candidate, make_method(candidate)
+    pair = candidate if isinstance(candidate, tuple) else (str(candidate), candidate)
+    is_named = len(pair) == 2 and isinstance(pair[0], str)
+    if not is_named or isinstance(pair[1], type) or not hasattr(pair[1], "get_params"):
+        raise ValueError(
+            "candidates must be names of methods, estimators such as ClassifierChain(), or pairs "
+            f"(name, estimator); got {candidate!r}"
+        )
+    return pair[0], clone(pair[1])
+
+
+# Every model keeps this much, so that no row becomes impossible on the way.
+_LEAST = 1e-12
+# Weights are rounded to this many decimals: the order of the rows must not matter.
+_DECIMALS = 6
+
+
+def pool_weights(log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Floats:
+    """Return the weights of a mixture that maximise the mean log-likelihood of rows, (K,).
+
+    Parameters
+    ----------
+    log_probs : (n, K) array
+        Log-probability of the labels of each row under each model. Rows that are impossible under
+        all of them have no say.
+    sample_weight : (n,) array, optional
+
+    Examples
+    --------
+    Two models that are right about other rows, and one that is never the best:
+
+    >>> log_probs = np.log([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.2]])
+    >>> pool_weights(log_probs).round(2)
+    array([0.71, 0.29, 0.  ])
+    """
+    values, weight = _checked(log_probs, sample_weight)
+    largest = values.max(axis=1)
+    counts = np.isfinite(largest) & (weight > 0)
+    n_models = values.shape[1]
+    if n_models == 1 or not counts.any():
+        return np.full(n_models, 1 / n_models)
+    relative = np.exp(values[counts] - largest[counts, None])
+    share = weight[counts] / weight[counts].sum()
+
+    def loss(weights: Floats) -> float:
+        return -float(share @ np.log(relative @ weights))
+
+    def gradient(weights: Floats) -> Floats:
+        return -np.asarray((share / (relative @ weights)) @ relative)
+
+    found = minimize(
+        loss,
+        np.full(n_models, 1 / n_models),
+        jac=gradient,
+        bounds=[(_LEAST, 1)] * n_models,
+        constraints=LinearConstraint(np.ones(n_models), 1, 1),
+        method="SLSQP",
+        options={"ftol": 1e-10, "maxiter": 500},
+    )
+    rounded = np.maximum(found.x, 0.0).round(_DECIMALS)
+    weights: Floats = rounded / rounded.sum()
+    return weights
+
+
+def _checked(
+    log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None
+) -> tuple[Floats, Floats]:
+    values = np.asarray(log_probs, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise ValueError(f"log_probs must be (n, K), K models; got shape {values.shape}")
+    if np.isnan(values).any() or np.isposinf(values).any():
+        raise ValueError("log_probs must be log-probabilities: finite, or -inf")
+    n_rows = len(values)
+    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError(
+            f"sample_weight must be one finite, non-negative number for each of the {n_rows} rows"
+        )
+    return values, weight
+
+
+_NOTHING = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of a candidate.
+
+    Attributes
+    ----------
+    name : str
+    scores : tuple of float
+        The score of each fold that was tried, the higher the better: of one fold only if the
+        candidate was given up, so that its mean does not compare with others.
+    seconds : float
+    problem : str
+        Why it was not tried on all folds; empty if it was.
+
+    Examples
+    --------
+    >>> Trial("pcc", (-2.0, -2.5)).score
+    -2.25
+    """
+
+    name: str
+    scores: tuple[float, ...]
+    seconds: float = 0.0
+    problem: str = ""
+
+    @property
+    def score(self) -> float:
+        """The mean score; -inf without scores, or if they are not numbers."""
+        mean = float(np.mean(self.scores)) if self.scores else -np.inf
+        return -np.inf if np.isnan(mean) else mean
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean score, over folds; NaN with fewer than two."""
+        if len(self.scores) < 2 or not np.isfinite(self.scores).all():
+            return float("nan")
+        return float(np.std(self.scores, ddof=1) / np.sqrt(len(self.scores)))
+
+
+class HeldOutFold(NamedTuple):
+    """What a candidate that was fitted to all folds but one makes of that one.
+
+    Attributes
+    ----------
+    score : float
+        The higher the better.
+    log_prob : (m,) array
+        Log-probability of the labels of each row; empty where a metric is the score.
+    evidence : (m, L) array or Probabilities
+        What a rule sees of the rows that is to be tuned; empty if there is none.
+    """
+
+    score: float
+    log_prob: Floats = _NOTHING
+    evidence: Scores = _NOTHING
+
+
+class TrainingData(NamedTuple):
+    """Rows, labels and weights."""
+
+    X: Any
+    labels: Labels
+    weight: Floats | None
+
+    def taken(self, rows: Mask) -> TrainingData:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return TrainingData(self.X[rows], self.labels[rows], weight)
+
+
+def judge_fold(
+    estimator: Any,
+    data: TrainingData,
+    outside: Mask,
+    metric: Metric | None,
+    rule: ThresholdRule | None,
+) -> HeldOutFold:
+    """Fit a clone to the rows inside, and judge it by those outside.
+
+    Parameters
+    ----------
+    estimator : estimator of P(y|x), or pipeline that ends in one
+    data : TrainingData
+    outside : (n,) array of bool
+    metric : Metric or None
+        What the score is; None for the mean log-likelihood of a row.
+    rule : ThresholdRule or None
+        A rule that is to be tuned on the rows outside.
+    """
+    inside, (X, truth, weight) = data.taken(~outside), data.taken(outside)
+    if metric is not None:
+        value = score_model(fitted(estimator, inside), X, truth, [metric])[0][metric.name]
+        return HeldOutFold(value if metric.higher_is_better else -value)
+    joint: Any = predict_joint(fitted(without_tuning(estimator), inside), X)
+    log_prob = joint.log_prob(truth)
+    log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
+    evidence = _NOTHING if rule is None else rule.evidence(joint).scores
+    return HeldOutFold(float(np.average(log_prob, weights=weight)), log_prob, evidence)
+
+
+def without_tuning(estimator: Any) -> Any:
+    """Return a clone whose decision needs no held-out rows."""
+    cloned = clone(estimator)
+    last_step(cloned).set_params(decision="hamming")
+    return cloned
+
+
+def fitted(estimator: Any, data: TrainingData) -> Any:
+    """Return a fitted clone; weights go to the steps of a pipeline that take them."""
+    model = clone(estimator)
+    X, labels, weight = data
+    if weight is None:
+        return model.fit(X, labels)
+    if weight_parameter(model) is None:
+        name = type(last_step(model)).__name__
+        raise ValueError(f"sample_weight was given, but {name} does not support it")
+    return model.fit(X, labels, **dict.fromkeys(_weight_parameters(model), weight))
+
+
+def _weight_parameters(model: Any) -> list[str]:
+    """Return the names under which `fit` hands weights to every step that takes them."""
+    if isinstance(model, Pipeline):
+        return [f"{name}__{own}" for name, step in model.steps for own in _weight_parameters(step)]
+    takes_weights = hasattr(model, "fit") and has_fit_parameter(model, "sample_weight")
+    return ["sample_weight"] if takes_weights else []
+
+
+def by_row(parts: Sequence[Scores], held_out: Sequence[Mask]) -> Scores:
+    """Return what folds say about their rows in the order of all rows."""
+    rows = np.concatenate([np.flatnonzero(outside) for outside in held_out])
+    return joined(parts)[np.argsort(rows)]
+
+
+# A candidate is given up if it is behind by this many standard errors of the paired differences of
+# the rows of the first fold, or in a pool if its weight there is below the least one that counts;
+# but not by fewer rows than this.
+_STANDARD_ERRORS = 4.0
+LEAST_WEIGHT = 0.02
+_FEWEST_ROWS = 20
+
+
+class Race:
+    """What each candidate makes of held-out rows.
+
+    Parameters
+    ----------
+    data : TrainingData
+    held_out : list of (n,) arrays of bool
+        The rows of each fold.
+    metric : Metric or None
+        What candidates are judged by; None for the log-likelihood, which is known row by row, so
+        that those far behind are not tried on all folds.
+    rule : ThresholdRule or None
+        A rule that is to be tuned on the held-out rows.
+    pooled : bool
+        Whether candidates share the rows, as members of a mixture.
+    n_jobs : int or None
+        Number of folds at a time.
+
+    Attributes
+    ----------
+    trials : list of Trial
+    folds : dict
+        What the candidates that went through all folds make of each, by their position.
+    error : Exception or None
+        Why the last of those that failed did.
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        held_out: list[Mask],
+        *,
+        metric: Metric | None,
+        rule: ThresholdRule | None,
+        pooled: bool,
+        n_jobs: int | None,
+    ) -> None:
+        self.data = data
+        self.held_out = held_out
+        self.metric = metric
+        self.rule = rule
+        self.pooled = pooled
+        self.n_jobs = n_jobs
+        self.trials: list[Trial] = []
+        self.folds: dict[int, list[HeldOutFold]] = {}
+        self.error: Exception | None = None
+
+    def skip(self, name: str, problem: str) -> None:
+        """Enter a candidate that is not tried."""
+        self.trials.append(Trial(name, (), problem=problem))
+
+    def run(self, name: str, estimator: Any) -> None:
+        """Try a candidate on the folds."""
+        begin = time.monotonic()
+        folds: list[HeldOutFold] = []
+        problem = ""
+        # Where nobody can be given up, all folds are tried at once.
+        at_first = 1 if self._can_give_up() else len(self.held_out)
+        try:
+            folds = self._judged(estimator, self.held_out[:at_first])
+            if at_first == 1:
+                problem = self._reason_to_give_up(folds[0])
+            if not problem:
+                folds += self._judged(estimator, self.held_out[at_first:])
+                self.folds[len(self.trials)] = folds
+        except Warning:  # one that the user wants as an error
+            raise
+        except Exception as error:  # whatever fails, a base classifier of the user's, say
+            folds, problem = [], _described(error)
+            self.error = error
+            if not isinstance(error, ValueError):
+                warnings.warn(f"candidate {name} failed: {problem}", FitFailedWarning, stacklevel=2)
+        scores = tuple(fold.score for fold in folds)
+        self.trials.append(Trial(name, scores, time.monotonic() - begin, problem))
+
+    def _judged(self, estimator: Any, held_out: list[Mask]) -> list[HeldOutFold]:
+        return list(
+            processes(self.n_jobs)(
+                delayed(judge_fold)(estimator, self.data, outside, self.metric, self.rule)
+                for outside in held_out
+            )
+        )
+
+    def _can_give_up(self) -> bool:
+        several = self.metric is None and bool(self.folds) and len(self.held_out) > 1
+        return several and self._first_weight().sum() >= _FEWEST_ROWS
+
+    def _first_weight(self) -> Floats:
+        """Return the weights of the rows of the first fold."""
+        first = self.held_out[0]
+        return np.ones(first.sum()) if self.data.weight is None else self.data.weight[first]
+
+    def _reason_to_give_up(self, first: HeldOutFold) -> str:
+        """Return why a candidate is not worth further folds; empty if it is."""
+        known = np.column_stack([folds[0].log_prob for folds in self.folds.values()])
+        weight = self._first_weight()
+        if self.pooled:
+            together = np.column_stack([known, first.log_prob])
+            is_idle = pool_weights(together, weight)[-1] < LEAST_WEIGHT
+            reason = f"weight below {LEAST_WEIGHT}"
+        else:
+            leader = known[:, np.average(known, axis=0, weights=weight).argmax()]
+            is_idle = _is_far_behind(first.log_prob, leader, weight)
+            reason = "far behind"
+        return f"{reason} after one of {len(self.held_out)} folds" if is_idle else ""
+
+    def best(self) -> int | None:
+        """Return the position of the best candidate; None if none went through all folds."""
+        return max(self.folds, key=lambda k: self.trials[k].score, default=None)
+
+    def log_probs(self, members: list[int]) -> Floats:
+        """Return the log-probability of each row by each of some candidates, (n, K)."""
+        columns = (by_row([f.log_prob for f in self.folds[k]], self.held_out) for k in members)
+        return np.column_stack([np.asarray(column) for column in columns])
+
+    def evidence(self, members: list[int], weights: Floats) -> Scores:
+        """Return what the rule sees of each row in a mixture of some candidates, (n, L)."""
+        parts = [by_row([f.evidence for f in self.folds[k]], self.held_out) for k in members]
+        if len(parts) == 1:
+            return parts[0]
+        # Several candidates are mixed by their marginals, which are held as log-odds.
+        mixture = MixtureJoint(weights, [IndependentJoint(check_scores(part)) for part in parts])
+        return Probabilities(mixture.marginal_log_odds())
+
+
+def _described(error: Exception) -> str:
+    """Return the message of an error, with its type unless it is about a value."""
+    is_plain = isinstance(error, ValueError) and str(error)
+    return str(error) if is_plain else f"{type(error).__name__}: {error}"
+
+
+def _is_far_behind(log_prob: Floats, leader: Floats, weight: Floats) -> bool:
+    """Whether rows are less probable by several standard errors; impossible ones settle it."""
+    if np.isneginf(leader).any():
+        return False
+    if np.isneginf(log_prob).any():
+        return True
+    return in_standard_errors(log_prob - leader, weight) < -_STANDARD_ERRORS
+
+
+class BestJoint(MultiLabelClassifier):
+    """The best of several models, or a mixture of them, by cross-validation on the training rows.
+
+    Every candidate is fitted to all folds but one and scored on that one; the best is fitted to all
+    rows. Candidates that the first fold shows to be far behind are not tried on the others. With
+    ``pool=True`` the model is a mixture of the candidates, with the weights under which the
+    held-out rows are most probable: it takes all of their fits, and is better than the best of them
+    where each is right about other rows. `table` shows what was compared.
+
+    Parameters
+    ----------
+    candidates : sequence of str, estimators or (name, estimator), optional
+        Methods as on the command line, such as ``"pcc(C=1)"``, or estimators of P(y|x), or
+        pipelines that end in one. Dense features are standardised for all of them. By default
+        `labelweave.models.best_joint.PORTFOLIO`: a chain, two forests, on bootstrap samples and on all
+        rows, a chain over a forest's predictions, with the features if these are sparse, a chain on
+        kernel features, and a mixture of trees, unless its components would have more than a
+        million coefficients each.
+    scoring : str, default="log_likelihood"
+        The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or
+        "f1_micro"; labels are then predicted for `decision`, and rows count alike whatever their
+        weight.
+    pool : bool, default=False
+        If True, mix the candidates instead of choosing one; `scoring` must be "log_likelihood".
+        Candidates of less weight than 0.02 are left out, those with so little beside the ones tried
+        before them after the first fold, but the best is always a member. The `inference` of
+        candidates does not matter then.
+    n_folds : int, default=3
+    time_budget : float, optional
+        Seconds after which no further candidate is tried; the first one always is. What is chosen
+        then depends on how fast the machine is. The last fit comes on top.
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
+        The loss that `predict` minimises.
+    n_jobs : int, optional
+        Number of folds at a time, beside the first; -1 uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds and every unset `random_state` of the candidates. None means 0.
+    verbose : int, default=0
+        If positive, show progress and print the table.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The best candidate, fitted to all rows. If `decision` is tuned on held-out rows, this one
+        decides label by label: the rule is the model's own.
+    best_name_ : str
+    members_ : dict
+        The candidates of the mixture by name, fitted to all rows; the best one only, unless they
+        are pooled.
+    weights_ : (K,) array
+        The weights of the members.
+    trials_ : list of Trial
+
+    References
+    ----------
+    Y. Yao, A. Vehtari, D. Simpson, A. Gelman (2018). Using stacking to average Bayesian predictive
+    distributions. Bayesian Analysis 13.
+
+    Examples
+    --------
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import BestJoint
+    >>> data = load_emotions()
+    >>> model = BestJoint(candidates=["br(C=0.01)", "auto(C=0.01,label_penalty=0.03)"])
+    >>> model = model.fit(data.X[:300], data.Y[:300])
+    >>> model.best_name_
+    'auto(C=0.01,label_penalty=0.03)'
+    >>> list(model.table().columns)
+    ['candidate', 'score', 'standard_error', 'weight', 'seconds', 'problem']
+    """
+
+    def __init__(
+        self,
+        *,
+        candidates: Sequence[Any] | None = None,
+        scoring: str = "log_likelihood",
+        pool: bool = False,
+        n_folds: int = 3,
+        time_budget: float | None = None,
+        decision: str | Decision = "subset",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.candidates = candidates
+        self.scoring = scoring
+        self.pool = pool
+        self.n_folds = n_folds
+        self.time_budget = time_budget
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def table(self) -> pd.DataFrame:
+        """Return what was compared: the best first, what was given up or failed last."""
+        import pandas as pd
+
+        check_is_fitted(self, "members_")
+        ranked = sorted(self.trials_, key=lambda trial: (bool(trial.problem), -trial.score))
+        weight = dict(zip(self.members_, self.weights_, strict=True))
+        return pd.DataFrame(
+            {
+                "candidate": [trial.name for trial in ranked],
+                "score": [trial.score for trial in ranked],
+                "standard_error": [trial.standard_error for trial in ranked],
+                "weight": [weight.get(trial.name, 0.0) for trial in ranked],
+                "seconds": [trial.seconds for trial in ranked],
+                "problem": [trial.problem for trial in ranked],
+            }
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.time_budget is not None:
+            check_number(self.time_budget, "time_budget", minimum=0, otherwise="None")
+        metric, rule = self._metric(), self._untuned()
+        check_flag(self.pool, "pool")
+        if self.pool and metric is not None:
+            raise ValueError(
+                f"pool=True weighs candidates by scoring='log_likelihood'; got {self.scoring!r}"
+            )
+        if self.pool and rule is not None and rule.needs_joint:
+            raise ValueError(
+                f"decision {self.decision!r} is tuned on the votes of one model: choose one that "
+                "is tuned on marginals, such as 'macro_f1', or pool=False"
+            )
+        check_whole_number(self.n_folds, "n_folds", 2)
+
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        seed = self._seed()
+        total = np.ones(len(labels)) if sample_weight is None else sample_weight
+        fold, n_folds = assign_folds(X, total, int(self.n_folds), seed)
+        # If all rows are equal, none can be held out: the first candidate is as good as any.
+        held_out = [fold == k for k in range(n_folds)] if n_folds > 1 else []
+        candidates = make_candidates(self.candidates, self.decision, X, seed)
+        race = Race(
+            TrainingData(X, labels, sample_weight),
+            held_out,
+            metric=self._metric(),
+            rule=self._untuned() if self._metric() is None else None,
+            pooled=self.pool,
+            n_jobs=self.n_jobs,
+        )
+        self._run(race, candidates)
+        self.trials_ = race.trials
+        best = race.best()
+        if best is None:
+            reasons = "; ".join(f"{trial.name}: {trial.problem}" for trial in self.trials_)
+            raise ValueError(f"none of the candidates can be fitted: {reasons}") from race.error
+        chosen, self.weights_ = self._weighed(race, best)
+        self._evidence = race.evidence(chosen, self.weights_) if race.rule and held_out else None
+        data = TrainingData(X, self._encoding.named(labels), sample_weight)
+        self.members_ = {
+            candidates[k][0]: fitted(self._member(candidates[k][1]), data) for k in chosen
+        }
+        self.best_name_ = candidates[best][0]
+        self.best_estimator_ = self.members_[self.best_name_]
+        self._tell(f"chose {', '.join(self.members_)}\n{self.table().to_string(index=False)}")
+
+    def _run(self, race: Race, candidates: list[tuple[str, Any]]) -> None:
+        begin = time.monotonic()
+        with stage("trying candidates", len(candidates)) as advance:
+            for name, estimator in candidates:
+                spent = time.monotonic() - begin
+                if reason := self._reason_to_skip(name, race, spent):
+                    race.skip(name, reason)
+                else:
+                    race.run(name, estimator)
+                advance()
+
+    def _reason_to_skip(self, name: str, race: Race, spent: float) -> str:
+        """Return why a candidate is not tried; empty if it is."""
+        X, labels, _ = race.data
+        if self.candidates is None and (reason := unaffordable(name, X.shape[1], labels.shape[1])):
+            return reason
+        has_time = self.time_budget is None or spent < self.time_budget
+        return "" if has_time or not race.folds else "no time left"
+
+    def _weighed(self, race: Race, best: int) -> tuple[list[int], Floats]:
+        """Return the members of the mixture and their weights: of the pool, or the best alone."""
+        if not self.pool or not race.held_out:
+            return [best], np.ones(1)
+        members, weight = sorted(race.folds), race.data.weight
+        counts = pool_weights(race.log_probs(members), weight) >= LEAST_WEIGHT
+        members = [k for k, is_in in zip(members, counts, strict=True) if is_in or k == best]
+        return members, pool_weights(race.log_probs(members), weight)
+
+    def _member(self, estimator: Any) -> Any:
+        """Return a candidate as it is fitted to all rows."""
+        is_tuned_here = self._metric() is None and self._untuned() is not None
+        return without_tuning(estimator) if is_tuned_here else estimator
+
+    def _metric(self) -> Metric | None:
+        if self.scoring == "log_likelihood":
+            return None
+        if not isinstance(self.scoring, str):
+            raise ValueError(
+                f"scoring must be 'log_likelihood' or the name of a metric; got {self.scoring!r}"
+            )
+        return resolve_metrics([self.scoring])[0]
+
+    def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        super()._tune(X, labels, sample_weight)
+        del self._evidence
+
+    def _tuned(
+        self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
+    ) -> ThresholdRule:
+        del X
+        if self._metric() is not None:  # candidates were judged by their own tuned decisions
+            tuned: ThresholdRule = last_step(self.best_estimator_).rule_
+            return tuned
+        if self._evidence is None:
+            return FixedThreshold()
+        held_out = LabelledScores.of(self._evidence, labels, sample_weight)
+        return rule.informed(self._rates, held_out)
+
+    @property
+    def prediction_parameters(self) -> tuple[str, ...]:
+        """The decision, unless candidates are judged by what they decide, or it is tuned."""
+        is_free = self.scoring == "log_likelihood" and self._untuned() is None
+        return ("decision",) if is_free else ()
+
+    def _inference(self) -> Inference:
+        if len(getattr(self, "members_", ())) != 1:
+            return super()._inference()
+        strategy: Inference = last_step(self.best_estimator_)._inference()
+        return strategy
+
+    def _joint(self, X: Any) -> JointDistribution:
+        joints: list[Any] = [predict_joint(member, X) for member in self.members_.values()]
+        if len(joints) > 1:
+            return MixtureJoint(
+                self.weights_,
+                joints,
+                label_names=self._names(),
+                row_ids=row_keys(X),
+                n_threads=self._n_threads(),
+            )
+        return joints[0].with_row_ids(row_keys(X))  # type: ignore[no-any-return]
+
+    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
+        return (self.best_estimator_, X, names) if len(self.members_) == 1 else None
+
+    def _unexplained_because(self) -> str | None:
+        if len(self.members_) == 1:
+            return None
+        return (
+            "the model is a pool, a mixture of several models, whose log-odds are not a sum: fit "
+            f"one of its members alone, {', '.join(self.members_)}"
+        )

@@ -1,0 +1,513 @@
+"""ConformalClassifier: scores, quantiles, CV+ sets.
+
+Sets of label vectors that contain the true one as often as asked.
+
+`conformal_classifier` is the estimator, `nonconformity` the score of a label vector and its
+quantile, `cross_conformal` the sets of several folds' models. Users import from
+`labelweave.evaluation`.
+
+How strange a label vector is under P(y|x), and how strange it may be.
+
+Sets of label vectors by CV+: each model compares a vector with the rows it has not seen.
+
+Sets of label vectors with guaranteed coverage, from any estimator of P(y|x).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask, Positions
+from labelweave._common.checks import check_choice, check_number, check_whole_number
+from labelweave._common.engine import processes
+from labelweave._common.labels import read_batch_labels
+from labelweave._common.pipelines import innermost
+from labelweave._common.row_keys import assign_folds, number_rows
+from labelweave.decision import Decision, VectorSets, vector_sets
+from labelweave.decision.probable_vectors import probable_vectors, reachable_values
+from labelweave.inference import Auto
+from labelweave.inference.strategy import Inference
+from labelweave.joint import JointDistribution
+from labelweave.joint.enumeration import row_blocks
+from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.conditionals import seeded_clone
+from labelweave.models.joint_estimators import check_frozen, checked_joint_estimator, joint_of
+
+#: What is subtracted from -log P(y|x), by the name of the score.
+NONCONFORMITY: dict[str, Callable[[JointDistribution], Floats]] = {
+    "ratio": lambda joint: -joint.mode(Auto()).log_prob,
+    "probability": lambda joint: np.zeros(joint.n_rows),
+}
+# Log-probabilities that are computed in two ways differ by less than this, relatively: a vector
+# exactly at the quantile belongs to the set.
+_ROUNDING = 1e-9
+
+
+def nonconformity(joint: JointDistribution, Y: npt.ArrayLike, score: str = "ratio") -> Floats:
+    """Return how strange one label vector of each row is, (n,).
+
+    Parameters
+    ----------
+    joint : JointDistribution
+    Y : (n, L) array of 0/1
+    score : {"ratio", "probability"}, default="ratio"
+        log P(y*|x) - log P(y|x) with the mode y*, or -log P(y|x).
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint([[0.0, 0.0]])
+    >>> nonconformity(joint, [[1, 0]]), nonconformity(joint, [[1, 0]], "probability")
+    (array([0.]), array([1.38629436]))
+    """
+    return -joint.log_prob(Y) - NONCONFORMITY[score](joint)
+
+
+def _rank(n: int, confidence: float) -> int:
+    """Return which of n held-out scores is the conformal quantile, counted from 1.
+
+    Of n + 1 exchangeable scores, any one is among the m smallest with probability m / (n + 1).
+    """
+    # 0.07 * 100 is slightly above 7: such rounding must not cost a whole rank.
+    return math.ceil(confidence * (n + 1) - _ROUNDING)
+
+
+def conformal_quantile(scores: npt.ArrayLike, confidence: float) -> float:
+    """Return the number that a new score exceeds with probability at most 1 - confidence.
+
+    The scores and the new one must be exchangeable, for example independent and of the same
+    distribution; the probability is over all of them, and holds for any number of scores.
+
+    Parameters
+    ----------
+    scores : (n,) array
+        Held-out scores, the higher the stranger; they may be infinite.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        Infinite if there are fewer than confidence / (1 - confidence) scores.
+
+    Examples
+    --------
+    >>> conformal_quantile([3.0, 1.0, 2.0], 0.5), conformal_quantile([3.0, 1.0, 2.0], 0.9)
+    (2.0, inf)
+    """
+    check_number(confidence, "confidence", above=0, below=1)
+    values = np.sort(np.asarray(scores, dtype=np.float64).ravel())
+    if np.isnan(values).any():
+        raise ValueError("scores must be numbers; they contain NaN")
+    rank = _rank(len(values), confidence)
+    return float(values[rank - 1]) if rank <= len(values) else math.inf
+
+
+@dataclass(frozen=True)
+class HeldOutScores:
+    """Scores of held-out rows, by the group of the row and the model that has not seen it.
+
+    Attributes
+    ----------
+    scores : (m,) array
+    folds, groups : (m,) arrays of int
+        Numbers of models and of groups.
+
+    Examples
+    --------
+    >>> zero = np.zeros(3, dtype=int)
+    >>> held_out = HeldOutScores(np.array([1.0, 2.0, 3.0]), folds=zero, groups=zero)
+    >>> held_out.quantiles(np.array([0, 1]), 0.5)
+    array([ 2., inf])
+    """
+
+    scores: Floats
+    folds: Indices
+    groups: Indices
+
+    def quantiles(self, groups: Indices, confidence: float) -> Floats:
+        """Return the conformal quantile of each new row's group, (n,), a little rounded up."""
+        out = np.empty(len(groups))
+        for group in np.unique(groups):
+            quantile = conformal_quantile(self.scores[self.groups == group], confidence)
+            out[groups == group] = quantile + _ROUNDING * (1 + abs(quantile))
+        return out
+
+    def conforms(self, scores: Floats, groups: Indices, confidence: float) -> tuple[Mask, Counts]:
+        """Return which vectors belong to the sets of CV+, and how many scores are below theirs.
+
+        Parameters
+        ----------
+        scores : (V, K) array
+            The score of each vector by the model of each fold.
+        groups : (V,) array of int
+            The group of its row.
+        confidence : float
+        """
+        below = np.zeros(len(scores), dtype=np.int64)
+        rank = np.empty(len(scores), dtype=np.int64)
+        lowered = scores - _ROUNDING * (1 + np.abs(scores))
+        for group in np.unique(groups):
+            own, here = self.groups == group, groups == group
+            rank[here] = _rank(int(own.sum()), confidence)
+            for fold in range(scores.shape[1]):
+                held_out = np.sort(self.scores[own & (self.folds == fold)])
+                below[here] += np.searchsorted(held_out, lowered[here, fold])
+        return below < rank, below
+
+
+def cross_conformal_sets(
+    joints: Sequence[JointDistribution],
+    offsets: Sequence[Floats],
+    held_out: HeldOutScores,
+    groups: Indices,
+    confidence: float,
+    max_size: int,
+) -> VectorSets:
+    """Return the sets of CV+ (docs/design/math.md, section 11).
+
+    Parameters
+    ----------
+    joints : sequence of JointDistribution
+        P(y|x) of the same rows by the model of each fold.
+    offsets : sequence of (n,) arrays
+        What the score of each model subtracts from -log P(y|x).
+    held_out : HeldOutScores
+    groups : (n,) array of int
+    confidence : float
+    max_size : int
+        Most vectors that are taken from each model.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> joints = [IndependentJoint([[2.0, -1.0]]), IndependentJoint([[2.0, 1.0]])]
+    >>> folds, groups = np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)
+    >>> held_out = HeldOutScores(np.array([0.1, 0.5, 0.2, 0.6]), folds, groups)
+    >>> sets = cross_conformal_sets(joints, [np.zeros(1)] * 2, held_out, groups[:1], 0.8, 10)
+    >>> sets[0]
+    array([[1, 0],
+           [1, 1]], dtype=int8)
+    """
+    # A vector that is stranger than the quantile to every model is in no set.
+    quantiles = held_out.quantiles(groups, confidence)
+    floors = [-quantiles - offset for offset in offsets]
+    lists = [
+        probable_vectors(joint, floor, max_size)
+        for joint, floor in zip(joints, floors, strict=True)
+    ]
+    rows = np.concatenate([listed[0] for listed in lists])
+    vectors = np.concatenate([listed[1] for listed in lists])
+    first = _distinct(rows, vectors)
+    rows, vectors = rows[first], vectors[first]
+    scores = np.stack(
+        [
+            -_log_prob(joint, rows, vectors) - offset[rows]
+            for joint, offset in zip(joints, offsets, strict=True)
+        ],
+        axis=1,
+    )
+    conforming, below = held_out.conforms(scores, groups[rows], confidence)
+    order = np.lexsort((scores.sum(axis=1), below, rows))
+    # The most conforming vector of a row stays in any case: no set is empty.
+    conforming[order[np.diff(rows[order], prepend=-1) > 0]] = True
+    kept = order[conforming[order]]
+
+    def reachable(cut: Mask) -> Mask:
+        parts = [
+            reachable_values(joint[cut], floor[cut])
+            for joint, floor in zip(joints, floors, strict=True)
+        ]
+        return np.asarray(np.any(parts, axis=0))
+
+    complete = np.all([listed[2] for listed in lists], axis=0)
+    return VectorSets.of(rows[kept], vectors[kept], complete, reachable, joints[0].label_names)
+
+
+def _distinct(rows: Indices, vectors: Labels) -> Positions:
+    """Return the place of each vector of a row where it occurs first."""
+    keys = np.hstack([rows.astype("<i8")[:, None].view(np.uint8), np.packbits(vectors, axis=1)])
+    packed = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1])))
+    return np.unique(packed.ravel(), return_index=True)[1]
+
+
+def _log_prob(joint: JointDistribution, rows: Indices, vectors: Labels) -> Floats:
+    blocks = row_blocks(len(rows), joint.n_labels)
+    return np.concatenate([joint[rows[block]].log_prob(vectors[block]) for block in blocks])
+
+
+class ConformalClassifier(MultiLabelClassifier):
+    """Sets of label vectors that contain the true one with a given probability.
+
+    `predict_set` returns for each row all label vectors that are no stranger, by P(y|x), than those
+    of held-out training rows. The truth is among them with probability `confidence` at least,
+    however good or bad the estimator is, if the rows are exchangeable; a better estimator has
+    smaller sets. Each set also says which labels are surely there, and which may be.
+
+    Parameters
+    ----------
+    estimator : estimator of P(y|x), optional
+        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model
+        in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets are then
+        held out, and must not be those that the model has learned from.
+    confidence : float, default=0.9
+        The probability with which a set contains the true label vector, over the draw of training
+        rows and of new ones.
+    calibration : float or int, default=0.25
+        A fraction is the share of rows that are held out, on which the estimator is not fitted
+        (split conformal prediction). A whole number is a number of folds, each held out once (CV+):
+        all rows are used for both, and coverage is about `confidence` in practice, but what is
+        guaranteed is twice the error, 1 - 2 (1 - confidence), but for a term that vanishes with the
+        number of rows.
+    nonconformity : {"ratio", "probability"}, default="ratio"
+        What makes a vector strange. "ratio": how much less probable it is than the most probable
+        vector, log P(y*|x) - log P(y|x). "probability": -log P(y|x), by which rows that the model
+        is unsure about have smaller sets, and are covered less often.
+    max_size : int, default=1000
+        Most vectors of a row's set that are written out.
+    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
+        The loss that `predict` minimises.
+    n_jobs : int, optional
+        Number of folds fitted at a time; -1 uses all cores.
+    random_state : int, RandomState or None, default=None
+        Seeds the choice of rows and every unset `random_state` of the estimator. None means 0.
+    verbose : int, default=0
+        If positive, print how many rows were held out.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What `predict` and `predict_joint` ask: fitted to the rows that are not held out or, with
+        folds, to all of them.
+    estimators_ : list of estimators
+        Those that held-out rows were scored by: one, or one per fold.
+    held_out_rows_ : (m,) array of int
+        Training rows that were held out.
+    held_out_ : HeldOutScores
+        Their scores, and the numbers of their folds and groups.
+    groups_ : array or None
+        The distinct groups.
+    nonconformity_ : str
+        What the scores are.
+
+    Notes
+    -----
+    The guarantee is about all rows together, unless groups are given. A set that is not
+    ``complete`` keeps the guarantee by its `outer` and `inner` labels: they are those of all of it.
+    See docs/design/math.md, section 11.
+
+    Transformers that learn from data belong into a pipeline inside, as ``estimator``: in front of
+    the `ConformalClassifier` they would see held-out rows.
+
+    Examples
+    --------
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import ConformalClassifier
+    >>> from labelweave import ClassifierChain
+    >>> data = load_emotions()
+    >>> chain = ClassifierChain(C=0.01, label_penalty=0.03)
+    >>> model = ConformalClassifier(estimator=chain, confidence=0.8)
+    >>> model = model.fit(data.X[:400], data.Y[:400])
+    >>> sets = model.predict_set(data.X[400:])
+    >>> sets[1]
+    array([[0, 0, 0, 0, 0, 1],
+           [1, 0, 0, 0, 0, 1],
+           [0, 0, 1, 0, 0, 0],
+           [0, 1, 1, 0, 0, 0]], dtype=int8)
+    >>> sets.outer[1]
+    array([ True,  True,  True, False, False,  True])
+    """
+
+    held_out_: HeldOutScores
+    groups_: NDArray[Any] | None
+
+    def __init__(
+        self,
+        *,
+        estimator: Any = None,
+        confidence: float = 0.9,
+        calibration: float | int = 0.25,
+        nonconformity: str = "ratio",
+        max_size: int = 1000,
+        decision: str | Decision = "subset",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.confidence = confidence
+        self.calibration = calibration
+        self.nonconformity = nonconformity
+        self.max_size = max_size
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Fit the estimator, and score rows that it has not seen.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        y : (n, L) array, sparse matrix or data frame of 0/1
+        groups : (n,) array, optional
+            The group of each row. Coverage then holds within each group (Mondrian conformal
+            prediction), and each needs held-out rows of its own.
+
+        Returns
+        -------
+        self
+        """
+        self._reset()
+        known = None if groups is None else _read_groups(groups, X)
+        super().fit(X, y)
+        if known is not None:
+            self.groups_, codes = known
+            self.held_out_ = replace(self.held_out_, groups=codes[self.held_out_rows_])
+        return self
+
+    def predict_set(self, X: Any, *, groups: Any = None) -> VectorSets:
+        """Return for each row a set that contains its label vector with probability `confidence`.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        groups : (n,) array, optional
+            The group of each row, if `fit` got groups. The set of a group of which no row was held
+            out contains all label vectors.
+
+        Returns
+        -------
+        VectorSets
+        """
+        check_is_fitted(self)
+        confidence = check_number(self.confidence, "confidence", above=0, below=1)
+        max_size = check_whole_number(self.max_size, "max_size")
+        X = self._features(X, reset=False)
+        codes = self._group_codes(groups, X)
+        joints = [joint_of(model, X) for model in self.estimators_]
+        offsets = [NONCONFORMITY[self.nonconformity_](joint) for joint in joints]
+        if len(joints) > 1:
+            sets = cross_conformal_sets(
+                joints, offsets, self.held_out_, codes, confidence, max_size
+            )
+        else:
+            floor = -self.held_out_.quantiles(codes, confidence) - offsets[0]
+            sets = vector_sets(joints[0], floor, max_size=max_size)
+        return replace(sets, confidence=confidence)
+
+    def coverage(self, X: Any, y: Any, *, groups: Any = None) -> float:
+        """Return the share of rows whose label vector is in the set that is written out.
+
+        Parameters
+        ----------
+        X : (n, D) array, sparse matrix or data frame
+        y : (n, L) array, sparse matrix or data frame of 0/1
+        groups : (n,) array, optional
+        """
+        sets = self.predict_set(X, groups=groups)
+        labels, _ = read_batch_labels(y, len(sets), self._encoding)
+        return float(sets.contains(labels).mean())
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number(self.confidence, "confidence", above=0, below=1)
+        check_choice(self.nonconformity, "nonconformity", tuple(NONCONFORMITY))
+        check_whole_number(self.max_size, "max_size")
+
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        seed = self._seed()
+        estimator = self.base_estimator()
+        frozen = isinstance(estimator, FrozenEstimator)
+        if frozen:
+            check_frozen(estimator, self)
+        held_out = self._held_out(X, seed, frozen)
+        estimator = estimator if frozen else seeded_clone(estimator, seed)
+        y = self._encoding.named(labels)
+        self.nonconformity_ = self.nonconformity
+        fitted = processes(self.n_jobs)(
+            delayed(_fit_and_score)(estimator, X, y, labels, outside, self.nonconformity_)
+            for outside in held_out
+        )
+        self.estimators_ = [model for model, _ in fitted]
+        single = len(fitted) == 1
+        self.estimator_ = self.estimators_[0] if single else clone(estimator).fit(X, y)
+        rows = [np.flatnonzero(outside) for outside in held_out]
+        folds = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+        self.held_out_rows_ = np.concatenate(rows)
+        scores = np.concatenate([part for _, part in fitted])
+        self.held_out_ = HeldOutScores(scores, folds, np.zeros_like(folds))
+        self.groups_ = None
+        self._tell(f"{len(folds)} of {len(labels)} rows held out")
+
+    def _held_out(self, X: Any, seed: int, frozen: bool) -> list[Mask]:
+        """Return which rows each model is not fitted to."""
+        weight = np.ones(X.shape[0])
+        if frozen:
+            return [weight > 0]
+        if isinstance(self.calibration, float):
+            share = check_number(self.calibration, "calibration", above=0, below=1)
+            number = number_rows(X, weight, seed)
+            n_distinct = int(number.max()) + 1
+            return [number < min(max(1, round(share * n_distinct)), n_distinct - 1)]
+        n_folds = check_whole_number(
+            self.calibration, "calibration", 2, otherwise="a share between 0 and 1"
+        )
+        fold, n_folds = assign_folds(X, weight, n_folds, seed)
+        # If all rows are equal, none can be held out.
+        return [fold == k for k in range(n_folds)] if n_folds > 1 else [weight < 0]
+
+    def base_estimator(self) -> Any:
+        """Return `estimator`, checked, or the default."""
+        return checked_joint_estimator(self.estimator)
+
+    def _inference(self) -> Inference:
+        model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
+        strategy: Inference = innermost(model)._inference()
+        return strategy
+
+    def _joint(self, X: Any) -> JointDistribution:
+        return joint_of(self.estimator_, X)
+
+    def _group_codes(self, groups: Any, X: Any) -> Indices:
+        """Return the numbers of groups; that of an unknown one is -1."""
+        if (groups is None) != (self.groups_ is None):
+            raise ValueError(
+                "groups must be given to predict_set if fit got groups, and only then; fit got "
+                f"{'none' if self.groups_ is None else 'some'}"
+            )
+        if self.groups_ is None:
+            return np.zeros(X.shape[0], dtype=np.int64)
+        names, codes = _read_groups(groups, X)
+        known = {name: code for code, name in enumerate(self.groups_.tolist())}
+        return np.array([known.get(name, -1) for name in names.tolist()], dtype=np.int64)[codes]
+
+
+def _read_groups(groups: Any, X: Any) -> tuple[NDArray[Any], Indices]:
+    """Return the distinct groups, and the number of each row's."""
+    check_consistent_length(X, groups)
+    names, codes = np.unique(column_or_1d(groups), return_inverse=True)
+    return names, codes.astype(np.int64)
+
+
+def _fit_and_score(
+    estimator: Any, X: Any, y: Any, labels: Labels, outside: Mask, score: str
+) -> tuple[Any, Floats]:
+    """Return a model fitted to the other rows, and the scores of those outside."""
+    model = clone(estimator).fit(X[~outside], y[~outside])
+    if not outside.any():
+        return model, np.empty(0)
+    return model, nonconformity(joint_of(model, X[outside]), labels[outside], score)

@@ -1,0 +1,632 @@
+"""Why this label, why this set: log-ratios as sums.
+
+Why this label, why this set: log-odds and log-ratios as sums of contributions (math.md, 12).
+
+Contributions to a log-odds or a log-ratio, as arrays and as a table.
+
+log P(y|x) - log P(y'|x) as a sum, under linear conditionals (math.md, 12).
+
+Rows as the model inside pipelines, searches and stacking sees them.
+
+Why this label, and why this set and not another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from labelweave._common.arrays import Floats, Labels
+from labelweave._common.checks import check_label, check_labels, check_whole_number
+from labelweave._common.matrices import dense_features
+from labelweave._common.pipelines import core_model, is_fitted_search
+from labelweave._common.wording import counted, left_out
+from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import Evidence
+from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.conditionals import LinearMembers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# Rows, contributions of each, and letters of a term's name and of a line that are printed.
+_ROWS, _TERMS, _WIDTH, _LINE = 3, 5, 40, 98
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Terms that add up to log P(y|x) - log P(y'|x), one sum for each row.
+
+    ``base_values + values.sum(axis=1)`` is the log-ratio. For a single label, y has it and y' has
+    not, and the log-ratio is the label's log-odds given all other labels.
+
+    Attributes
+    ----------
+    values : (n, T) array
+        Contributions of the D features, the L labels, their interaction and, in a mixture, its
+        components.
+    base_values : (n,) array
+        The sum for a row with the features and labels of the baseline.
+    data : (n, T) array
+        The values of features and labels, and the share of each component; NaN for the interaction.
+    feature_names : tuple of str
+        The names of all terms.
+    kinds : tuple of str
+        "feature", "label", "interaction" or "component".
+    labels, against : (n, L) int8 arrays
+        The vectors y and y'.
+    label_names : tuple of str
+    by_label : (n, L) array
+        The same log-ratio by conditionals: log P(y_j | parents, x) less the same of y'.
+    between_components : (n,) array
+        What `by_label` lacks in a mixture; zero otherwise.
+
+    Examples
+    --------
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import ClassifierChain
+    >>> from labelweave import explain_label
+    >>> data = load_emotions()
+    >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
+    >>> explanation = explain_label(model, data.X[:3], 2)
+    >>> explanation
+    Explanation: 3 rows, 79 terms (to_frame lists them)
+    row 0: log-ratio +1.594 of y2 given y1
+            term value contribution
+      base value             -0.437
+              y1     1       +0.695
+              y0     0       +0.590
+              x4 6.215       +0.220
+             x35 8.156       +0.209
+             x67   136       +0.163
+       72 others             +0.154
+    row 1: ...
+    >>> explanation.log_ratio.round(2)
+    array([ 1.59, -4.35, -3.98])
+    >>> explanation.title(row=2)
+    'y2 given y0, y5'
+    >>> list(explanation.to_frame(row=1).columns)
+    ['term', 'kind', 'value', 'contribution']
+    """
+
+    values: Floats
+    base_values: Floats
+    data: Floats
+    feature_names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    labels: Labels
+    against: Labels
+    label_names: tuple[str, ...]
+    by_label: Floats
+    between_components: Floats
+
+    def __repr__(self) -> str:
+        n = len(self.values)
+        shown = [self._row_text(row) for row in range(min(n, _ROWS))]
+        heading = f"{type(self).__name__}: {counted(n, 'row')}, "
+        heading += f"{counted(len(self.feature_names), 'term')} (to_frame lists them)"
+        return "\n".join([heading, *shown, *left_out(n - len(shown))])
+
+    def _row_text(self, row: int) -> str:
+        """Return the log-ratio of a row, what it compares, and the largest contributions."""
+        table = self.to_frame(row, _TERMS).drop(columns="kind")
+        table["term"] = table["term"].str.slice(0, _WIDTH)
+        formats = {"value": "{:.4g}".format, "contribution": "{:+.3f}".format}
+        lines = table.to_string(index=False, formatters=formats, na_rep="").splitlines()
+        title = f"row {row}: log-ratio {self.log_ratio[row]:+.3f} of {self.title(row)}"
+        return "\n  ".join([*wrap(title, _LINE, break_on_hyphens=False), *lines])
+
+    @property
+    def log_ratio(self) -> Floats:
+        """What the terms add up to, (n,)."""
+        total: Floats = self.base_values + self.values.sum(axis=1)
+        return total
+
+    def title(self, row: int = 0) -> str:
+        """Return in words what the log-ratio of a row is about.
+
+        Parameters
+        ----------
+        row : int, default=0
+        """
+        differing = np.flatnonzero(self.labels[row] != self.against[row])
+        if len(differing) != 1:
+            return f"{self._named(self.labels[row])} against {self._named(self.against[row])}"
+        (label,) = differing
+        name = (
+            self.label_names[label] if self.labels[row, label] else f"no {self.label_names[label]}"
+        )
+        others = np.minimum(self.labels[row], self.against[row])
+        return (
+            name if len(self.label_names) == 1 else f"{name} given {self._named(others, 'other')}"
+        )
+
+    def _named(self, labels: Labels, kind: str = "") -> str:
+        nothing = f"no {kind} label" if kind else "no label"
+        return ", ".join(self.label_names[j] for j in np.flatnonzero(labels)) or nothing
+
+    def shap_arguments(self) -> dict[str, Any]:
+        """Return the arguments of ``shap.Explanation``, whose plots then show all terms."""
+        return {
+            "values": self.values,
+            "base_values": self.base_values,
+            "data": self.data,
+            "feature_names": list(self.feature_names),
+        }
+
+    def to_frame(self, row: int = 0, max_terms: int | None = None) -> pd.DataFrame:
+        """Return the terms of a row as a table: the base value, then the largest contributions.
+
+        Parameters
+        ----------
+        row : int, default=0
+        max_terms : int, optional
+            Number of contributions to list; the last line sums up the others. By default all that
+            are not zero.
+        """
+        import pandas as pd
+
+        row = check_whole_number(row, "row", 0, len(self.values) - 1)
+        values = self.values[row]
+        order = np.argsort(-np.abs(values), kind="stable")
+        order = order[values[order] != 0]
+        kept = order if max_terms is None else order[: check_whole_number(max_terms, "max_terms")]
+        lines = [("base value", "base", np.nan, self.base_values[row])]
+        lines += [
+            (self.feature_names[t], self.kinds[t], self.data[row, t], values[t]) for t in kept
+        ]
+        others = order[len(kept) :]
+        if len(others):
+            lines.append((f"{len(others)} others", "rest", np.nan, values[others].sum()))
+        return pd.DataFrame(lines, columns=["term", "kind", "value", "contribution"])
+
+    def by_label_frame(self, row: int = 0) -> pd.DataFrame:
+        """Return the log-ratio of a row by labels: what the conditional of each contributes.
+
+        Parameters
+        ----------
+        row : int, default=0
+        """
+        import pandas as pd
+
+        row = check_whole_number(row, "row", 0, len(self.values) - 1)
+        columns = {
+            "label": self.label_names,
+            "value": self.labels[row],
+            "against": self.against[row],
+            "contribution": self.by_label[row],
+        }
+        return pd.DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class LogRatio:
+    """The terms of n log-ratios.
+
+    ``base + features.sum(1) + labels.sum(1) + interaction + components.sum(1)`` is the log-ratio,
+    which is also ``by_label.sum(1) + between_components``.
+
+    Attributes
+    ----------
+    base : (n,) array
+        The linear part at the baseline.
+    features : (n, S) array
+    labels : (n, L) array
+        Of labels as parents of those that differ, and of the conditionals of labels that do not.
+    interaction : (n,) array
+        What is not linear in labels that differ together with their parents.
+    components : (n, K) array
+        Of mixing: how far the members that explain the row differ from those of the baseline.
+    shares : (n, K) array
+        How much each member explains.
+    by_label : (n, L) array
+        Differences of the conditionals' log-probabilities, averaged over the members.
+    between_components : (n,) array
+        The rest of the log-ratio: what the vectors say about the member.
+    """
+
+    base: Floats
+    features: Floats
+    labels: Floats
+    interaction: Floats
+    components: Floats
+    shares: Floats
+    by_label: Floats
+    between_components: Floats
+
+
+def decompose(
+    rows: LinearMembers, baseline: LinearMembers, rates: Floats, labels: Labels, against: Labels
+) -> LogRatio:
+    """Split the log-ratios of `labels` and `against`, (n, L) each, relative to a baseline.
+
+    The baseline is a single row, whose labels have the values `rates`.
+    """
+    change = labels.astype(np.float64) - against
+    log_odds, others = rows.log_odds(labels), rows.log_odds(against)
+    by_label = _log_sigmoid(labels, log_odds) - _log_sigmoid(against, others)
+    shares, gaps = _shares(
+        rows.log_weights + _log_sigmoid(labels, log_odds).sum(axis=2).T,
+        rows.log_weights + _log_sigmoid(against, others).sum(axis=2).T,
+    )
+    at_baseline = change @ baseline.log_odds(rates[None])[:, 0].T
+    prior = np.exp(baseline.log_weights[0])
+    base = at_baseline @ prior
+    differs = change != 0
+    bend = np.where(differs, _log_normaliser(others) - _log_normaliser(log_odds), 0.0)
+    of_children = np.where(differs, 0.0, by_label)
+    return LogRatio(
+        base=base,
+        features=_of_features(rows, baseline, change, shares),
+        labels=_of_parents(rows, change, shares) * ((labels + against) / 2.0 - rates)
+        + _averaged(of_children, shares),
+        interaction=_averaged(bend, shares).sum(axis=1),
+        components=(shares - prior) * (at_baseline - base[:, None]) + gaps,
+        shares=shares,
+        by_label=_averaged(by_label, shares),
+        between_components=gaps.sum(axis=1),
+    )
+
+
+def _log_sigmoid(labels: Labels, log_odds: Floats) -> Floats:
+    """Return log P(y_j | parents) of labels with these log-odds."""
+    return -np.logaddexp(0.0, (1.0 - 2.0 * labels) * log_odds)
+
+
+def _log_normaliser(log_odds: Floats) -> Floats:
+    """Return log 2 cosh(z/2), so that log P(y_j | parents) = ±z/2 less this."""
+    return np.logaddexp(0.5 * log_odds, -0.5 * log_odds)
+
+
+def _shares(log_joint: Floats, others: Floats) -> tuple[Floats, Floats]:
+    """Return how much each member counts, and its part of the rest of the log-ratio, (n, K).
+
+    A member counts by its mean responsibility for the two vectors: log P(y) - log P(y') is, for
+    every member k, log P_k(y) - log P_k(y') + log r'_k - log r_k.
+    """
+    log_share = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
+    log_other = others - logsumexp(others, axis=1, keepdims=True)
+    shares = (np.exp(log_share) + np.exp(log_other)) / 2.0
+    possible = shares > 0
+    gap = np.subtract(log_other, log_share, out=np.zeros_like(shares), where=possible)
+    return shares, shares * gap
+
+
+def _averaged(terms: Floats, shares: Floats) -> Floats:
+    """Return the mean over the members of terms (K, n, L)."""
+    return np.asarray(np.einsum("nk,knl->nl", shares, terms))
+
+
+def _of_features(
+    rows: LinearMembers, baseline: LinearMembers, change: Floats, shares: Floats
+) -> Floats:
+    weights = sum(
+        (shares[:, [k]] * change) @ member.weights for k, member in enumerate(rows.conditionals)
+    )
+    distance = dense_features(rows.features) - dense_features(baseline.features)
+    return np.asarray(weights * distance)
+
+
+def _of_parents(rows: LinearMembers, change: Floats, shares: Floats) -> Floats:
+    couplings = [
+        (shares[:, [k]] * change) @ member.coupling for k, member in enumerate(rows.conditionals)
+    ]
+    return np.asarray(sum(couplings))
+
+
+@dataclass(frozen=True)
+class SeenRows:
+    """Rows on their way through a model.
+
+    Attributes
+    ----------
+    model : estimator
+        The part of the model that the rows have come to.
+    X : array, sparse matrix or data frame
+        The rows as that part sees them.
+    shown : array, sparse matrix or data frame
+        The rows as they are shown: before transformers that change each feature by itself.
+    names : sequence of str
+        One for each column of both.
+    """
+
+    model: Any
+    X: Any
+    shown: Any
+    names: Sequence[str]
+
+    def innermost(self) -> SeenRows:
+        """Return the rows as the innermost model sees them."""
+        *_, last = self._inwards()
+        return last
+
+    def _inwards(self) -> Iterator[SeenRows]:
+        rows: SeenRows | None = self
+        while rows is not None:
+            yield rows
+            rows = rows._within()
+
+    def _within(self) -> SeenRows | None:
+        """Return the rows one step further inside; None at the end."""
+        if isinstance(self.model, Pipeline):
+            rows = self
+            for _, step in self.model.steps[:-1]:
+                rows = rows._transformed(step)
+            return replace(rows, model=self.model.steps[-1][1])
+        if isinstance(self.model, MultiLabelClassifier):
+            return self._delegated(self.model)
+        if is_fitted_search(self.model):
+            return replace(self, model=self.model.best_estimator_)
+        return None
+
+    def _transformed(self, step: Any) -> SeenRows:
+        if step is None or isinstance(step, str):  # "passthrough"
+            return self
+        X = step.transform(self.X)
+        if isinstance(step, OneToOneFeatureMixin):
+            return replace(self, X=X)
+        known = hasattr(step, "feature_names_in_")
+        names = step.get_feature_names_out(None if known else list(self.names))
+        return replace(self, X=X, shown=X, names=[str(name) for name in names])
+
+    def _delegated(self, model: MultiLabelClassifier) -> SeenRows | None:
+        X = model._features(self.X, reset=False)
+        found = model._delegate(X, self.names)
+        if found is None:
+            return None
+        inner, seen, names = found
+        return SeenRows(inner, seen, self.shown if seen is X else seen, names)
+
+
+def seen_rows(model: Any, X: Any, feature_names: Sequence[str] | None) -> SeenRows:
+    """Return rows of X as the innermost model sees them, with the names of their features."""
+    if feature_names is None:
+        columns = getattr(X, "columns", None)
+        feature_names = columns if columns is not None else [f"x{d}" for d in range(X.shape[1])]
+    if len(feature_names) != X.shape[1]:
+        raise ValueError(
+            f"feature_names must name the {X.shape[1]} features of X; it has {len(feature_names)}"
+        )
+    return SeenRows(model, X, X, [str(name) for name in feature_names]).innermost()
+
+
+def explain_label(
+    model: Any,
+    X: Any,
+    label: int | str,
+    given: Evidence | None = None,
+    *,
+    baseline: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> Explanation:
+    """Return what adds up to the log-odds of a label given all other labels.
+
+    A feature contributes its weight times its distance from the baseline, as in shap's
+    ``LinearExplainer``; a label on which this one depends, its coupling times its distance from its
+    frequency; a label that depends on this one, how much likelier its own value becomes.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With linear conditionals: `BinaryRelevance`, `ClassifierChain`, `TreeNetwork`, ensembles and
+        mixtures of chains and trees, or `JointClassifierCV` over one of them, whose features are
+        the log-odds by its classifiers. Also inside a pipeline or a search; contributions are in
+        terms of the features before scalers, but after transformers that make new features.
+    X : (n, D) array, sparse matrix or data frame
+    label : int or str
+        Position or name.
+    given : mapping, optional
+        Labels that are known, as in `JointDistribution.condition`. All others have their values in
+        the most probable label vector; a value of the explained label itself only matters for that.
+    baseline : (D,) array or data frame of one row, optional
+        The row to compare with; by default the mean of the training rows, which is taken after all
+        transformers.
+    feature_names : sequence of str, optional
+        By default the columns of a data frame, else x0, x1, ...
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave import BinaryRelevance
+    >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0], [1], [1], [1]])
+    >>> model = BinaryRelevance(C=1.0).fit(X, Y)
+    >>> explanation = explain_label(model, [[2.0]], 0)
+    >>> round(float(model.conditionals_.weights[0, 0] * (2.0 - X.mean())), 3)
+    0.409
+    >>> explanation.to_frame().round(3)
+             term     kind  value  contribution
+    0  base value     base    NaN         1.300
+    1          x0  feature    2.0         0.409
+    """
+    rows, members, joint = _asked(model, X, feature_names)
+    number = check_label(label, "label", joint.n_labels, joint.label_names)
+    posterior = joint.condition(given) if given else joint
+    present = posterior.mode(rows.model._inference()).labels.copy()
+    absent = present.copy()
+    present[:, number], absent[:, number] = 1, 0
+    return _explained(rows, members, joint, present, absent, _baseline(model, X, rows, baseline))
+
+
+def explain_set(
+    model: Any,
+    X: Any,
+    labels: ArrayLike | None = None,
+    against: ArrayLike | None = None,
+    *,
+    baseline: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> Explanation:
+    """Return what adds up to log P(y|x) - log P(y'|x).
+
+    A feature contributes to the log-odds of each label in which the vectors differ, as in
+    `explain_label`. Where a label and one that it depends on both differ, its conditional is not
+    linear: the linear part is taken midway between the vectors, and what remains is the
+    interaction. The split is antisymmetric: swapping the vectors changes every sign.
+
+    Parameters
+    ----------
+    model, X, baseline, feature_names
+        As in `explain_label`.
+    labels : (n, L) array of 0/1, optional
+        The vectors y; by default the most probable ones.
+    against : (n, L) array of 0/1, optional
+        The vectors y'; by default the most probable ones other than `labels`.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import TreeNetwork
+    >>> data = load_emotions()
+    >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
+    >>> explanation = explain_set(model, data.X[:1], feature_names=data.feature_names)
+    >>> explanation.labels, explanation.against
+    (array([[0, 1, 1, 0, 0, 0]], dtype=int8), array([[0, 0, 1, 0, 0, 0]], dtype=int8))
+    >>> best = model.predict_joint(data.X[:1]).top(2).log_prob
+    >>> bool(abs(explanation.log_ratio - (best[:, 0] - best[:, 1])).max() < 1e-9)
+    True
+    """
+    rows, members, joint = _asked(model, X, feature_names)
+    if labels is None:
+        chosen = joint.mode(rows.model._inference()).labels
+    else:
+        chosen = _checked(labels, joint, "labels")
+    other = _runner_up(joint, chosen) if against is None else _checked(against, joint, "against")
+    return _explained(rows, members, joint, chosen, other, _baseline(model, X, rows, baseline))
+
+
+def can_explain(model: Any) -> bool:
+    """Whether `explain_label` and `explain_set` accept a fitted model.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from labelweave import BinaryRelevance
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0, 1], [1, 1], [1, 0]]
+    >>> neighbours = KNeighborsClassifier(n_neighbors=1)
+    >>> [can_explain(BinaryRelevance(estimator=e).fit(X, Y)) for e in (None, neighbours)]
+    [True, False]
+    """
+    inner = core_model(model)
+    if not isinstance(inner, MultiLabelClassifier):
+        return False
+    return inner._linear_members(np.zeros((1, inner.n_features_in_))) is not None
+
+
+def _asked(
+    model: Any, X: Any, feature_names: Sequence[str] | None
+) -> tuple[SeenRows, LinearMembers, JointDistribution]:
+    """Return the rows as the innermost model sees them, its members, and the joint."""
+    check_is_fitted(model)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must be a matrix, one row for each example, such as X[:1]; its shape is {X.shape}"
+        )
+    rows = seen_rows(model, X, feature_names)
+    if not isinstance(rows.model, MultiLabelClassifier):
+        raise _unexplained(rows.model)
+    members = _members(rows)
+    return rows, members, rows.model.predict_joint(rows.X)
+
+
+def _members(rows: SeenRows) -> LinearMembers:
+    features = rows.model._features(rows.X, reset=False)
+    members: LinearMembers | None = rows.model._linear_members(features)
+    if members is None:
+        raise _unexplained(rows.model)
+    return members
+
+
+def _unexplained(model: Any) -> ValueError:
+    because = model._unexplained_because() if isinstance(model, MultiLabelClassifier) else None
+    if because is not None:
+        return ValueError(because)
+    return ValueError(
+        f"model must have conditionals with linear log-odds; those of {type(model).__name__} are "
+        "not linear. JointClassifierCV puts a linear chain over any classifiers"
+    )
+
+
+def _checked(labels: ArrayLike, joint: JointDistribution, name: str) -> Labels:
+    return check_labels(labels, joint.n_rows, joint.n_labels, name)
+
+
+def _runner_up(joint: JointDistribution, labels: Labels) -> Labels:
+    """Return the most probable vectors other than `labels`."""
+    best = joint.top(2).labels
+    is_best = (labels == best[:, 0]).all(axis=1, keepdims=True)
+    return np.where(is_best, best[:, 1], best[:, 0])
+
+
+def _baseline(model: Any, X: Any, rows: SeenRows, baseline: Any) -> LinearMembers:
+    """Return the row to compare with as the conditionals see it."""
+    if baseline is None:
+        if not hasattr(rows.model, "_means"):
+            raise ValueError(
+                "the model was fitted by a version that kept no mean training row: pass one as "
+                "baseline, or fit the model again"
+            )
+        members: LinearMembers = rows.model._linear_members(rows.model._means[None])
+        return members
+    if not hasattr(baseline, "columns"):
+        baseline = np.asarray(baseline, dtype=np.float64).reshape(1, -1)
+    if hasattr(X, "columns") and not hasattr(baseline, "columns"):
+        baseline = type(X)(baseline, columns=X.columns)
+    return _members(seen_rows(model, baseline, None))
+
+
+def _explained(
+    rows: SeenRows,
+    members: LinearMembers,
+    joint: JointDistribution,
+    labels: Labels,
+    against: Labels,
+    baseline: LinearMembers,
+) -> Explanation:
+    parts = decompose(members, baseline, rows.model._rates, labels, against)
+    n, n_features = joint.n_rows, len(rows.names)
+    # Several functions of a feature, such as its square, contribute together.
+    of_features = parts.features.reshape(n, -1, n_features).sum(axis=1)
+    names = joint.label_names or tuple(f"y{j}" for j in range(joint.n_labels))
+    n_components = parts.shares.shape[1] if parts.shares.shape[1] > 1 else 0
+    blocks: list[tuple[str, Sequence[str], Floats | Labels, Floats]] = [
+        ("feature", rows.names, dense_features(rows.shown), of_features),
+        ("label", names, labels, parts.labels),
+        ("interaction", ["interaction"], np.full((n, 1), np.nan), parts.interaction[:, None]),
+        (
+            "component",
+            [f"component {k + 1}" for k in range(n_components)],
+            parts.shares[:, :n_components],
+            parts.components[:, :n_components],
+        ),
+    ]
+    return Explanation(
+        values=np.hstack([contributions for *_, contributions in blocks]),
+        base_values=parts.base,
+        data=np.hstack([data for _, _, data, _ in blocks]),
+        feature_names=tuple(name for _, block, _, _ in blocks for name in block),
+        kinds=tuple(kind for kind, block, _, _ in blocks for _ in block),
+        labels=labels,
+        against=against,
+        label_names=names,
+        by_label=parts.by_label,
+        between_components=parts.between_components,
+    )

@@ -1,0 +1,189 @@
+"""Labels compared with each other: expectation propagation in Python.
+
+Labels that are compared with each other instead of with a bias: figures 1 and 2 of the paper.
+
+Every relevant label's noisy score f_r has to exceed that of every irrelevant one, f_k, by a margin:
+one factor per pair, with a message to each of its two labels. If exactly one label is relevant,
+that is the paper's multi-class model, with O(L) factors; in general there are up to O(L²). Plain
+NumPy, one row at a time.
+
+Update a posterior with rows whose labels are compared with each other.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._core import native
+from labelweave.models.online.rows import CsrArrays
+
+if TYPE_CHECKING:
+    from labelweave.models.online.state import Posterior
+
+
+_MOST_SWEEPS = 50
+# Sweeps over the factors end when no mean moves by more than this share of its standard deviation
+# and no precision by more than this share of itself.
+_CLOSE = 1e-6
+# The least of its precision that a cavity keeps, whatever wrongly recorded labels take away.
+_LEAST_PRECISION = 1e-3
+
+
+class MomentUpdate(NamedTuple):
+    """Derivatives of log Z, the log evidence of a row, in the means of the scores' cavities.
+
+    They give the posterior moments: a mean rises by variance · gradient, a variance falls by
+    variance² · curvature.
+
+    Parameters
+    ----------
+    gradient : (L,) array
+        ∂ log Z / ∂ mean.
+    curvature : (L,) array
+        −∂² log Z / ∂ mean².
+    """
+
+    gradient: Floats
+    curvature: Floats
+
+
+def propagate(
+    mean: Floats, variance: Floats, labels: Labels, margin: Floats, flip: float = 0.0
+) -> MomentUpdate:
+    """Return how a row changes the moments of its scores, by expectation propagation.
+
+    There is one factor for every pair of a relevant and an irrelevant label.
+
+    Parameters
+    ----------
+    mean, variance : (L,) arrays
+        Moments of the noisy scores f before the row.
+    labels : (L,) array
+        1 for relevant, 0 for irrelevant labels, -1 for unknown ones.
+    margin : (L,) array
+        By how much f of each relevant label has to exceed that of irrelevant ones.
+    flip : float, default=0.0
+        The probability that a comparison is wrong: f_k exceeds f_r by the margin.
+
+    Examples
+    --------
+    >>> mean, variance = np.zeros(3), np.ones(3)
+    >>> labels = np.array([1, 0, -1], dtype=np.int8)
+    >>> update = propagate(mean, variance, labels, margin=np.zeros(3))
+    >>> (variance * update.gradient).round(3)  # E[max] of two standard normal variables, and E[min]
+    array([ 0.564, -0.564,  0.   ])
+    """
+    relevant, irrelevant = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
+    prior = np.stack([1 / variance, mean / variance])
+    # Messages in natural parameters (precision, precision · mean), from each factor to both labels.
+    to_relevant = np.zeros((2, len(relevant), len(irrelevant)))
+    to_irrelevant = np.zeros_like(to_relevant)
+    posterior = prior.copy()
+    for _ in range(_MOST_SWEEPS):
+        before = posterior.copy()
+        for number, r in enumerate(relevant):
+            messages = _factor_messages(
+                _cavity(posterior[:, [r]], to_relevant[:, number], prior[:, [r]]),
+                _cavity(posterior[:, irrelevant], to_irrelevant[:, number], prior[:, irrelevant]),
+                margin[r],
+                flip,
+            )
+            to_relevant[:, number], to_irrelevant[:, number] = messages
+            posterior[:, r] = prior[:, r] + to_relevant[:, number].sum(axis=1)
+            posterior[:, irrelevant] = prior[:, irrelevant] + to_irrelevant.sum(axis=1)
+        if _converged(before, posterior):
+            break
+    after = 1 / posterior[0]
+    return MomentUpdate((posterior[1] * after - mean) / variance, (variance - after) / variance**2)
+
+
+def _cavity(posterior: Floats, message: Floats, prior: Floats) -> Floats:
+    """Mean and variance of scores without the messages of some factors, (2, factors)."""
+    precision = np.maximum(posterior[0] - message[0], _LEAST_PRECISION * prior[0])
+    return np.stack([(posterior[1] - message[1]) / precision, 1 / precision])
+
+
+def _factor_messages(
+    relevant: Floats, irrelevant: Floats, margin: float, flip: float
+) -> tuple[Floats, Floats]:
+    """Return the messages of the factors f_r − f_k > margin, given the cavities of both labels."""
+    spread = np.sqrt(relevant[1] + irrelevant[1])
+    d = np.ascontiguousarray((relevant[0] - irrelevant[0]) / spread)
+    # The truncated normal variable has mean d + shift and variance `kept`.
+    shift, kept = np.empty_like(d), np.empty_like(d)
+    native.truncation_moments(d, margin / spread, flip, shift, kept)
+    gradient, curvature = shift / spread, np.maximum(1.0 - kept, 0.0) / spread**2
+    return _message(relevant, gradient, curvature), _message(irrelevant, -gradient, curvature)
+
+
+def _message(cavity: Floats, gradient: Floats, curvature: Floats) -> Floats:
+    """Divide the posterior of one label by its cavity, in natural parameters."""
+    mean, variance = cavity
+    precision = curvature / (1 - variance * curvature)
+    return np.stack([precision, precision * mean + gradient * (1 + variance * precision)])
+
+
+def _converged(before: Floats, after: Floats) -> bool:
+    moved = np.abs(after[1] / after[0] - before[1] / before[0]) * np.sqrt(after[0])
+    changed = np.abs(after[0] - before[0]) / after[0]
+    return bool((moved <= _CLOSE).all() and (changed <= _CLOSE).all())
+
+
+# As in the kernels: noise has at least this variance, and a row leaves at least this share of the
+# variance of a weight.
+_SMALLEST_NOISE, _SMALLEST_FACTOR = 1e-12, 2.0**-23
+
+
+def check_labels(likelihood: str, labels: Labels) -> None:
+    """Refuse rows that a multi-class model cannot have."""
+    if likelihood == "multiclass" and ((labels == 1).sum(axis=1) != 1).any():
+        raise ValueError(
+            "Y must have exactly one label in every row for likelihood='multiclass'; "
+            "likelihood='pairwise' takes any number"
+        )
+
+
+def update_pairwise(
+    posterior: Posterior,
+    rows: CsrArrays,
+    labels: Labels,
+    predicted: Indices,
+    z: Floats,
+) -> None:
+    """Learn from the rows in turn; the constant feature comes first in each.
+
+    The standardised scores of the rows in `predicted`, before they are learned from, go to `z`.
+    """
+    indptr, indices, values = rows
+    place = dict(zip(predicted.tolist(), z, strict=True))
+    for number, (row, (begin, end)) in enumerate(zip(labels, pairwise(indptr), strict=True)):
+        features = np.append(0, indices[begin:end] + 1)
+        x = np.append(posterior.label_offset, values[begin:end])
+        mean, variance = posterior.feature_moments(features)
+        score, spread = x @ mean, x**2 @ variance
+        if number in place:
+            place[number][:] = posterior.latent_of(score, spread).z
+        posterior.count(row)
+        noise = max(posterior.settings.noise**2, _SMALLEST_NOISE)
+        update = propagate(
+            score,
+            spread + noise,
+            row,
+            _margins(posterior, row),
+            posterior.settings.flip_probability,
+        )
+        mean += variance * x[:, None] * update.gradient
+        factor = 1.0 - variance * x[:, None] ** 2 * update.curvature
+        posterior.set_features(features, mean, variance * np.maximum(factor, _SMALLEST_FACTOR))
+
+
+def _margins(posterior: Posterior, labels: Labels) -> Floats:
+    margins = np.full(len(labels), posterior.settings.margin, dtype=np.float64)
+    if posterior.settings.skew_margin:
+        given = labels == 1
+        margins[given] *= posterior.skew(given)
+    return margins

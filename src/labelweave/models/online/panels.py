@@ -1,0 +1,194 @@
+"""Weights in memory; checks of a stored posterior.
+
+Where the posterior of the weights lies in memory.
+
+Validate the arrays of a stored posterior, whoever wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave._common.arrays import Floats
+from labelweave.models.online.calibration import N_BINS
+from labelweave.models.online.settings import OnlineSettings
+
+Weights = NDArray[np.float32]
+# Labels are worked on sixteen at a time: a cache line of float32.
+_BLOCK = 16
+# Labels of the first panels, then of all others. Threads share the panels, so there should be
+# several, and half of the labels about where one begins; but what lies together is read faster.
+_FIRST_PANELS, _PANEL = (64, 64, 128, 256), 512
+
+
+class WeightPanels:
+    """Mean and variance of every weight, float32, in panels of 64, 64, 128, 256, 512, ... labels.
+
+    A panel is a feature-major array (D, 2, labels): what one feature means to its labels lies
+    together, on whole cache lines. New labels fill the last panel and then begin another, so that
+    only one panel at a time is ever copied. Room for features is taken in growing steps, and costs
+    no memory before it is used.
+
+    Parameters
+    ----------
+    prior_variance : float
+        What new weights start from, with mean 0.
+
+    Examples
+    --------
+    >>> panels = WeightPanels(0.25)
+    >>> panels.grow(3, 100)
+    >>> [panel.shape for panel in panels.views()]
+    [(3, 2, 64), (3, 2, 36)]
+    """
+
+    def __init__(self, prior_variance: float) -> None:
+        self.prior_variance = prior_variance
+        self.n_features = self.n_labels = 0
+        self._panels: list[Weights] = []
+
+    def grow(self, n_features: int, n_labels: int) -> None:
+        """Make room for more features or labels, which start from the prior."""
+        room = len(self._panels[0]) if self._panels else 0
+        if n_features > room:
+            # The first allocation is exact: who knows the sizes pays for no more.
+            room = max(n_features, room + room // 2)
+        for number, labels in enumerate(panel_slices(n_labels)):
+            self._grow_panel(number, room, n_features, labels.stop - labels.start)
+        self.n_features, self.n_labels = n_features, n_labels
+
+    def _grow_panel(self, number: int, room: int, n_features: int, n_labels: int) -> None:
+        known = self._panels[number] if number < len(self._panels) else _aligned(0, 0)
+        n_known, width = (self.n_features if len(known) else 0), known.shape[2]
+        if len(known) < room or width < n_labels:
+            panel = _aligned(room, max(width, -(-n_labels // _BLOCK) * _BLOCK))
+            panel[:n_known, 0, width:] = 0.0
+            panel[:n_known, 1, width:] = self.prior_variance
+            panel[:n_known, :, :width] = known[:n_known]
+            self._panels[number : number + 1] = [panel]
+        panel = self._panels[number]
+        panel[n_known:n_features, 0] = 0.0
+        panel[n_known:n_features, 1] = self.prior_variance
+
+    def bound(self) -> list[Weights]:
+        """Return the panels as kernels take them: with room for labels to come."""
+        return [panel[: self.n_features] for panel in self._panels]
+
+    def views(self) -> list[Weights]:
+        """Return the panels (D, 2, labels) themselves."""
+        return [
+            panel[: self.n_features, :, : labels.stop - labels.start]
+            for panel, labels in zip(self._panels, panel_slices(self.n_labels), strict=True)
+        ]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the weights in use."""
+        return sum(panel.nbytes for panel in self.bound())
+
+
+def panel_bytes(n_features: int, n_labels: int) -> list[int]:
+    """Return the bytes of each panel, labels rounded up to whole cache lines.
+
+    Examples
+    --------
+    >>> panel_bytes(1000, 65)
+    [512000, 128000]
+    """
+    widths = (labels.stop - labels.start for labels in panel_slices(n_labels))
+    return [n_features * 2 * 4 * -(-width // _BLOCK) * _BLOCK for width in widths]
+
+
+def panel_slices(n_labels: int) -> list[slice]:
+    """Return which labels each panel holds.
+
+    Examples
+    --------
+    >>> panel_slices(300)
+    [slice(0, 64, None), slice(64, 128, None), slice(128, 256, None), slice(256, 300, None)]
+    """
+    slices: list[slice] = []
+    first = 0
+    while first < n_labels:
+        size = _FIRST_PANELS[len(slices)] if len(slices) < len(_FIRST_PANELS) else _PANEL
+        slices.append(slice(first, min(first + size, n_labels)))
+        first += size
+    return slices
+
+
+def _aligned(n_features: int, width: int) -> Weights:
+    """Memory for a panel, on whole cache lines and not yet touched."""
+    memory = np.empty(n_features * 2 * width + _BLOCK, dtype=np.float32)
+    skipped = -(memory.ctypes.data // memory.itemsize) % _BLOCK
+    return memory[skipped : skipped + n_features * 2 * width].reshape(n_features, 2, width)
+
+
+def check_posterior(arrays: Mapping[str, NDArray[Any]], settings: OnlineSettings) -> None:
+    """Raise ValueError unless the arrays describe a posterior: shapes, types and values.
+
+    Examples
+    --------
+    >>> from labelweave.models.online.state import OnlineState
+    >>> arrays, settings = OnlineState(2, 3).to_arrays()
+    >>> check_posterior(arrays, OnlineSettings(**settings))
+    >>> check_posterior(arrays | {"bias_mean": np.array([np.nan])}, OnlineSettings(**settings))
+    Traceback (most recent call last):
+    ...
+    ValueError: bias_mean has numbers that are not finite
+    """
+    n_labels = len(arrays["positives"])
+    n_biases = 1 if settings.coupled else n_labels
+    n_rows = int(_array(arrays, "n_rows", (), np.int64))
+    for name in ("positives", "observed"):
+        _require_between(_array(arrays, name, (n_labels,), np.int64), 0, n_rows, name)
+    current = _array(arrays, "current", (len(arrays["current"]),), np.int64)
+    if n_rows < 0 or not len(current):
+        raise ValueError("n_rows is negative or there is no constant feature")
+    _require_between(current, 0, n_rows, "current")
+    _array(arrays, "bias_mean", (n_biases,), np.float64)
+    _require_variance(_array(arrays, "bias_variance", (n_biases,), np.float64), "bias_variance")
+    for number, labels in enumerate(panel_slices(n_labels)):
+        name, shape = f"panel_{number}", (len(current), 2, labels.stop - labels.start)
+        _require_variance(_array(arrays, name, shape, np.float32)[:, 1], name)
+    _check_row_lengths(_array(arrays, "row_lengths", (2,), np.float64))
+    counts = _array(arrays, "calibration", (n_labels, 2, N_BINS), np.float64)
+    if counts.min(initial=0.0) < 0:
+        raise ValueError("calibration has negative counts")
+
+
+def _check_row_lengths(sums: Floats) -> None:
+    """Rows have lengths above zero, or there are none: features are divided by their mean."""
+    if not ((sums > 0).all() or (sums == 0).all()):
+        raise ValueError("row_lengths is no sum of lengths and their number")
+
+
+def as_count(value: Any) -> int:
+    """Return a stored count, which is an int and not negative."""
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value
+
+
+def _array(
+    arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], dtype: type
+) -> NDArray[Any]:
+    array = arrays[name]
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
+        raise ValueError(f"{name} is no {dtype.__name__} array of shape {shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has numbers that are not finite")
+    return array
+
+
+def _require_between(values: NDArray[Any], low: int, high: int, name: str) -> None:
+    if values.min(initial=low) < low or values.max(initial=low) > high:
+        raise ValueError(f"{name} has numbers outside {low} to {high}")
+
+
+def _require_variance(values: NDArray[Any], name: str) -> None:
+    if values.min(initial=0.0) < 0:
+        raise ValueError(f"{name} has negative variances")

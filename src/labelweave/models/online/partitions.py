@@ -1,0 +1,529 @@
+"""Parts learned apart: sites, cavities, their sum.
+
+What parts of the rows taught, each apart from the others: the sites of expectation propagation.
+
+The posterior of all rows is approximated by the prior times one Gaussian term per part, its site:
+p(w) Π_k s_k(w). In natural parameters a product is a sum, so the sites of parts that were learned
+apart add up to the posterior (`SiteSum`). To learn part k once more, one starts from what all
+the others know, the cavity p(w) Π_{j≠k} s_j(w) (`cavity`): the rows of the part are not counted
+twice. What it has learned then, beyond the cavity, is its new site (`site`).
+
+Parts that are learned again at the same time all mend the same errors, and together overshoot. So a
+site moves only 1/c of the way to its new value (`damped`), c being the number of parts that know
+the feature: the posterior moves by the mean of what these parts ask for.
+
+A part knows only the features that occur in it, and its state has a column for each of those.
+
+Learn from one part of the rows, apart from all others.
+
+The posterior of parts that were learned apart: the sum of their sites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.matrices import canonical_csr, without_empty_columns
+from labelweave.data.files import Limits
+from labelweave.data.row_text import RowBatch, RowStream
+from labelweave.models.online.calibration import Calibration
+from labelweave.models.online.evidence import Evidence
+from labelweave.models.online.memory import check_room
+from labelweave.models.online.panels import WeightPanels, Weights, panel_slices
+from labelweave.models.online.settings import OnlineSettings
+from labelweave.models.online.state import OnlineState
+from labelweave.models.online.stream import LabelColumns, PrequentialF1, predict_by_frequency
+
+# Weights that are worked on at a time: what is made of them on the way stays in the cache.
+_TOGETHER = 1 << 16
+# What is counted label by label.
+BY_LABEL = ("positives", "observed", "calibration")
+
+
+@dataclass(frozen=True)
+class Site:
+    """What one part of the rows taught, in natural parameters.
+
+    Parameters
+    ----------
+    features : (k,) int64 array
+        The features that occur in it, in increasing order.
+    labels : tuple of int
+        The number of each label.
+    precision, precision_mean : (1 + k, L) float32 arrays
+        Of the weights, first those of the constant feature, for features divided by `row_length`.
+    row_length : float
+        What its features were divided by.
+    biases : (2, 1) or (2, L) array
+        Precision and precision × mean of the biases.
+    counts : dict of str to array
+        What was counted, as `OnlineState.counts` has it.
+    """
+
+    features: Indices
+    labels: tuple[int, ...]
+    precision: Weights
+    precision_mean: Weights
+    row_length: float
+    biases: Floats
+    counts: Mapping[str, NDArray[Any]]
+
+    def evidence(self, rows: slice, columns: slice | Indices, row_length: float) -> Evidence:
+        """Return what was taught about some of the labels, for features divided by `row_length`."""
+        learned = Evidence(
+            self.precision[rows, columns].copy(), self.precision_mean[rows, columns].copy()
+        )
+        own = slice(rows.start == 0, None)  # the constant feature is not scaled
+        Evidence(*(part[own] for part in learned)).scaled(self.row_length / row_length)
+        return learned
+
+    def of_features(self, chosen: Indices) -> Site:
+        """Return the site of some of its features, by their position among them."""
+        rows = np.append(0, 1 + chosen)
+        return replace(
+            self,
+            features=self.features[chosen],
+            precision=self.precision[rows],
+            precision_mean=self.precision_mean[rows],
+        )
+
+
+def site(
+    state: OnlineState, start: OnlineState | None, features: Indices, labels: Sequence[int]
+) -> Site:
+    """Return what a state has learned since it was `start`, by default the prior.
+
+    Examples
+    --------
+    >>> state = OnlineState(1, 1)
+    >>> state.update(np.array([[1.0]]), np.array([[1]], dtype=np.int8))
+    >>> site(state, None, np.array([7]), [0]).precision.shape
+    (2, 1)
+    """
+    shape = (1 + state.n_features, state.n_labels)
+    precision, precision_mean = np.empty((2, *shape), dtype=np.float32)
+    for number, columns in enumerate(panel_slices(state.n_labels)):
+        for rows in tiles(len(precision), columns):
+            learned = state.weight_evidence(number, rows, state.row_length)
+            if start is not None:
+                learned -= start.weight_evidence(number, rows, state.row_length)
+            precision[rows, columns], precision_mean[rows, columns] = learned
+    biases, counts = state.bias_evidence(), dict(state.counts())
+    if start is not None:
+        biases -= start.bias_evidence()
+        counts = {name: counts[name] - before for name, before in start.counts().items()}
+    return Site(
+        features,
+        tuple(labels),
+        precision,
+        precision_mean,
+        state.row_length,
+        np.array(biases),
+        counts,
+    )
+
+
+def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineState:
+    """Return what all other parts know of a part's features: the posterior without its site.
+
+    Rows are counted from 0 again, so that as many of them are predicted for calibration as if the
+    part came first.
+
+    Parameters
+    ----------
+    posterior : OnlineState
+        Of all parts, over all features.
+    labels : sequence of int
+        The number of each of its labels.
+    own : Site
+        The site of the part.
+    """
+    settings, target = posterior.settings, columns_of(own.labels, labels)
+    start = OnlineState(len(own.features), posterior.n_labels, settings=settings)
+    counts = {name: array.copy() for name, array in posterior.counts().items()}
+    for name in BY_LABEL:
+        counts[name][target] -= own.counts[name]
+    counts["row_lengths"] -= own.counts["row_lengths"]
+    start.set_counts(consistent(counts) | {"n_rows": np.array(0)})
+    of_posterior = np.append(0, 1 + own.features)
+    for number, columns in enumerate(panel_slices(posterior.n_labels)):
+        mine, place = inside(target, columns)
+        for rows in tiles(len(of_posterior), columns):
+            total = posterior.weight_evidence(number, of_posterior[rows], start.row_length)
+            for part, gained in zip(total, own.evidence(rows, mine, start.row_length), strict=True):
+                part[:, place] -= gained
+            start.set_weights(number, rows, *total.moments(settings.prior_variance))
+    biases = np.array(posterior.bias_evidence())
+    biases[:, slice(None) if settings.coupled else target] -= own.biases
+    start.set_bias(*Evidence(*biases).moments(settings.bias_prior))
+    return start
+
+
+def damped(old: Site, new: Site, known_to: Indices, n_parts: int, *, coupled: bool) -> Site:
+    """Return a site that has moved from its old value towards a new one.
+
+    Parameters
+    ----------
+    old, new : Site
+        Of the same part; the labels of the old one may be fewer and in another order.
+    known_to : (D,) int array
+        How many parts know each feature.
+    n_parts : int
+        How many parts there are, all of which know the constant feature and the biases.
+    coupled : bool
+        Whether all labels share one bias.
+    """
+    share = np.float32(1.0) / np.append(n_parts, known_to[new.features])[:, None].astype(np.float32)
+    target = columns_of(old.labels, new.labels)
+    everything = slice(0, len(share))
+    before = old.evidence(everything, slice(None), new.row_length)
+    precision, precision_mean = share * new.precision, share * new.precision_mean
+    precision[:, target] += (1.0 - share) * before.precision
+    precision_mean[:, target] += (1.0 - share) * before.precision_mean
+    biases = new.biases / n_parts
+    biases[:, slice(None) if coupled else target] += (1.0 - 1.0 / n_parts) * old.biases
+    return replace(
+        new,
+        precision=precision,
+        precision_mean=precision_mean,
+        biases=biases,
+    )
+
+
+def tiles(n_rows: int, columns: slice) -> Iterator[slice]:
+    """Return all rows in parts that are worked on at a time."""
+    step = max(1, _TOGETHER // max(1, columns.stop - columns.start))
+    return (slice(first, min(first + step, n_rows)) for first in range(0, n_rows, step))
+
+
+def columns_of(numbers: Sequence[int], among: Sequence[int]) -> Indices:
+    """Return the column of each number."""
+    column = {number: place for place, number in enumerate(among)}
+    return np.array([column[number] for number in numbers], dtype=np.int64)
+
+
+def inside(target: Indices, columns: slice) -> tuple[slice | Indices, slice | Indices]:
+    """Return which labels of a site lie in a panel, and where in it: slices if in order."""
+    mine = np.flatnonzero((target >= columns.start) & (target < columns.stop))
+    place = target[mine] - columns.start
+    if len(mine) and (np.diff(mine) == 1).all() and (np.diff(place) == 1).all():
+        return slice(mine[0], mine[-1] + 1), slice(place[0], place[-1] + 1)
+    return mine, place
+
+
+def consistent(counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return sums and differences of counts as counts: rounding leaves nothing below zero."""
+    lengths = counts["row_lengths"]
+    return counts | {
+        "calibration": np.maximum(counts["calibration"], 0.0),
+        "row_lengths": lengths if lengths[1] > 0.5 else np.zeros(2),
+    }
+
+
+class Others(NamedTuple):
+    """What a part learns beyond: the posterior of all parts and its labels, and its own site."""
+
+    posterior: OnlineState
+    labels: tuple[int, ...]
+    own: Site
+
+
+@dataclass(frozen=True)
+class PartitionSummary:
+    """The size of a part, and what was wrong with it.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Rows read, and features declared or seen.
+    n_bad : int
+        Malformed lines left out.
+    complaint : str
+        What is wrong with the first of them.
+    declared : bool
+        Whether the text declares its sizes, as XMC text does.
+    """
+
+    n_rows: int
+    n_features: int
+    n_bad: int = 0
+    complaint: str = ""
+    declared: bool = False
+
+
+class LearnedPartition(NamedTuple):
+    """What a part taught, how well its rows were predicted before, its size, and some rows."""
+
+    site: Site
+    quality: PrequentialF1
+    summary: PartitionSummary
+    sample: RowSample
+
+    def of_sample(self) -> LearnedPartition:
+        """Return what calibration needs: its sample, and what it taught of those features."""
+        X, used = without_empty_columns(self.sample.X)
+        return self._replace(site=self.site.of_features(used), sample=RowSample(X, self.sample.Y))
+
+
+class RowSample(NamedTuple):
+    """Some rows of a part: X with a column for each of its features, and Y for its labels."""
+
+    X: Any
+    Y: Labels
+
+
+def learn_partition(
+    source: Any,
+    settings: OnlineSettings,
+    others: Others | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    batch_rows: int = 1000,
+    score: bool = False,
+    n_sampled: int = 0,
+    limits: Limits | None = None,
+) -> LearnedPartition:
+    """Learn from a part of the rows, which is held in memory as a whole.
+
+    Parameters
+    ----------
+    source : path, or pair of arrays
+        A file as `RowStream` reads it, or X and Y.
+    settings : OnlineSettings
+        The model and its priors.
+    others : Others, optional
+        What is known already; by default the part is learned from the prior.
+    options : dict, optional
+        How to read a file: the options of `RowStream`.
+    batch_rows : int, default=1000
+        Rows that are predicted and learned from at a time.
+    score : bool, default=False
+        Whether to predict each batch before learning from it.
+    n_sampled : int, default=0
+        How many of its rows to return, evenly spaced.
+    limits : Limits, optional
+        How much memory learning may take.
+
+    Examples
+    --------
+    >>> X, Y = np.eye(3), np.array([[1, 0], [0, 1], [1, 0]])
+    >>> learn_partition((X, Y), OnlineSettings()).site.features
+    array([0, 1, 2])
+    """
+    known = () if others is None else others.labels
+    limits = limits or Limits()
+    X, Y, labels, summary = _read(source, known, options or {}, limits)
+    X, features = without_empty_columns(canonical_csr(X))
+    check_room(limits, len(features), len(labels), min(batch_rows, len(Y)), str(source))
+    start = None
+    if others is None:
+        state = OnlineState(len(features), len(labels), settings=settings)
+    else:
+        if labels != known or not np.array_equal(features, others.own.features):
+            raise ValueError(f"{source} has changed since the round before")
+        start = cavity(others.posterior, others.labels, others.own)
+        state = start.copy()
+    quality = PrequentialF1()
+    for first in range(0, len(Y) if labels else 0, batch_rows):
+        rows = slice(first, first + batch_rows)
+        if score and state.positives.any():
+            quality.add(Y[rows] == 1, predict_by_frequency(state, X[rows]))
+        state.update(X[rows], Y[rows])
+    chosen = np.unique(np.linspace(0, len(Y) - 1, min(n_sampled, len(Y)), dtype=np.int64))
+    sample = RowSample(X[chosen], np.asarray(Y[chosen], dtype=np.int8))
+    return LearnedPartition(site(state, start, features, labels), quality, summary, sample)
+
+
+def calibrate(state: OnlineState, labels: Sequence[int], parts: Iterable[LearnedPartition]) -> None:
+    """Calibrate the posterior of several parts by sampled rows, each predicted by other parts only.
+
+    What a part saw while it was learned alone says little about how sure all of them are together.
+
+    Parameters
+    ----------
+    state : OnlineState
+        The posterior of all parts, whose calibration is replaced.
+    labels : sequence of int
+        The number of each of its labels.
+    parts : iterable of LearnedPartition
+        The parts; `LearnedPartition.of_sample` is enough of them.
+    """
+    counts = {name: array.copy() for name, array in state.counts().items()}
+    calibration = Calibration()
+    calibration.grow(state.n_labels)
+    for part in parts:
+        others = cavity(state, labels, part.site)
+        X, known = part.sample
+        Y = np.full((X.shape[0], state.n_labels), -1, dtype=np.int8)
+        Y[:, columns_of(part.site.labels, labels)] = known
+        calibration.add(others.latent_of(*others.moments(X)).z, Y)
+    state.set_counts(counts | {"calibration": calibration.counts})
+
+
+def _read(
+    source: Any, known: tuple[int, ...], options: Mapping[str, Any], limits: Limits
+) -> tuple[Any, Labels, tuple[int, ...], PartitionSummary]:
+    if isinstance(source, tuple):
+        X, Y = source
+        X, Y = sparse.csr_array(X), np.asarray(Y)
+        return X, Y, tuple(range(Y.shape[1])), PartitionSummary(*X.shape)
+    with RowStream(source, **options) as stream:
+        batches = list(stream.batches(1000))
+        n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
+        columns = LabelColumns(known or range(n_labels))
+        declared = stream.header
+    lengths = [np.diff(batch.label_starts) for batch in batches]
+    starts = np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths])))
+    numbers = np.concatenate([np.zeros(0, np.int32), *(batch.labels for batch in batches)])
+    n_rows, n_labels = len(starts) - 1, columns.count_with(numbers)
+    limits.check_memory(n_rows * n_labels, f"{n_rows:,} rows × {n_labels:,} labels", source)
+    return _joined(batches, columns, numbers, starts, declared)
+
+
+def _joined(
+    batches: list[RowBatch],
+    columns: LabelColumns,
+    numbers: NDArray[np.int32],
+    starts: Indices,
+    declared: tuple[int, int, int] | None,
+) -> tuple[Any, Labels, tuple[int, ...], PartitionSummary]:
+    """Return X, Y, labels and size of a part that was read in batches."""
+    none_known = not columns.numbers
+    columns, Y = columns.read(numbers, starts)
+    n_features = max((batch.X.shape[1] for batch in batches), default=0)
+    parts: list[Any] = [batch.X for batch in batches]
+    for part in parts:
+        part.resize(part.shape[0], n_features)
+    none: Any = sparse.csr_array((0, n_features))
+    X: Any = sparse.vstack(parts, format="csr") if parts else none
+    summary = PartitionSummary(
+        len(Y),
+        declared[1] if declared else n_features,
+        sum(batch.n_bad for batch in batches),
+        next((batch.complaint for batch in batches if batch.complaint), ""),
+        declared is not None,
+    )
+    # Rows before the first label of all are of no use.
+    begin = int(np.argmax((Y >= 0).any(axis=1))) if none_known and Y.size else 0
+    return X[begin:], Y[begin:], columns.numbers, summary
+
+
+class SiteSum:
+    """Sites of parts, added one by one: they need not all be held in memory.
+
+    The sum depends on their order, to the last bit. It is kept in float32, as the posterior is: a
+    thousand equal parts, the worst case, change a weight by 3e-5 of itself. Labels come in the
+    order in which the parts met them.
+
+    Parameters
+    ----------
+    settings : OnlineSettings
+        With which the parts were learned.
+    limits : Limits, optional
+        How much memory the posterior may take.
+
+    Attributes
+    ----------
+    labels : tuple of int
+        The numbers of the labels of all parts.
+
+    Examples
+    --------
+    >>> from labelweave.models.online.partitions import learn_partition
+    >>> X, Y = np.eye(3), np.array([[1, 0], [0, 1], [1, 0]])
+    >>> settings, total = OnlineSettings(), SiteSum(OnlineSettings())
+    >>> for rows in (slice(0, 1), slice(1, 3)):
+    ...     total.add(learn_partition((X[rows], Y[rows]), settings).site)
+    >>> total.posterior().n_rows
+    3
+    """
+
+    def __init__(self, settings: OnlineSettings, limits: Limits | None = None) -> None:
+        self.settings, self.limits = settings, limits
+        self.labels: tuple[int, ...] = ()
+        self._n_features = 0
+        self._panels = WeightPanels(prior_variance=0.0)  # sums that begin with nothing
+        self._row_length: float | None = None
+        self._biases = np.zeros((2, 1 if settings.coupled else 0))
+        self._counts = {name: array.copy() for name, array in OnlineState().counts().items()}
+
+    def add(self, site: Site) -> None:
+        """Add what a part taught."""
+        self._make_room(site)
+        target = columns_of(site.labels, self.labels)
+        for name, array in site.counts.items():
+            if name in BY_LABEL:
+                self._counts[name][target] += array
+            else:
+                self._counts[name] = self._counts[name] + array
+        self._biases[:, slice(None) if self.settings.coupled else target] += site.biases
+        if not site.counts["n_rows"]:
+            return
+        # Sums are for features divided by the row length of the first part, whatever its size.
+        self._row_length = self._row_length or site.row_length
+        for panel, columns in zip(
+            self._panels.views(), panel_slices(len(self.labels)), strict=True
+        ):
+            mine, place = inside(target, columns)
+            for rows in tiles(len(site.precision), columns):
+                gained = site.evidence(rows, mine, self._row_length)
+                _add_to(panel, np.append(0, 1 + site.features)[rows], place, gained)
+
+    def posterior(self, n_features: int = 0) -> OnlineState:
+        """Return the posterior of all parts together, with `n_features` or more features."""
+        sizes = max(n_features, self._n_features), len(self.labels)
+        state = OnlineState(*sizes, settings=self.settings)
+        state.set_counts(consistent(self._counts))
+        scale = (self._row_length or 1.0) / state.row_length
+        for number, panel in enumerate(self._panels.views()):
+            for rows in tiles(len(panel), panel_slices(sizes[1])[number]):
+                total = Evidence(*np.moveaxis(panel[rows], 1, 0).copy())
+                constant = rows.start == 0
+                Evidence(*(part[constant:] for part in total)).scaled(scale)
+                state.set_weights(number, rows, *total.moments(self.settings.prior_variance))
+        state.set_bias(*Evidence(*self._biases).moments(self.settings.bias_prior))
+        state.mark_current()
+        return state
+
+    def _make_room(self, site: Site) -> None:
+        labels = tuple(dict.fromkeys((*self.labels, *site.labels)))
+        last = int(site.features[-1]) + 1 if len(site.features) else 0
+        n_features = max(self._n_features, last)
+        if self.limits is not None:
+            check_room(self.limits, n_features, len(labels), 0, "all partitions together")
+        self.labels, self._n_features = labels, n_features
+        self._panels.grow(1 + self._n_features, len(self.labels))
+        for name in BY_LABEL:
+            self._counts[name] = _longer(self._counts[name], len(self.labels))
+        if not self.settings.coupled:
+            self._biases = _longer(self._biases.T, len(self.labels)).T
+
+
+def posterior_of(
+    sites: Iterable[Site], settings: OnlineSettings, n_features: int = 0
+) -> tuple[OnlineState, tuple[int, ...]]:
+    """Return the posterior of some parts together, and the numbers of its labels."""
+    total = SiteSum(settings)
+    for site in sites:
+        total.add(site)
+    return total.posterior(n_features), total.labels
+
+
+def _add_to(panel: Weights, rows: Indices, place: slice | Indices, gained: Evidence) -> None:
+    for moment, values in enumerate(gained):
+        if isinstance(place, slice):
+            panel[rows, moment, place] += values
+        else:
+            panel[rows[:, None], moment, place] += values
+
+
+def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """Return the array with zeros at its end."""
+    return np.concatenate([array, np.zeros((length - len(array), *array.shape[1:]), array.dtype)])

@@ -1,0 +1,551 @@
+"""StreamLearner: batches, checkpoints, prequential F1, history.
+
+Where a stream run stands, in a file that is always whole.
+
+From the label numbers of a text to the columns of a label matrix.
+
+Prequential F1: each batch is predicted before it is learned from.
+
+Learn from a stream of rows in bounded memory; a stopped run resumes as if it never had been.
+
+How the predictions of a stream became better, batch by batch.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelweave._common.arrays import Counts, Floats, Indices, Labels
+from labelweave._common.checks import check_whole_number
+from labelweave._common.files import check_sizes, damage_named, replacing, require_writable
+from labelweave._common.matrices import LARGEST_FEATURE, first_too_large
+from labelweave.data.files import Limits
+from labelweave.data.row_text import Place, RowBatch, RowStream
+from labelweave.decision import ClassMassNormalization, Probabilities
+from labelweave.models.online.memory import check_room
+from labelweave.models.online.panels import as_count
+from labelweave.models.online.settings import OnlineSettings
+from labelweave.models.online.state import OnlineState
+
+_LAYOUT = 3
+# Bytes that are written at a time.
+_PIECE = 1 << 18
+
+
+class CheckpointError(OSError):
+    """A checkpoint has no place on the disk."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a run needs to go on as if it had never stopped.
+
+    Parameters
+    ----------
+    facts : mapping
+        Settings, the place in the input, counters: whatever JSON can hold.
+    arrays : mapping of str to array
+        The posterior and other counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "run.checkpoint")
+    ...     Checkpoint({"rows": 5}, {"mean": np.zeros(2)}).save(path)
+    ...     Checkpoint.load(path)
+    Checkpoint(facts={'rows': 5}, arrays={'mean': array([0., 0.])})
+    """
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+
+    def save(self, path: Path) -> None:
+        """Put the file in the place of the one before, whole or not at all."""
+        text = json.dumps({"layout": _LAYOUT, "facts": dict(self.facts)})
+        facts = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
+        with (
+            _cannot_be_written(path),
+            replacing(path) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
+        ):
+            for name, array in {"__facts__": facts, **self.arrays}.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    _write(entry, array)
+
+    @classmethod
+    def load(cls, path: Path) -> Checkpoint:
+        """Read what `save` wrote."""
+        with path.open("rb") as file, damage_named(path):
+            with zipfile.ZipFile(file) as archive:
+                check_sizes(archive)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as content:
+                arrays = {name: content[name] for name in content.files}
+            written = json.loads(arrays.pop("__facts__").tobytes())
+            if written["layout"] != _LAYOUT:
+                raise ValueError(f"layout {written['layout']!r} is not known to this version")
+            return cls(dict(written["facts"]), arrays)
+
+
+@contextmanager
+def _cannot_be_written(path: Path) -> Iterator[None]:
+    """Say of an error that it is the checkpoint's: the input is being read at the same time."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(
+            f"the checkpoint {path} cannot be written: {error.strerror or error}"
+        ) from error
+
+
+def _write(entry: IO[bytes], array: NDArray[Any]) -> None:
+    """Write an array as `numpy.savez` would, but without a copy of more than a small part."""
+    header = {
+        "descr": np.lib.format.dtype_to_descr(array.dtype),
+        "fortran_order": False,
+        "shape": array.shape,
+    }
+    np.lib.format.write_array_header_1_0(entry, header)
+    rows = array.reshape(1) if array.ndim == 0 else array
+    step = max(1, _PIECE * len(rows) // max(1, rows.nbytes))
+    for first in range(0, len(rows), step):
+        entry.write(rows[first : first + step].tobytes())
+
+
+class LabelColumns:
+    """The column of each label number; numbers not seen before get the next column.
+
+    Columns follow the first appearance of the numbers in the stream, and rows before it count as
+    unknown (-1) of the label, so nothing depends on how the stream is batched. A value: reading a
+    batch with new labels returns another one.
+
+    Parameters
+    ----------
+    numbers : iterable of int
+        Numbers that have a column, in the order of the columns.
+
+    Examples
+    --------
+    >>> columns, Y = LabelColumns().read(np.array([7, 7, 3]), np.array([0, 1, 1, 3]))
+    >>> Y.tolist()
+    [[1, -1], [0, -1], [1, 1]]
+    >>> columns.numbers
+    (7, 3)
+    """
+
+    def __init__(self, numbers: Iterable[int] = ()) -> None:
+        self.numbers = tuple(numbers)
+        self._column = {number: column for column, number in enumerate(self.numbers)}
+
+    def count_with(self, numbers: NDArray[np.integer]) -> int:
+        """Return how many labels there are with those of a batch."""
+        return len(self.numbers) + len(set(numbers.tolist()) - self._column.keys())
+
+    def read(
+        self, numbers: NDArray[np.integer], row_starts: Indices
+    ) -> tuple[LabelColumns, Labels]:
+        """Return the columns after a batch, and its (n, L) int8 label matrix.
+
+        Parameters
+        ----------
+        numbers : array of int
+            The label numbers of all rows, one row after the other.
+        row_starts : (n + 1,) array
+            Where each row begins in `numbers`.
+        """
+        n = len(row_starts) - 1
+        rows = np.repeat(np.arange(n), np.diff(row_starts))
+        distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+        new = [k for k in np.argsort(first) if int(distinct[k]) not in self._column]
+        after = LabelColumns((*self.numbers, *distinct[new].tolist())) if new else self
+        columns = np.array([after._column[int(number)] for number in distinct], dtype=np.int64)
+        Y = np.zeros((n, len(after.numbers)), dtype=np.int8)
+        for k in new:
+            Y[: rows[first[k]], columns[k]] = -1
+        Y[rows, columns[inverse]] = 1
+        return after, Y
+
+
+class PrequentialF1:
+    """Macro and micro F1 over all rows counted so far; labels may join on the way.
+
+    Examples
+    --------
+    >>> quality = PrequentialF1()
+    >>> quality.add(truth=np.array([[1], [0]]), predicted=np.array([[1], [1]]))
+    >>> quality.add(truth=np.array([[1, 1]]), predicted=np.array([[1, 1]]))
+    >>> quality.macro(), quality.micro()
+    (0.9, 0.8571428571428571)
+    """
+
+    def __init__(self) -> None:
+        #: For each label: true positives, rows that have it, rows predicted to have it.
+        self.found, self.true, self.given = (np.zeros(0, dtype=np.int64) for _ in range(3))
+
+    def add(self, truth: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Count a batch: (n, L) arrays of 0/1."""
+        missing = truth.shape[1] - len(self.found)
+        if missing > 0:
+            self.found, self.true, self.given = (
+                np.pad(counts, (0, missing)) for counts in (self.found, self.true, self.given)
+            )
+        self.found += np.count_nonzero(truth.astype(bool) & predicted.astype(bool), axis=0)
+        self.true += np.count_nonzero(truth, axis=0)
+        self.given += np.count_nonzero(predicted, axis=0)
+
+    @classmethod
+    def sum(cls, parts: Iterable[tuple[Sequence[int], PrequentialF1]]) -> PrequentialF1:
+        """Return the counts of several streams, each with the numbers of its labels.
+
+        Examples
+        --------
+        >>> one = PrequentialF1()
+        >>> one.add(truth=np.array([[1]]), predicted=np.array([[1]]))
+        >>> PrequentialF1.sum([([3], one), ([7], one)]).true
+        array([1, 1])
+        """
+        parts, total = list(parts), cls()
+        numbers = dict.fromkeys(number for labels, _ in parts for number in labels)
+        column = {number: place for place, number in enumerate(numbers)}
+        for name in total.to_arrays():
+            counts = np.zeros(len(column), dtype=np.int64)
+            for labels, quality in parts:
+                known = getattr(quality, name)  # labels may have joined after the last batch
+                np.add.at(counts, [column[number] for number in labels[: len(known)]], known)
+            setattr(total, name, counts)
+        return total
+
+    def macro(self) -> float:
+        """Mean F1 of the labels that occurred or were predicted; nan before any did."""
+        both = self.true + self.given
+        f1 = 2 * self.found[both > 0] / both[both > 0]
+        return float(f1.mean()) if len(f1) else float("nan")
+
+    def micro(self) -> float:
+        """F1 over all labels together; nan before any occurred."""
+        both = int(self.true.sum() + self.given.sum())
+        return 2 * int(self.found.sum()) / both if both else float("nan")
+
+    def to_arrays(self) -> dict[str, Counts]:
+        """Return the counts by name."""
+        return {"found": self.found, "true": self.true, "given": self.given}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Counts]) -> PrequentialF1:
+        """Return the counts that `to_arrays` gave."""
+        quality = cls()
+        found, true, given = (arrays[name] for name in ("found", "true", "given"))
+        if any(counts.dtype != np.int64 or counts.ndim != 1 for counts in (found, true, given)):
+            raise ValueError("the counts of prequential F1 are not int64 arrays")
+        if not len(found) == len(true) == len(given) or (found > np.minimum(true, given)).any():
+            raise ValueError("the counts of prequential F1 contradict each other")
+        quality.found, quality.true, quality.given = found.copy(), true.copy(), given.copy()
+        return quality
+
+
+def predict_by_frequency(state: OnlineState, X: Any, n_threads: int = 1) -> Labels:
+    """Predict a batch as a test set of its own, each label as often as it was seen so far."""
+    rates = state.positives / np.maximum(state.observed, 1)
+    scores = Probabilities(state.log_odds(X, n_threads))
+    return ClassMassNormalization(rates).label(scores)
+
+
+class StreamLearner:
+    r"""A Bayesian online learner that reads its rows from a stream.
+
+    The posterior depends on the rows and their order alone: not on batches, threads, or how often
+    the run was stopped and resumed. Each batch of the first pass is predicted before it is learned
+    from, as a test set of its own with the label frequencies seen so far
+    (`ClassMassNormalization`); only the first batch has no model to predict it. Features and labels
+    join when they first appear, unless the text or the stream's options say how many there are;
+    rows before a label's first appearance say nothing about it.
+
+    Parameters
+    ----------
+    stream : RowStream
+        Where the rows come from.
+    settings : OnlineSettings, optional
+        The model and its priors.
+    passes : int, default=1
+        How often to read the rows. More than one counts the same evidence again: the posterior
+        becomes overconfident.
+    batch_lines : int, default=1000
+        Lines that are read, predicted and learned from at a time.
+    checkpoint : path, optional
+        Where to keep how far the run has come. If the file exists, the run goes on from it. Two
+        runs must not share it; `labelweave stream` sees to that with a lock.
+    checkpoint_every : int, default=100000
+        Lines between two checkpoints, hence the most that have to be learned again.
+    score : bool, default=True
+        Whether to predict each batch before learning from it; it costs about as much time.
+    n_threads : int, default=1
+        Threads.
+    limits : Limits, optional
+        How much memory learning may take, up to the saved model.
+
+    Attributes
+    ----------
+    state : OnlineState
+        The posterior.
+    quality : PrequentialF1
+        How good the predictions were.
+    n_rows, n_bad, n_resumed : int
+        Rows read, malformed lines left out, rows that the checkpoint `run` began from had read.
+    complaint : str
+        What is wrong with the first malformed line.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b"0 1:1\n1 2:1\n" * 50
+    >>> learner = StreamLearner(RowStream(io.BytesIO(text)), batch_lines=10)
+    >>> learner.run()
+    >>> learner.n_rows, learner.label_names, learner.quality.micro()
+    (100, ('0', '1'), 1.0)
+    """
+
+    def __init__(
+        self,
+        stream: RowStream,
+        settings: OnlineSettings | None = None,
+        *,
+        passes: int = 1,
+        batch_lines: int = 1000,
+        checkpoint: Path | None = None,
+        checkpoint_every: int = 100_000,
+        score: bool = True,
+        n_threads: int = 1,
+        limits: Limits | None = None,
+    ) -> None:
+        if passes > 1 and stream.source.path is None:
+            raise ValueError("passes must be 1 for a stream that can be read only once")
+        check_whole_number(passes, "passes")
+        check_whole_number(batch_lines, "batch_lines")
+        check_whole_number(checkpoint_every, "checkpoint_every")
+        self.stream = stream
+        self.passes, self.batch_lines = passes, min(batch_lines, checkpoint_every)
+        self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
+        self.score, self.n_threads = score, n_threads
+        n_features = stream.header[1] if stream.header else 0
+        n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
+        self.limits = limits or Limits()
+        self._check_room(n_features, n_labels, n_rows=1)
+        self.state = OnlineState(n_features, n_labels, settings=settings)
+        self.quality = PrequentialF1()
+        self.n_rows = self.n_bad = self.n_resumed = 0
+        self.complaint = ""
+        self._labels = LabelColumns(range(n_labels))
+        self._place: Place | None = None
+        self._passes_done = 0
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the labels as the readers of whole files give them: ``l0`` or ``0``."""
+        prefix = "l" if self.stream.header else ""
+        return tuple(f"{prefix}{number}" for number in self._labels.numbers)
+
+    def run(self, progress: Callable[[StreamLearner], None] | None = None) -> None:
+        """Learn from the rest of the stream.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the learner after every batch.
+        """
+        if self.checkpoint is not None:
+            require_writable(self.checkpoint)
+        self.resume()
+        unsaved = 0
+        for batch in self._batches():
+            self._learn(batch)
+            unsaved += self.batch_lines
+            if self.checkpoint is not None and unsaved + self.batch_lines > self.checkpoint_every:
+                self._as_checkpoint().save(self.checkpoint)
+                unsaved = 0
+            if progress is not None:
+                progress(self)
+
+    def resume(self) -> None:
+        """Take up what the checkpoint holds, if there is one and nothing was learned yet."""
+        if self.checkpoint is not None and self.n_rows == 0 and self.checkpoint.exists():
+            self._take_up(self.checkpoint)
+
+    def _batches(self) -> Iterator[RowBatch]:
+        while self._passes_done < self.passes:
+            yield from self.stream.batches(self.batch_lines, self._place)
+            self._passes_done += 1
+            self._place = None
+
+    def _learn(self, batch: RowBatch) -> None:
+        """Learn from a batch; one that is refused leaves everything as it was."""
+        n_rows = len(batch.label_starts) - 1
+        self._check_size(batch.X)
+        n_features = max(self.state.n_features, batch.X.shape[1])
+        self._check_room(n_features, self._labels.count_with(batch.labels), n_rows)
+        labels, Y = self._labels.read(batch.labels, batch.label_starts)
+        X: Any = batch.X
+        if not self._labels.numbers:  # rows before the first label of all are of no use
+            begin = int(np.argmax((Y >= 0).any(axis=1))) if Y.size else len(Y)
+            X, Y = X[begin:], Y[begin:]
+        self.state.admit(X, Y)
+        self._labels, self._place = labels, self.stream.source.place
+        self.n_rows += n_rows
+        self.n_bad += batch.n_bad
+        self.complaint = self.complaint or batch.complaint
+        if not len(Y):
+            return
+        if self.score and self._passes_done == 0 and self.state.n_rows:
+            self.quality.add(Y == 1, predict_by_frequency(self.state, X, self.n_threads))
+        self.state.update(X, Y, self.n_threads, seen=self._passes_done > 0)
+
+    def _check_size(self, X: Any) -> None:
+        """Raise ValueError if a feature is too large to compute with."""
+        found = first_too_large(X)
+        if found is not None:
+            row, column = self.n_rows + found[0] + 1, found[1] + self.stream.first_feature
+            raise ValueError(
+                f"{self.stream.source.name}: feature {column} is beyond {LARGEST_FEATURE:g} in "
+                f"row {row}: correct it or drop such rows first"
+            )
+
+    def _check_room(self, n_features: int, n_labels: int, n_rows: int) -> None:
+        check_room(self.limits, n_features, n_labels, n_rows, self.stream.source.name)
+
+    def _settings(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in ("passes", "score", "batch_lines")}
+        return self.state.settings.as_dict() | self.stream.options | own
+
+    def _as_checkpoint(self) -> Checkpoint:
+        arrays, _ = self.state.to_arrays()
+        counts = {f"quality_{name}": array for name, array in self.quality.to_arrays().items()}
+        facts = {
+            "settings": self._settings(),
+            "source": self.stream.source.name,
+            "head": self.stream.source.head(),
+            "place": asdict(self._place or Place()),
+            "passes_done": self._passes_done,
+            "labels": list(self._labels.numbers),
+            "n_rows": self.n_rows,
+            "n_bad": self.n_bad,
+            "complaint": self.complaint,
+        }
+        return Checkpoint(facts, arrays | counts)
+
+    def _take_up(self, path: Path) -> None:
+        saved = Checkpoint.load(path)
+        with damage_named(path):
+            changed, same_input = self._changes(saved.facts)
+        if changed:
+            raise ValueError(f"{path} belongs to a run with other settings: {', '.join(changed)}")
+        if not same_input:
+            raise ValueError(f"{path} belongs to a run over another input, {saved.facts['source']}")
+        with damage_named(path):
+            self._restore(saved.facts, dict(saved.arrays))
+
+    def _changes(self, facts: Mapping[str, Any]) -> tuple[list[str], bool]:
+        """Return what differs between the settings, and whether the input is the same."""
+        was, now = dict(facts["settings"]), self._settings()
+        changed = [
+            f"{key} was {was.get(key)!r}, is {now[key]!r}"
+            for key in now
+            if was.get(key) != now[key]
+        ]
+        n_bytes, digest = facts["head"]
+        return changed, self.stream.source.head(int(n_bytes)) == (n_bytes, digest)
+
+    def _restore(self, facts: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        counts = {name: arrays.pop(f"quality_{name}") for name in self.quality.to_arrays()}
+        quality = PrequentialF1.from_arrays(counts)
+        state = OnlineState.from_arrays(arrays, self.state.settings.as_dict())
+        labels = LabelColumns(map(as_count, facts["labels"]))
+        place = Place(**{name: as_count(value) for name, value in facts["place"].items()})
+        passes_done, n_rows, n_bad = (
+            as_count(facts[name]) for name in ("passes_done", "n_rows", "n_bad")
+        )
+        if len(labels.numbers) != state.n_labels:
+            raise ValueError(f"{len(labels.numbers)} labels have names, {state.n_labels} weights")
+        self.state, self.quality, self._labels, self._place = state, quality, labels, place
+        self._passes_done, self.n_rows, self.n_resumed = passes_done, n_rows, n_rows
+        self.n_bad, self.complaint = n_bad, str(facts["complaint"])
+
+
+class StreamHistory:
+    r"""Keeps what a `StreamLearner` says of itself after every batch.
+
+    Examples
+    --------
+    >>> import io
+    >>> from labelweave.data.row_text import RowStream
+    >>> from labelweave.models.online import StreamLearner
+    >>> history = StreamHistory()
+    >>> stream = RowStream(io.BytesIO(b"0 1:1\n1 2:1\n" * 20))
+    >>> StreamLearner(stream, batch_lines=10).run(history)
+    >>> history.n_rows
+    array([10, 20, 30, 40])
+    >>> history.micro
+    array([nan,  1.,  1.,  1.])
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self._macro: list[float] = []
+        self._found: list[int] = []
+        self._both: list[int] = []
+
+    def __call__(self, learner: StreamLearner) -> None:
+        """Take down how far the learner has come."""
+        quality = learner.quality
+        self._rows.append(learner.n_rows)
+        self._macro.append(quality.macro())
+        self._found.append(int(quality.found.sum()))
+        self._both.append(int(quality.true.sum() + quality.given.sum()))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def n_rows(self) -> Counts:
+        """Rows read after each batch."""
+        return np.array(self._rows, dtype=np.int64)
+
+    @property
+    def macro(self) -> Floats:
+        """Macro F1 over all rows so far; nan before any was predicted."""
+        return np.array(self._macro, dtype=np.float64)
+
+    @property
+    def micro(self) -> Floats:
+        """Micro F1 over all rows so far; nan before any was predicted."""
+        return _f1(np.array(self._found), np.array(self._both))
+
+    def recent_micro(self, window: int) -> Floats:
+        """Return the micro F1 of the last rows before each point, nan while there are too few.
+
+        Parameters
+        ----------
+        window : int
+            Number of rows, rounded up to whole batches.
+        """
+        window = check_whole_number(window, "window")
+        rows, found, both = self.n_rows, np.array(self._found), np.array(self._both)
+        before = np.searchsorted(rows, rows - window, side="right") - 1
+        known = before >= 0
+        start = np.maximum(before, 0)
+        recent = _f1(found - found[start], both - both[start])
+        return np.where(known, recent, np.nan)
+
+
+def _f1(found: Counts, both: Counts) -> Floats:
+    value = np.full(len(both), np.nan)
+    np.divide(2.0 * found, both, out=value, where=both > 0)
+    return value

@@ -1,0 +1,388 @@
+"""The base of machines with scores and thresholds.
+
+Decision functions of trained support vector machines: a score for every row and label.
+
+Out-of-fold scores, and the FBR rule and C that they choose.
+
+Machines without probabilities: scores, and one threshold per label.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from labelweave._common.arrays import Floats, Labels, Positions
+from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.matrices import linear_scores, native_matrix
+from labelweave._common.row_keys import assign_folds
+from labelweave._core import native
+from labelweave.decision import Evidence, ThresholdRule, TunedThresholds, resolve_score_rule
+from labelweave.decision.probabilities import Scores
+from labelweave.decision.tuned_thresholds import best_cut
+from labelweave.models.base import LabelClassifier
+
+# Kernel values per block.
+_BLOCK = 1 << 22
+
+
+class Scorer(Protocol):
+    """Scores of labels; those of a row are the same bits whatever the other rows are."""
+
+    @property
+    def intercept(self) -> Floats:
+        """The intercept of each label, (L,)."""
+
+    def scores(self, X: Any, n_threads: int) -> Floats:
+        """Return the score of every row and label, (n, L)."""
+
+
+@dataclass(frozen=True)
+class LinearScorer:
+    """``X weights' + intercept``.
+
+    Attributes
+    ----------
+    weights : (L, D) array
+    intercept : (L,) array
+    """
+
+    weights: Floats
+    intercept: Floats
+
+    def scores(self, X: Any, n_threads: int) -> Floats:
+        """Return the score of every row and label, (n, L)."""
+        return linear_scores(X, self.weights, self.intercept, n_threads)
+
+
+@dataclass(frozen=True)
+class KernelScorer:
+    """``Σ_s alpha_s exp(-gamma |x - x_s|²) + intercept``.
+
+    Attributes
+    ----------
+    support : (S, D) array or sparse matrix
+        Support vectors of any label.
+    alpha : (L, S) array
+    intercept : (L,) array
+    gamma : float
+    """
+
+    support: Any
+    alpha: Floats
+    intercept: Floats
+    gamma: float
+
+    def scores(self, X: Any, n_threads: int) -> Floats:
+        """Return the score of every row and label, (n, L)."""
+        scores: Floats = np.empty((X.shape[0], len(self.intercept)))
+        step = max(1, _BLOCK // max(1, self.support.shape[0]))
+        for first in range(0, X.shape[0], step):
+            rows = X[first : first + step]
+            similarity: Floats = np.empty((rows.shape[0], self.support.shape[0]))
+            native.kernel_matrix(
+                native_matrix(rows), native_matrix(self.support), self.gamma, similarity, n_threads
+            )
+            scores[first : first + step] = linear_scores(
+                similarity, self.alpha, self.intercept, n_threads
+            )
+        return scores
+
+
+def varying(labels: Labels) -> Positions:
+    """Return the labels that take both values: a machine needs both classes."""
+    return np.flatnonzero(labels.any(axis=0) & ~labels.all(axis=0))
+
+
+#: Trains on features, labels, row weights and C; returns the scorer of the labels.
+Train = Callable[[Any, Labels, Floats, float], Scorer]
+
+# The values of the FBR rule that Lewis et al. (2004) tried.
+FBR_GRID = np.round(0.1 * np.arange(9), 1)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Out-of-fold scores: each row is scored by machines trained without its fold.
+
+    Attributes
+    ----------
+    scores : (n, L) array
+    labels : (n, L) array of 0/1
+    weight : (n,) array
+    fold : (n,) array of int
+    """
+
+    scores: Floats
+    labels: Labels
+    weight: Floats
+    fold: Positions
+
+    @cached_property
+    def verdict(self) -> tuple[float, float]:
+        """The best value of the FBR rule and its macro F1.
+
+        Thresholds are cross-validated in turn: those that label a fold are tuned on the scores of
+        the other folds.
+        """
+        per_label = [
+            _macro_terms(scores, labels, self.weight, self.fold)
+            for scores, labels in zip(
+                np.ascontiguousarray(self.scores.T),
+                np.ascontiguousarray(self.labels.T),
+                strict=True,
+            )
+        ]
+        macro = np.mean(per_label, axis=0)
+        best = int(np.argmax(macro))
+        return float(FBR_GRID[best]), float(macro[best])
+
+
+def _macro_terms(scores: Floats, labels: Labels, weight: Floats, fold: Positions) -> Floats:
+    """Return F1 of one label for every value of the FBR rule; 1 if nothing is true or predicted."""
+    order = np.argsort(-scores)  # once for all folds; thresholds do not separate equal scores
+    s, y, w, of = scores[order], labels[order], weight[order], fold[order]
+    falling, positive = -s, w * y
+    found, given = np.zeros(len(FBR_GRID)), np.zeros(len(FBR_GRID))
+    for k in range(int(fold.max()) + 1):
+        rest = np.flatnonzero(of != k)
+        tuned, f1 = best_cut(s[rest], y[rest], w[rest])
+        highest = s[rest[0]]
+        for cut, chosen in ((tuned, f1 >= FBR_GRID), (highest, f1 < FBR_GRID)):
+            above = np.flatnonzero(of[: np.searchsorted(falling, -cut)] == k)
+            found[chosen] += positive[above].sum()
+            given[chosen] += w[above].sum()
+    both = positive.sum() + given
+    return np.asarray(np.where(both == 0, 1.0, 2.0 * found / np.where(both == 0, 1.0, both)))
+
+
+def hold_out(
+    train: Train,
+    X: Any,
+    labels: Labels,
+    weight: Floats,
+    C: float,
+    *,
+    folds: int,
+    seed: int,
+    n_threads: int,
+) -> HeldOut | None:
+    """Score each row by machines trained on the other folds; None if all rows are equal.
+
+    Equal rows share a fold, and the order of the rows does not matter.
+    """
+    fold, n_folds = assign_folds(X, weight, folds, seed)
+    if n_folds < 2:
+        return None
+    scores = np.empty(labels.shape)
+    for k in range(n_folds):
+        rest, here = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        scorer = train(X[rest], labels[rest], weight[rest], C)
+        scores[here] = scorer.scores(X[here], n_threads)
+    return HeldOut(scores, labels, weight, fold)
+
+
+def best_held_out(
+    held_out_for: Callable[[float], HeldOut | None], candidates: Iterable[float]
+) -> tuple[float, HeldOut | None]:
+    """Return the C of best out-of-fold macro F1 and its scores; ties go to the first."""
+    chosen: tuple[float, HeldOut | None] | None = None
+    highest = -1.0
+    for C in candidates:
+        held_out = held_out_for(C)
+        macro = 0.0 if held_out is None else held_out.verdict[1]
+        if chosen is None or macro > highest:
+            chosen, highest = (C, held_out), macro
+    if chosen is None:
+        raise ValueError("there must be a candidate for C")
+    return chosen
+
+
+def mean_square(X: Any, weight: Floats) -> float:
+    """Return the weighted mean of |x|² over the rows; 1 if all are zero."""
+    mean = float(np.average(row_squares(X), weights=weight))
+    return mean if 0 < mean < np.inf else 1.0
+
+
+def row_squares(X: Any) -> Floats:
+    """Return |x|² of every row, infinite if it overflows."""
+    with np.errstate(over="ignore"):
+        squares = (X**2).sum(axis=1) if isinstance(X, np.ndarray) else X.multiply(X).sum(axis=1)
+    return np.asarray(squares).ravel()
+
+
+# C times the mean square of a row: what "cv" chooses from. For rows of unit length C itself.
+C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+class ThresholdClassifier(LabelClassifier):
+    """Base of classifiers that give a label where its score is above the label's threshold.
+
+    A subclass implements ``_scorer``, which trains. Here C is chosen, rows are held out and
+    thresholds tuned on them.
+
+    A label that no row had in training is given to none, one that all had to all of them.
+    """
+
+    # Parameters every such classifier has.
+    C: float | str
+    decision: str | ThresholdRule
+    n_folds: int
+
+    @abstractmethod
+    def _scorer(
+        self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
+    ) -> Scorer:
+        """Train; `final` is the machine the user gets, and complaints are for that one only."""
+
+    def _learn(self, X: Any, labels: Labels, weight: Floats) -> None:
+        """Train on all rows, with the penalty ``C_``."""
+        self.scorer_ = self._scorer(X, labels, weight, self.C_, final=True)
+
+    def _scores(self, X: Any) -> Floats:
+        """Scores of validated rows, (n, L)."""
+        return self.scorer_.scores(X, self._n_threads())
+
+    def decision_function(self, X: Any) -> Floats:
+        """How far the score of each label is above its threshold, (n, L).
+
+        Positive where `predict` gives the label. A label that was constant in training has 1 or -1
+        throughout. For a one-dimensional y: one value for each row, (n,).
+        """
+        check_is_fitted(self)
+        scores = self._scores(self._features(X, reset=False))
+        margins = scores - _finite(self._rule().thresholds(scores), scores)
+        margins[:, self._rates == 0] = -1.0
+        margins[:, self._rates == 1] = 1.0
+        return margins[:, 0] if self._encoding.single else margins
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels whose scores are above their thresholds, (n, L) of 0/1."""
+        margins = self.decision_function(X).reshape(-1, self.n_labels_)
+        return self._encoding.decode((margins > 0).astype(np.int8))
+
+    def threshold_rule(self) -> ThresholdRule | None:
+        """Return the rule that chooses the thresholds of a test set."""
+        return self._rule()
+
+    def evidence(self, X: Any) -> Evidence:
+        """Return the scores of the rows of X."""
+        check_is_fitted(self)
+        return Evidence(self._scores(self._features(X, reset=False)))
+
+    def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
+        """Return the labels above these thresholds; those that were constant stay constant."""
+        thresholds = np.where(self._rates == 0, np.inf, np.asarray(thresholds))
+        return super().predict_above(X, np.where(self._rates == 1, -np.inf, thresholds))
+
+    @property
+    def thresholds_(self) -> Floats:
+        """The threshold of each label, (L,), if `decision` tunes them on training rows."""
+        rule = self._rule()
+        if not isinstance(rule, TunedThresholds) or rule.values is None:
+            raise AttributeError("thresholds_ are chosen for each test set by this decision")
+        return np.asarray(rule.values)
+
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        self.seed_ = self._seed()
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        self.C_, held_out = self._choose_C(X, labels, weight)
+        self._tell(f"C = {self.C_:.4g}")
+        self._learn(X, labels, weight)
+        self.rule_ = self._inform(self._held_out(X, labels, weight, held_out))
+
+    def _rule(self) -> ThresholdRule:
+        rule: ThresholdRule = self.rule_
+        return rule
+
+    def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, HeldOut | None]:
+        """Return the penalty, and the held-out rows it was chosen by if it was."""
+        if self.C == "cv":
+            return best_held_out(
+                lambda C: self._hold_out(self._scorer, X, labels, weight, C),
+                self._candidates(X, weight),
+            )
+        if self.C == "scale":
+            return 1.0 / self._mean_square(X, weight), None
+        return float(self.C), None
+
+    def _candidates(self, X: Any, weight: Floats) -> Sequence[float]:
+        return [c / self._mean_square(X, weight) for c in C_GRID]
+
+    def _mean_square(self, X: Any, weight: Floats) -> float:
+        return mean_square(X, weight)
+
+    def _held_out(
+        self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
+    ) -> HeldOut | None:
+        """Held-out rows to tune thresholds on, if there is a need."""
+        if not self._tunes():
+            return None
+        return known or self._hold_out(self._scorer, X, labels, weight, self.C_)
+
+    def _hold_out(
+        self, train: Any, X: Any, labels: Labels, weight: Floats, C: float
+    ) -> HeldOut | None:
+        return hold_out(
+            train,
+            X,
+            labels,
+            weight,
+            C,
+            folds=self.n_folds,
+            seed=self.seed_,
+            n_threads=self._n_threads(),
+        )
+
+    def _inform(self, held_out: HeldOut | None) -> ThresholdRule:
+        rule = self._resolved_rule()
+        if not self._tunes():
+            return rule.informed(self._rates)
+        if held_out is None:  # rows that are all alike: nothing to tune on
+            return TunedThresholds(values=np.zeros(self.n_labels_))
+        if isinstance(self.decision, str) and isinstance(rule, TunedThresholds):
+            self.fbr_ = held_out.verdict[0]
+            rule = replace(rule, fbr=self.fbr_)
+        return tuned_rule(rule, self._rates, held_out.scores, held_out.labels, held_out.weight)
+
+    def _tunes(self) -> bool:
+        return self._resolved_rule().needs_held_out
+
+    def _resolved_rule(self) -> ThresholdRule:
+        return resolve_score_rule(self.decision)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._resolved_rule()
+        check_whole_number(self.n_folds, "n_folds", 2)  # rows are held out from the others
+        if not (isinstance(self.C, str) and self.C in ("scale", "cv")):
+            check_number(self.C, "C", above=0, otherwise="'scale', 'cv'")
+
+
+def tuned_rule(
+    rule: ThresholdRule, rates: Floats, scores: Floats, labels: Labels, weight: Floats
+) -> TunedThresholds:
+    """Return the thresholds that a rule tunes on these rows."""
+    tuned = rule.informed(rates, (scores, labels, weight)).thresholds(scores)
+    return TunedThresholds(values=_finite(tuned, scores))
+
+
+def _finite(chosen: Scores, scores: Floats) -> Floats:
+    """Put infinite thresholds so far outside the scores that they mean the same.
+
+    Differences to them stay numbers then, and keep the order of the scores.
+    """
+    thresholds = np.asarray(chosen)
+    if len(scores) == 0 or np.isfinite(thresholds).all():
+        return thresholds
+    low, high = scores.min(axis=0), scores.max(axis=0)
+    beyond = 1.0 + (high - low)
+    outside = np.where(thresholds > 0, high + beyond, low - beyond)
+    return np.where(np.isfinite(thresholds), thresholds, outside)

@@ -1,0 +1,793 @@
+"""JointClassifierCV: a joint model over held-out log-odds of other classifiers.
+
+Joint models over the held-out predictions of other classifiers.
+
+`base_learner` fits any classifier to some of the labels, `cross_fitting` predicts each training row
+by classifiers that have not seen it, and `joint_classifier_cv` fits a joint model to that.
+
+Any classifier as a base learner: multi-label, or binary and fitted label by label.
+
+Cross-fitting: each training row is predicted by classifiers that have not seen it.
+
+Parameters of estimators in a list with names, as of scikit-learn's stacking and voting.
+
+Any classifiers in, a joint distribution out: joint models on held-out log-odds.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.validation import check_memory, has_fit_parameter
+
+from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.checks import check_flag, check_whole_number
+from labelweave._common.files import check_positions, check_shape
+from labelweave._common.pipelines import first_step, last_step
+from labelweave._common.progress import stage
+from labelweave._common.row_keys import assign_folds, presentation_order, row_keys
+from labelweave.decision import Decision, ThresholdRule
+from labelweave.inference.strategy import Inference
+from labelweave.joint import JointDistribution
+from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.chains import ClassifierChain
+from labelweave.models.conditionals import check_base_classifier, seeded_clone, with_weight
+from labelweave.models.forest import ProjectedExtraTrees
+
+
+def handles_all_labels(estimator: Any) -> bool:
+    """Whether scikit-learn's tags say that a classifier learns a label matrix as it is.
+
+    A pipeline learns what its last step learns.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> handles_all_labels(KNeighborsClassifier()), handles_all_labels(GaussianNB())
+    (True, False)
+    """
+    tags = get_tags(last_step(estimator))
+    is_multi_label = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    return bool(is_multi_label or tags.target_tags.multi_output)
+
+
+def takes_missing_values(estimator: Any) -> bool:
+    """Whether scikit-learn's tags say that a classifier, or a pipeline's first step, takes NaN.
+
+    Examples
+    --------
+    >>> from sklearn.impute import SimpleImputer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> imputed = make_pipeline(SimpleImputer(), GaussianNB())
+    >>> takes_missing_values(imputed), takes_missing_values(GaussianNB())
+    (True, False)
+    """
+    return bool(get_tags(first_step(estimator)).input_tags.allow_nan)
+
+
+def offers_out_of_bag(estimator: Any) -> bool:
+    """Whether a classifier is bagged and can predict each row by the members that did not draw it.
+
+    A pipeline cannot: its other steps have seen all rows.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+    >>> offers_out_of_bag(RandomForestClassifier()), offers_out_of_bag(ExtraTreesClassifier())
+    (True, False)
+    """
+    predicts_unseen = "oob_score" in estimator.get_params(deep=False)
+    return predicts_unseen and bool(getattr(estimator, "bootstrap", False))
+
+
+def apparent_votes(probabilities: Floats, weight: float) -> Floats:
+    """Return how many votes each column of probabilities looks like a count of, at most `weight`.
+
+    That is one over the smallest probability of either class: ten neighbours never predict less
+    than 0.1, but 0. Nothing below ``1 / weight`` counts, the least that as many rows can show.
+
+    Examples
+    --------
+    >>> apparent_votes(np.array([[0.0, 1e-9], [0.5, 0.3], [0.9, 0.6]]), 50.0).round(1)
+    array([10. ,  3.3])
+    """
+    ends = np.concatenate([probabilities, 1.0 - probabilities])
+    smallest: Floats = np.where(ends * weight >= 1.0, ends, 1.0).min(axis=0)
+    return 1.0 / smallest
+
+
+def smoothed_log_odds(probabilities: Floats, votes: Floats) -> Floats:
+    """Return log (m p + 1) / (m (1 - p) + 1): Laplace's estimate for frequencies p of m votes.
+
+    Examples
+    --------
+    >>> smoothed_log_odds(np.array([[0.0, 0.5, 1.0]]), np.array([9.0])).round(3)
+    array([[-2.303,  0.   ,  2.303]])
+    """
+    return np.log1p(votes * probabilities) - np.log1p(votes * (1.0 - probabilities))
+
+
+@dataclass(frozen=True)
+class FittedBase:
+    """A classifier fitted to some of the labels.
+
+    Attributes
+    ----------
+    classifier : object
+        The fitted classifier of the labels that vary; None if none of them does.
+    varying : (V,) array of int
+        Positions of these labels among the K.
+    frequencies : (K,) array
+        Frequency of each label in training: what is predicted for those that do not vary.
+    """
+
+    classifier: Any
+    varying: Positions
+    frequencies: Floats
+
+    def probabilities(self, X: Any) -> Floats:
+        """Return the probability of each label, (n, K)."""
+        if self.classifier is None:
+            return self._completed(np.empty((X.shape[0], 0)))
+        try:
+            positive = self._positive(self.classifier.predict_proba(X))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"estimator: {self.classifier} cannot predict: {error}") from error
+        if not np.isfinite(positive).all():
+            raise ValueError(
+                f"estimator: {self.classifier} predicts probabilities that are not finite"
+            )
+        return self._completed(positive)
+
+    def out_of_bag(self, n_rows: int) -> Floats:
+        """Return out-of-bag probabilities, (n, K); NaN in rows that all members have drawn."""
+        if self.classifier is None:
+            return self._completed(np.empty((n_rows, 0)))
+        by_class = np.asarray(self.classifier.oob_decision_function_)
+        votes = by_class.reshape(n_rows, 2, -1)  # forests append an axis for several labels
+        never = votes.sum(axis=1) == 0.0  # so say forests; others say NaN
+        return self._completed(np.where(never, np.nan, votes[:, 1]))
+
+    def _positive(self, probability: Any) -> Floats:
+        """Return P(y_j = 1) from the forms that `predict_proba` has, (n, V)."""
+        if isinstance(probability, list):  # one matrix of two classes for each label
+            return np.column_stack([of_label[:, 1] for of_label in probability])
+        columns = np.asarray(probability, dtype=np.float64)
+        return columns[:, 1:] if columns.shape[1] > len(self.varying) else columns
+
+    def _check_learned(self) -> None:
+        """Raise ValueError if the columns that vary, as a file has them, are not there."""
+        check_positions(self.varying, len(self.frequencies), "varying")
+
+    def _completed(self, of_varying: Floats) -> Floats:
+        completed = np.tile(self.frequencies, (len(of_varying), 1))
+        completed[:, self.varying] = of_varying
+        return completed
+
+
+@dataclass(frozen=True)
+class BaseLearner:
+    """A classifier to be fitted to some of the labels.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier
+    columns : (K,) array of int
+        The labels: all of them, or one if the classifier is binary.
+    seed : int
+        Seeds every unset `random_state`.
+    out_of_bag : bool
+        Whether its held-out predictions are those of the members that did not draw a row.
+    """
+
+    estimator: Any
+    columns: Positions
+    seed: int
+    out_of_bag: bool
+
+    def fit(self, X: Any, labels: Labels, weight: Floats | None) -> FittedBase:
+        """Fit a clone to the labels that vary; constant ones need no classifier."""
+        chosen = labels[:, self.columns]
+        frequencies = np.average(chosen, axis=0, weights=weight)
+        varying = np.flatnonzero((chosen != chosen[0]).any(axis=0))
+        untrained = FittedBase(None, varying, frequencies)
+        if len(varying) == 0:
+            return untrained
+        classifier = seeded_clone(self.estimator, self.seed)
+        if self.out_of_bag:
+            # Bagged classifiers that could grow further refuse to predict out of bag.
+            is_warm = "warm_start" in classifier.get_params(deep=False)
+            classifier.set_params(oob_score=True, **({"warm_start": False} if is_warm else {}))
+        # Weights of one mean nothing, but bootstrap samples drawn with them would be others.
+        is_weighted = weight is not None and bool((weight != 1).any())
+        arguments = with_weight(self.estimator, weight if is_weighted else None)
+        with warnings.catch_warnings():
+            if self.out_of_bag:  # some rows may be in every bag: `FittedBase.out_of_bag` tells
+                warnings.filterwarnings("ignore", "Some inputs do not have OOB", UserWarning)
+                warnings.filterwarnings("ignore", "invalid value", RuntimeWarning)
+            try:
+                classifier.fit(X, self._target(chosen[:, varying]), **arguments)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"estimator: {self._described(chosen)}: {error}") from error
+        return replace(untrained, classifier=classifier)
+
+    def _described(self, labels: Labels) -> str:
+        """Return which classifier cannot be fitted to what."""
+        start = f"{self.estimator} cannot be fitted to"
+        if len(self.columns) > 1:
+            return f"{start} the labels of {len(labels)} rows"
+        return f"{start} label {self.columns[0]}, which {labels.sum()} of {len(labels)} rows have"
+
+    def _target(self, labels: Labels) -> NDArray[np.int64]:
+        """Return labels as the classifier wants them: a single one is a vector of classes."""
+        wide = labels.astype(np.int64)
+        flat = wide.shape[1] == 1 and get_tags(last_step(self.estimator)).target_tags.single_output
+        return wide[:, 0] if flat else wide
+
+
+@dataclass(frozen=True)
+class CrossFitted:
+    """Base learners fitted to all rows, and what they predict for rows they have not seen.
+
+    Attributes
+    ----------
+    bases : list of FittedBase
+        Fitted to all training rows.
+    held_out : (n, M) array
+        Held-out probabilities, the labels of each learner after those of the one before; NaN in
+        rows that were never held out.
+    """
+
+    bases: list[FittedBase]
+    held_out: Floats
+
+
+def cross_fit(
+    learners: Sequence[BaseLearner],
+    X: Any,
+    labels: Labels,
+    sample_weight: Floats | None,
+    cv: Any,
+    seed: int,
+    n_jobs: int | None,
+) -> CrossFitted:
+    """Fit base learners to all rows, and predict each row by fits that have not seen it.
+
+    Parameters
+    ----------
+    learners : sequence of BaseLearner
+    X : (n, D) array or CSR matrix
+    labels : (n, L) array of 0/1
+    sample_weight : (n,) array or None
+    cv : int or splitter
+        Folds for learners without out-of-bag predictions. Whole numbers deal the rows by their
+        content: their order does not matter, and equal rows share a fold.
+    seed : int
+    n_jobs : int or None
+        Number of fits at a time.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0])[:, None]
+    >>> labels = (X > 5).astype(np.int8)
+    >>> learner = BaseLearner(GaussianNB(), np.array([0]), seed=0, out_of_bag=False)
+    >>> found = cross_fit([learner], X, labels, None, cv=4, seed=0, n_jobs=None)
+    >>> (found.held_out[:, 0] > 0.5).astype(int)
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    # Bootstrap samples and shuffled mini-batches depend on the order of the rows.
+    order = presentation_order(X, labels, seed)
+    if sample_weight is not None:
+        order = order[sample_weight[order] > 0]
+    by_folds = [learner for learner in learners if not learner.out_of_bag]
+    folds = deal_folds(cv, X, labels, sample_weight, seed) if by_folds else []
+    data = (X, labels, sample_weight)
+    calls = [delayed(_fit_rows)(learner, *data, order) for learner in learners]
+    calls += [
+        delayed(_predict_fold)(learner, *data, order[train[order]], test)
+        for learner in by_folds
+        for train, test in folds
+    ]
+    results = iter(_run(calls, n_jobs))
+    bases: list[FittedBase] = [next(results) for _ in learners]
+    held_out = np.hstack(
+        [
+            _by_row(
+                (len(labels), len(learner.columns)),
+                [(order, base.out_of_bag(len(order)))]
+                if learner.out_of_bag
+                else [(test, next(results)) for _, test in folds],
+            )
+            for learner, base in zip(learners, bases, strict=True)
+        ]
+    )
+    return CrossFitted(bases, held_out)
+
+
+def deal_folds(
+    cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int
+) -> list[tuple[Mask, Positions]]:
+    """Return the training rows of each fold, as a mask, and the rows that it holds out.
+
+    Parameters
+    ----------
+    cv : int, splitter or list of (train, test)
+        A number of folds deals the rows by their content.
+    X : (n, D) array or CSR matrix
+    labels : (n, L) array of 0/1
+    weight : (n,) array or None
+    seed : int
+
+    Examples
+    --------
+    >>> X, labels = np.arange(4.0)[:, None], np.zeros((4, 1), dtype=np.int8)
+    >>> [inside.sum() + len(rows) for inside, rows in deal_folds(2, X, labels, None, 0)]
+    [np.int64(4), np.int64(4)]
+    """
+    if isinstance(cv, Integral):
+        total = np.ones(len(labels)) if weight is None else weight
+        fold, n_folds = assign_folds(X, total, int(cv), seed)
+        # If all rows are equal, none can be held out.
+        return [(fold != k, np.flatnonzero(fold == k)) for k in range(n_folds) if n_folds > 1]
+    folds = []
+    rows = np.arange(len(labels))
+    for train, test in check_cv(cv).split(X, labels):
+        inside = np.zeros(len(labels), dtype=np.bool_)
+        try:
+            inside[train], outside = True, rows[test]
+        except IndexError as error:
+            raise ValueError(f"cv names rows that X does not have: {error}") from error
+        if not (inside if weight is None else weight[inside]).any():
+            raise ValueError(
+                "cv has a fold without training rows, or all of their weights are zero"
+            )
+        if len(outside) == 0 or inside[outside].any():
+            raise ValueError("cv must hold out rows of each fold that are not trained on")
+        folds.append((inside, outside))
+    if not folds:
+        raise ValueError("cv must have at least one split; got an empty list")
+    return folds
+
+
+def _by_row(shape: tuple[int, int], parts: list[tuple[NDArray[np.integer[Any]], Floats]]) -> Floats:
+    """Return the mean of what was predicted for each row; NaN for rows without predictions."""
+    total, times = np.zeros(shape), np.zeros((shape[0], 1))
+    for rows, predicted in parts:
+        total[rows] += predicted
+        times[rows] += 1
+    mean: Floats = np.divide(total, times, out=np.full(shape, np.nan), where=times > 0)
+    return mean
+
+
+def _run(calls: list[Any], n_jobs: int | None) -> list[Any]:
+    results = []
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # joblib's multiprocessing returns all results at once
+        parallel = Parallel(n_jobs=n_jobs)
+    with stage("fitting base classifiers", len(calls)) as advance:
+        for result in parallel(calls):
+            results.append(result)
+            advance()
+    return results
+
+
+def _fit_rows(
+    learner: BaseLearner, X: Any, labels: Labels, weight: Floats | None, rows: Indices
+) -> FittedBase:
+    return learner.fit(X[rows], labels[rows], None if weight is None else weight[rows])
+
+
+def _predict_fold(
+    learner: BaseLearner,
+    X: Any,
+    labels: Labels,
+    weight: Floats | None,
+    train: Indices,
+    test: Positions,
+) -> Floats:
+    return _fit_rows(learner, X, labels, weight, train).probabilities(X[test])
+
+
+class NamedEstimators(MultiLabelClassifier):
+    """A classifier whose `estimator` may be a list of (name, estimator).
+
+    Its members are parameters by their names: ``set_params(forest=..., forest__max_depth=3)``.
+    """
+
+    estimator: Any
+
+    def _members(self) -> dict[str, Any]:
+        """Return the members by name; none if they have no names."""
+        given = self.estimator
+        has_names = isinstance(given, list | tuple) and all(_is_named(each) for each in given)
+        return dict(given) if has_names else {}
+
+    def _check_names(self) -> None:
+        """Raise an error for names that cannot be told from each other or from parameters."""
+        given, members, own = self.estimator, self._members(), self.get_params(deep=False)
+        if isinstance(given, list | tuple) and len(given) == 0:
+            raise ValueError("estimator must have at least one classifier; got an empty list")
+        if not members:
+            if isinstance(given, list | tuple) and any(isinstance(e, tuple | str) for e in given):
+                raise ValueError(
+                    "estimator must be a classifier, a list of classifiers, or a list of pairs "
+                    f"(name, classifier) throughout; got {given!r}"
+                )
+            return
+        if len(members) < len(given):
+            names = [name for name, _ in given]
+            raise ValueError(f"estimator: the names must differ; got {names}")
+        for name in members:
+            if not name or name in own or "__" in name:
+                raise ValueError(
+                    f"estimator: {name!r} cannot be a name, because it is empty, has '__' or is a "
+                    f"parameter of {type(self).__name__}; choose another"
+                )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; if `deep`, also those of named members.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        dict
+        """
+        params = super().get_params(deep=deep)
+        if deep:
+            for name, member in self._members().items():
+                params[name] = member
+                if hasattr(member, "get_params") and not isinstance(member, type):
+                    params |= {
+                        f"{name}__{key}": value for key, value in member.get_params().items()
+                    }
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a member is replaced by its name, or its own parameters are set.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self
+        """
+        if "estimator" in params:
+            super().set_params(estimator=params.pop("estimator"))
+        members = self._members()
+        replaced = {name: params.pop(name) for name in members if name in params}
+        if replaced:
+            self.estimator = [(name, replaced.get(name, each)) for name, each in self.estimator]
+        return super().set_params(**params)
+
+
+def _is_named(member: Any) -> bool:
+    return isinstance(member, tuple) and len(member) == 2 and isinstance(member[0], str)
+
+
+# Folds of classifiers without out-of-bag predictions.
+_N_FOLDS = 5
+
+
+class JointClassifierCV(NamedEstimators):
+    """A joint model P(y|x) over the predictions of any classifiers.
+
+    Base classifiers predict each training row without having seen it, out of bag or by
+    cross-fitting, and a joint model learns the labels from the log-odds of these predictions. So it
+    learns how far to trust each classifier, and what one label says about another. For new rows the
+    base classifiers, fitted to all training rows, give the log-odds.
+
+    Parameters
+    ----------
+    estimator : classifier, list of classifiers or list of (name, classifier), optional
+        Any scikit-learn classifiers with ``predict_proba``. Multi-label ones are fitted once,
+        binary ones once per label; they see X as a float64 array or CSR matrix, without names of
+        columns, and with missing values if all of them take these. Those with names are parameters
+        too, such as ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap
+        samples, for more than 16 labels grown on random projections of them.
+    joint : estimator of P(y|x), optional
+        What learns the labels from the log-odds, for example ``TreeMixture()``. By default
+        ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
+        has no effect.
+    passthrough : bool or "auto", default=False
+        If True, the joint model sees the features too, beside the log-odds: standardised if they
+        are dense, as they are if they are sparse. "auto" shows it sparse ones only: of text they
+        tell more than the default forest does.
+    cv : "auto", "oob", int, splitter or list of splits, default="auto"
+        How training rows are held out. "auto": out of bag where a classifier is bagged
+        (``bootstrap=True`` and a parameter `oob_score`), in five folds elsewhere. A number of folds
+        deals the rows by their content: their order does not matter, and equal rows share a fold;
+        prefer it if many rows are equal, which out-of-bag predictions do not keep apart. Rows that
+        are never held out only train the base classifiers; of a row that is held out repeatedly
+        the predictions are averaged.
+    multi_label : "auto", True or False, default="auto"
+        Whether the classifiers learn all labels at once; "auto" asks scikit-learn's tags, in
+        pipelines those of the last step. Set it where the tags are wrong, e.g. to True for
+        ``CatBoostClassifier(loss_function="MultiLogloss")``.
+    memory : str, joblib.Memory or None, default=None
+        Where to cache the cross-fitted classifiers. Fits to the same data that differ only in
+        `joint` or `passthrough`, as in a search over their parameters, then fit the base
+        classifiers once.
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
+        The loss that `predict` minimises.
+    n_jobs : int, optional
+        Number of base classifiers fitted at a time, and of threads of a `joint` whose own `n_jobs`
+        is None; -1 uses all cores. Joblib's backend decides where classifiers are fitted.
+    random_state : int, RandomState or None, default=None
+        Seeds the folds and every unset `random_state` of `estimator` and `joint`. None means 0:
+        results are reproducible by default.
+    verbose : int, default=0
+        If positive, print how many rows were held out.
+
+    Attributes
+    ----------
+    bases_ : list of FittedBase
+        The base classifiers, fitted to all rows: one for each multi-label classifier and one per
+        label for each binary one, in the order of `estimator`.
+    joint_ : estimator
+        The fitted joint model; its features are the labels' log-odds by the first classifier, the
+        second one, ..., then those of X, if `passthrough` is True, or "auto" and X sparse.
+    votes_ : (M,) array
+        How many votes each held-out probability looks like a count of; see Notes.
+    scaler_ : StandardScaler or None
+        How dense features are standardised for the joint model.
+
+    Notes
+    -----
+    The log-odds of a probability p are log (m p + 1) / (m (1 - p) + 1): Laplace's estimate, if p is
+    the share of m votes. So predictions of 0 and 1 stay finite, and how far they are from the next
+    value is in proportion: forests and neighbours vote, and a label that none of ten neighbours has
+    is not impossible. The number of votes is one over the smallest held-out probability of either
+    class, or of training rows if that is smaller; where probabilities are continuous the log-odds
+    barely change but for that limit.
+
+    Beside what the classifiers themselves take, ``fit`` takes a copy of the training rows for each
+    fit that is in progress, and 64 n M bytes for n rows and M log-odds (labels times classifiers);
+    with `passthrough` another copy of X. Sparse features with more than 3 % nonzero entries are
+    made dense for the default forest, if that takes no more than 1 GB.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import ClassifierChain, JointClassifierCV
+    >>> data = load_emotions()
+    >>> forest = RandomForestClassifier(n_estimators=50, min_samples_leaf=3)
+    >>> chain = ClassifierChain(C=1.0, label_penalty=1.0)
+    >>> model = JointClassifierCV(estimator=forest, joint=chain).fit(data.X[:400], data.Y[:400])
+    >>> model.predict(data.X[400:402])
+    array([[0, 0, 1, 1, 1, 0],
+           [0, 0, 0, 0, 0, 1]])
+    >>> model.predict_joint(data.X[400:402]).condition({0: 1}).mode().labels
+    array([[1, 0, 0, 1, 0, 0],
+           [1, 0, 0, 0, 0, 1]], dtype=int8)
+    """
+
+    def __init__(
+        self,
+        *,
+        estimator: Any = None,
+        joint: MultiLabelClassifier | None = None,
+        passthrough: bool | str = False,
+        cv: Any = "auto",
+        multi_label: bool | str = "auto",
+        memory: Any = None,
+        decision: str | Decision = "subset",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.joint = joint
+        self.passthrough = passthrough
+        self.cv = cv
+        self.multi_label = multi_label
+        self.memory = memory
+        self.decision = decision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        if not self._passes_sparse_on():
+            check_flag(self.passthrough, "passthrough", otherwise="'auto'")
+        self._check_names()
+        super()._check_parameters()
+
+    def _passes_sparse_on(self) -> bool:
+        return isinstance(self.passthrough, str) and self.passthrough == "auto"
+
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        # Rows of weight zero are left out of every fit, but a splitter counts them.
+        return X, labels, checked_weight(X, sample_weight)
+
+    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        seed = self._seed()
+        learners = self._learners(sample_weight, seed)
+        cached = check_memory(self.memory).cache(cross_fit, ignore=["n_jobs"])
+        fitted = cached(learners, X, labels, sample_weight, self._folds(), seed, self.n_jobs)
+        self.bases_ = fitted.bases
+        held_out = fitted.held_out
+        known = np.isfinite(held_out).all(axis=1)
+        rows = np.flatnonzero(known if sample_weight is None else known & (sample_weight > 0))
+        self._tell(f"{len(rows)} of {len(labels)} rows held out")
+        if len(rows) == 0:  # all rows are equal, say: nothing shows what the predictions are worth
+            rows = np.arange(len(labels))
+            frequencies = np.hstack([base.frequencies for base in self.bases_])
+            held_out = np.tile(frequencies, (len(rows), 1))
+        if len(rows) < len(labels):
+            X, labels, held_out = X[rows], labels[rows], held_out[rows]
+            sample_weight = None if sample_weight is None else sample_weight[rows]
+        total = len(labels) if sample_weight is None else sample_weight.sum()
+        self.votes_ = apparent_votes(held_out, float(total))
+        is_dense = isinstance(X, np.ndarray)
+        self._sees_features = not is_dense if self._passes_sparse_on() else bool(self.passthrough)
+        scales = self._sees_features and is_dense
+        self.scaler_ = StandardScaler().fit(X, sample_weight=sample_weight) if scales else None
+        self._fit_joint(self._seen(X, held_out), labels, sample_weight, seed)
+
+    def _fit_joint(
+        self, seen: Any, labels: Labels, sample_weight: Floats | None, seed: int
+    ) -> None:
+        joint = seeded_clone(self._joint_model(), seed)
+        if self._untuned() is not None:
+            joint.set_params(decision=self.decision)
+        if joint.n_jobs is None:
+            joint.set_params(n_jobs=self.n_jobs)
+        y = self._encoding.named(labels)
+        if sample_weight is None:
+            self.joint_ = joint.fit(seen, y)
+        elif has_fit_parameter(joint, "sample_weight"):
+            self.joint_ = joint.fit(seen, y, sample_weight=sample_weight)
+        else:
+            raise ValueError(f"sample_weight was given, but joint {joint!r} does not support it")
+
+    def _tuned(
+        self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
+    ) -> ThresholdRule:
+        # What the joint model sees of the rows is held out already, so it cross-fits itself alone.
+        del rule, X, labels, sample_weight
+        tuned: ThresholdRule = self.joint_.rule_
+        return tuned
+
+    def _joint(self, X: Any) -> JointDistribution:
+        joint: JointDistribution = self.joint_.predict_joint(self._seen(X, self._probabilities(X)))
+        # Random numbers belong to the features as given, not to their log-odds, which may differ in
+        # the last bits from batch to batch.
+        return joint.with_row_ids(row_keys(X))
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if hasattr(self, "bases_"):
+            n_predicted = sum(len(base.frequencies) for base in self.bases_)
+            check_shape(self.votes_, (n_predicted,), "votes_")
+
+    def _probabilities(self, X: Any) -> Floats:
+        """Return what the base classifiers predict for new rows, (n, M)."""
+        return np.hstack([base.probabilities(X) for base in self.bases_])
+
+    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]]:
+        labels = self._names() or [f"y{j}" for j in range(self.n_labels_)]
+        seen = [f"{label} by {name}" for name in self._estimator_names() for label in labels]
+        if self._sees_features:
+            seen += names
+        return self.joint_, self._seen(X, self._probabilities(X)), seen
+
+    def _seen(self, X: Any, probabilities: Floats) -> Any:
+        """Return what the joint model sees of rows: log-odds and, if asked for, features."""
+        log_odds = smoothed_log_odds(probabilities, self.votes_)
+        if not self._sees_features:
+            return log_odds
+        if self.scaler_ is not None:
+            X = self.scaler_.transform(X if isinstance(X, np.ndarray) else X.toarray())
+        if isinstance(X, np.ndarray):
+            return np.hstack([log_odds, X])
+        return sp.hstack([sp.csr_array(log_odds), X], format="csr")
+
+    def _learners(self, sample_weight: Floats | None, seed: int) -> list[BaseLearner]:
+        estimators = self._estimators()
+        shape = (len(estimators), self.n_labels_)
+        seeds = check_random_state(seed).randint(2**31 - 1, size=shape)
+        learners, all_labels = [], np.arange(self.n_labels_)
+        for estimator, own_seeds in zip(estimators, seeds, strict=True):
+            check_base_classifier(estimator, sample_weight)
+            groups = [all_labels] if self._at_once(estimator) else list(all_labels[:, None])
+            out_of_bag = self._by_bags(estimator)
+            learners += [
+                BaseLearner(estimator, columns, int(own), out_of_bag)
+                for columns, own in zip(groups, own_seeds, strict=False)
+            ]
+        return learners
+
+    def _estimators(self) -> list[Any]:
+        """Return the base classifiers as a list, without their names."""
+        if self.estimator is None:
+            return [ProjectedExtraTrees()]
+        if members := self._members():
+            return list(members.values())
+        given = self.estimator
+        return list(given) if isinstance(given, list | tuple) else [given]
+
+    def _estimator_names(self) -> list[str]:
+        """Return the given names of the base classifiers, else those of their classes."""
+        if members := self._members():
+            return list(members)
+        names = [type(last_step(each)).__name__ for each in self._estimators()]
+        return [
+            name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
+            for k, name in enumerate(names)
+        ]
+
+    def _at_once(self, estimator: Any) -> bool:
+        if isinstance(self.multi_label, str) and self.multi_label == "auto":
+            return handles_all_labels(estimator)
+        if not isinstance(self.multi_label, bool | np.bool_):
+            raise ValueError(f"multi_label must be 'auto', True or False; got {self.multi_label!r}")
+        return bool(self.multi_label)
+
+    def _by_bags(self, estimator: Any) -> bool:
+        if not isinstance(self.cv, str):
+            return False
+        offered = offers_out_of_bag(estimator)
+        if self.cv == "oob" and not offered:
+            raise ValueError(
+                "cv='oob' needs bagged classifiers, with bootstrap=True and a parameter oob_score; "
+                f"got {estimator!r}"
+            )
+        return offered
+
+    def _folds(self) -> Any:
+        """Return the number of folds, or what splits the rows."""
+        is_name = isinstance(self.cv, str)
+        if is_name and self.cv in ("auto", "oob"):
+            return _N_FOLDS
+        if not is_name and (isinstance(self.cv, list) or hasattr(self.cv, "split")):
+            return self.cv
+        return check_whole_number(
+            self.cv, "cv", 2, otherwise="'auto', 'oob', a splitter, a list of splits"
+        )
+
+    def _joint_model(self) -> MultiLabelClassifier:
+        """Return the joint model: fitted, if `fit` has come that far."""
+        joint = getattr(self, "joint_", ClassifierChain() if self.joint is None else self.joint)
+        if not isinstance(joint, MultiLabelClassifier):
+            raise ValueError(
+                f"joint must be an estimator of P(y|x) such as ClassifierChain(); got {joint!r}"
+            )
+        return joint
+
+    def _inference(self) -> Inference:
+        return self._joint_model()._inference()
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn whether sparse X and missing values suit: if they suit all bases."""
+        tags = super().__sklearn_tags__()
+        bases = [
+            each
+            for each in self._estimators()
+            if hasattr(last_step(each), "__sklearn_tags__") and not isinstance(each, type)
+        ]
+        tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in bases)
+        # The joint model does not take missing values; log-odds have none.
+        tags.input_tags.allow_nan = not self.passthrough and all(map(takes_missing_values, bases))
+        return tags

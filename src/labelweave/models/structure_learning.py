@@ -1,0 +1,382 @@
+"""The forest of best held-out likelihood: edges, Edmonds' branching.
+
+The maximum-weight forest over labels: a maximum branching (Edmonds 1967, Tarjan 1977).
+
+Structure learning: the forest of best held-out log-likelihood, and its penalties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.checks import check_label
+from labelweave._common.row_keys import assign_folds
+from labelweave.logistic.conditionals import LabelGraph, structure_penalties
+from labelweave.logistic.edges import EDGE_TOLERANCE, EdgeWeights, edge_weights
+from labelweave.logistic.penalties import PenaltyChoice
+from labelweave.models.conditionals import classifier_edge_weights
+from labelweave.models.structure import Structure
+
+
+def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> Indices:
+    """Return the parents in the forest of maximum total weight.
+
+    Takes O(L²) time and memory. Ties are broken deterministically; a label that gains nothing from
+    a parent has none.
+
+    Parameters
+    ----------
+    pair : (L, L) array
+        ``pair[j, i]`` is the weight of label i having parent j; ``-inf`` forbids it. The diagonal
+        is ignored.
+    alone : (L,) array
+        The weight of each label as a root; ``-inf`` if it must have a parent.
+
+    Returns
+    -------
+    parents : (L,) array
+        The parent of every label, -1 where it has none.
+
+    Examples
+    --------
+    Each of the two labels gains from the other as its parent, but one has to be the root:
+
+    >>> import numpy as np
+    >>> from labelweave.models.structure_learning import maximum_branching
+    >>> pair = np.array([[-np.inf, -2.0], [-1.0, -np.inf]])
+    >>> maximum_branching(pair, alone=np.array([-3.0, -5.0]))
+    array([-1,  0])
+    """
+    graph = _Contraction(_with_root(pair, alone))
+    for place in range(1, graph.n_places):
+        graph.connect(place)
+    return graph.parents()[1:] - 1
+
+
+def _with_root(pair: ArrayLike, alone: ArrayLike) -> Floats:
+    """Return the weights of all edges, with a virtual root first; no edge enters the root."""
+    between, single = np.asarray(pair, dtype=np.float64), np.asarray(alone, dtype=np.float64)
+    if single.ndim != 1 or between.shape != (len(single), len(single)):
+        raise ValueError(
+            f"pair must be (L, L) and alone (L,); got shapes {between.shape} and {single.shape}"
+        )
+    weights = np.full((len(single) + 1, len(single) + 1), -np.inf)
+    weights[0, 1:], weights[1:, 1:] = single, between
+    np.fill_diagonal(weights, -np.inf)
+    if np.any(np.isnan(weights)) or np.any(weights == np.inf):
+        raise ValueError("pair and alone must not hold NaN or +inf; forbid an edge by -inf")
+    return weights
+
+
+class _Contraction:
+    """A dense graph in which cycles of best incoming edges are contracted as they appear.
+
+    Place 0 of the matrix is the virtual root, place i + 1 is label i. A contracted cycle becomes a
+    new node at the place of one of its members, and the members' other places fall empty. A
+    contraction costs O(L) per member and removes all but one of them: O(L²) in total.
+    """
+
+    def __init__(self, weights: Floats) -> None:
+        self.n_places = len(weights)
+        self.weights = weights
+        # The original edge behind each edge of the contracted graph.
+        self.edge = np.arange(weights.size).reshape(weights.shape)
+        self.node_at = list(range(self.n_places))
+        self.owner = [-1] * self.n_places  # the contracted node that each node is part of
+        self.entry = [-1] * self.n_places  # the chosen incoming edge of each node
+        self.connected = np.zeros(self.n_places, dtype=bool)
+        self.connected[0] = True
+
+    def connect(self, place: int) -> None:
+        """Follow best incoming edges until one starts at a node that is connected to the root."""
+        path: list[int] = []
+        while not self.connected[place]:
+            if place in path:
+                start = path.index(place)
+                self._contract(np.array(path[start:]))
+                del path[start:]
+            path.append(place)
+            place = self._enter(place)
+        self.connected[path] = True
+
+    def _enter(self, place: int) -> int:
+        source = int(self.weights[:, place].argmax())  # the first of equals: the root wins ties
+        if self.weights[source, place] == -np.inf:
+            raise ValueError(
+                "every forest has a forbidden edge: alone must be finite for at least one label of "
+                "every group of labels that can only have each other as parents"
+            )
+        self.entry[self.node_at[place]] = int(self.edge[source, place])
+        return source
+
+    def _contract(self, members: Positions) -> None:
+        """Contract a cycle to one node; an edge into it replaces the cycle's edge at its head."""
+        entering = self.weights[:, members] - self.weights[:, members].max(axis=0)
+        leaving = self.weights[members]
+        met, best = members[entering.argmax(axis=1)], members[leaving.argmax(axis=0)]
+        everywhere, place = np.arange(self.n_places), members[0]
+        edges_in, edges_out = self.edge[everywhere, met], self.edge[best, everywhere]
+        self.edge[:, place], self.edge[place] = edges_in, edges_out
+        self.weights[:, place], self.weights[place] = entering.max(axis=1), leaving.max(axis=0)
+        self.weights[members[1:]] = self.weights[:, members[1:]] = -np.inf
+        self.weights[place, place] = -np.inf
+        self.connected[members[1:]] = True  # empty from now on: the node is at `place`
+        for member in members:
+            self.owner[self.node_at[member]] = len(self.owner)
+        self.node_at[place] = len(self.owner)
+        self.owner.append(-1)
+        self.entry.append(-1)
+
+    def parents(self) -> Indices:
+        """Expand the contracted nodes, last first: each loses the cycle edge at its entry."""
+        for node in reversed(range(self.n_places, len(self.owner))):
+            member = self.entry[node] % self.n_places
+            while self.owner[member] != node:
+                member = self.owner[member]
+            self.entry[member] = self.entry[node]
+        edges = np.array(self.entry[: self.n_places], dtype=np.int64)
+        return edges // self.n_places
+
+
+#: Number of folds by which edges are weighed: every row is held out once.
+N_FOLDS = 3
+# A single split holds out one part in this many.
+_N_PARTS = 3
+#: The label penalty of the first tree, before it has been chosen.
+FIRST_LABEL_PENALTY = 0.03
+# With a base classifier: number of candidate parents per label, the best by linear edge weights.
+_BASE_CANDIDATES = 8
+# The gain of an edge must exceed the solver's error, relative to its weight.
+_LEAST_GAIN = 1e-6
+
+
+@dataclass(frozen=True)
+class TreeLearner:
+    """Learns forests for one set of rows.
+
+    Attributes
+    ----------
+    X : (n, D) array or CSR
+    labels : (n, L) int8 array
+    sample_weight : (n,) array or None
+    screen : int, "auto" or None
+        As in `edge_weights`.
+    label_names : tuple of str or None
+    n_folds : int
+        Number of folds by which edges are weighed; 1 is a single split.
+    seed, n_threads : int
+    """
+
+    X: Any
+    labels: Labels
+    sample_weight: Floats | None
+    screen: int | str | None
+    label_names: tuple[str, ...] | None
+    seed: int
+    n_threads: int
+    n_folds: int = N_FOLDS
+
+    def held_out(self) -> Mask:
+        """Return which rows each fold holds out, (F, n); equal rows share a fold."""
+        weight = np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
+        n_parts = _N_PARTS if self.n_folds == 1 else self.n_folds
+        fold, n_parts = assign_folds(self.X, weight, n_parts, self.seed)
+        masks: Mask = np.arange(min(self.n_folds, n_parts))[:, None] == fold
+        return masks
+
+    def with_penalties(
+        self, C: float | str, label_penalty: float | str
+    ) -> tuple[Structure, PenaltyChoice]:
+        """Learn a forest and choose the penalties given as "cv".
+
+        C is chosen for labels without parents and a first forest is learned with it; then both
+        penalties are chosen for that forest, which is learned again if they have changed.
+        """
+        structure, first, chosen = self._first_forest(C, label_penalty)
+        if (chosen.C, chosen.label_penalty) != (first.C, first.label_penalty):
+            structure = self.learn(chosen)
+        return structure, chosen
+
+    def chosen_penalties(self, C: float | str, label_penalty: float | str) -> PenaltyChoice:
+        """Choose the penalties given as "cv" as `with_penalties` does, without its last forest."""
+        return self._first_forest(C, label_penalty)[2]
+
+    def _first_forest(
+        self, C: float | str, label_penalty: float | str
+    ) -> tuple[Structure, PenaltyChoice, PenaltyChoice]:
+        """Return a first forest, the penalties it was learned with, and those chosen for it."""
+        first = self.penalties(LabelGraph.empty(self.labels.shape[1]), C, label_penalty)
+        if label_penalty == "cv":
+            first = replace(first, label_penalty=FIRST_LABEL_PENALTY)
+        structure = self.learn(first)
+        if "cv" not in (C, label_penalty):
+            return structure, first, first
+        return structure, first, self.penalties(structure.graph(), C, label_penalty)
+
+    def penalties(
+        self, graph: LabelGraph, C: float | str, label_penalty: float | str
+    ) -> PenaltyChoice:
+        """Choose the penalties given as "cv" for the conditionals of a structure."""
+        return structure_penalties(
+            self.X,
+            self.labels,
+            graph,
+            C=C,
+            label_penalty=label_penalty,
+            sample_weight=self.sample_weight,
+            seed=self.seed,
+            n_threads=self.n_threads,
+        )
+
+    def learn(
+        self,
+        penalties: PenaltyChoice,
+        row_weight: Floats | None = None,
+        tolerance: float = EDGE_TOLERANCE,
+    ) -> Structure:
+        """Learn the best forest at given penalties, from rows weighted by `row_weight`."""
+        held_out = self.held_out()
+        if not self._can_weigh(held_out):
+            return self._without_edges()
+        weight = self.sample_weight
+        if row_weight is not None:
+            weight = row_weight if weight is None else weight * row_weight
+        weights = edge_weights(
+            self.X,
+            self.labels,
+            C=penalties.C,
+            label_penalty=penalties.label_penalty,
+            held_out=held_out,
+            sample_weight=weight,
+            screen=self.screen,
+            tolerance=tolerance,
+            n_threads=self.n_threads,
+        )
+        return best_forest(weights, self.label_names)
+
+    def component(
+        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
+    ) -> Structure:
+        """Return the best forest for rows weighted by `row_weight`."""
+        return self.learn(penalties, row_weight, tolerance)
+
+    def restricted(self, rows: Positions) -> TreeLearner:
+        """Return the learner for a subset of the rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
+
+    def for_comparison(self) -> TreeLearner:
+        """Return a learner that weighs edges by a single split."""
+        return replace(self, n_folds=1)
+
+    def learn_with(self, estimator: Any, n_jobs: int | None) -> Structure:
+        """Learn the best forest for a base classifier.
+
+        Every pair costs a fit per fold: with many labels, only the parents of largest gain under
+        logistic regression are tried.
+        """
+        n_labels = self.labels.shape[1]
+        held_out = self.held_out()
+        if not self._can_weigh(held_out):
+            return self._without_edges()
+        n_tried = _BASE_CANDIDATES if self.screen in (None, "auto") else int(str(self.screen))
+        candidates = ~np.eye(n_labels, dtype=np.bool_)
+        if n_labels - 1 > n_tried:
+            linear = self.learn(PenaltyChoice(C=1.0, label_penalty=FIRST_LABEL_PENALTY))
+            gains = np.nan_to_num(np.asarray(linear.pair_gains), nan=-np.inf)
+            order = np.argsort(-gains, axis=0, kind="stable")
+            rank = np.argsort(order, axis=0, kind="stable")
+            candidates &= rank < n_tried
+        pair, alone = classifier_edge_weights(
+            estimator,
+            self.X,
+            self.labels,
+            held_out,
+            candidates,
+            self.sample_weight,
+            random_state=self.seed,
+            n_jobs=n_jobs,
+        )
+        return best_forest(EdgeWeights(pair, alone, candidates), self.label_names)
+
+    def _can_weigh(self, held_out: Mask) -> bool:
+        """Whether there are pairs of labels, and rows to fit and to hold out."""
+        return not held_out.all() and self.labels.shape[1] > 1
+
+    def _without_edges(self) -> Structure:
+        n_labels = self.labels.shape[1]
+        return Structure(np.full(n_labels, -1), np.zeros(n_labels), self.label_names)
+
+
+def best_forest(weights: EdgeWeights, label_names: tuple[str, ...] | None) -> Structure:
+    """Return the forest of maximum weight, with the gain of each edge.
+
+    Examples
+    --------
+    >>> pair = np.array([[0.0, -2.0], [-1.0, 0.0]])
+    >>> weights = EdgeWeights(pair, np.array([-3.0, -5.0]), ~np.eye(2, dtype=bool))
+    >>> best_forest(weights, ("a", "b"))
+    Structure(2 labels, 1 edges, gain 3.0)
+    a
+    └─ b  (gain 3.0)
+    """
+    gains = weights.pair - weights.alone
+    negligible = gains <= _LEAST_GAIN * np.abs(weights.alone)
+    allowed = weights.fitted & ~negligible
+    pair = np.where(allowed, weights.pair, -np.inf)
+    parents = maximum_branching(pair, weights.alone)
+    chosen = np.zeros(len(parents))
+    children = np.flatnonzero(parents >= 0)
+    chosen[children] = gains[parents[children], children]
+    return Structure(parents, chosen, label_names, np.where(weights.fitted, gains, np.nan))
+
+
+def resolve_parents(structure: Any, n_labels: int, names: tuple[str, ...] | None) -> Indices:
+    """Return parents given by position or name, None or -1 for a root, as positions.
+
+    Examples
+    --------
+    >>> resolve_parents([None, "a", 0], 3, ("a", "b", "c"))
+    array([-1,  0,  0])
+    """
+    given = list(structure) if np.iterable(structure) and not isinstance(structure, str) else None
+    if given is None or len(given) != n_labels:
+        raise ValueError(
+            f"structure must be 'learned', 'random' or the parents of the {n_labels} labels "
+            f"(None for a root); got {structure!r}"
+        )
+    parents = np.array([_position(parent, n_labels, names) for parent in given], dtype=np.int64)
+    reached = parents < 0
+    for _ in range(n_labels):  # labels below a root are on no cycle
+        reached = reached | ((parents >= 0) & reached[parents])
+    if not reached.all():
+        label = int(np.flatnonzero(~reached)[0])
+        shown = label if names is None else repr(names[label])
+        raise ValueError(f"structure has a cycle: label {shown} is among its own ancestors")
+    return parents
+
+
+def random_parents(n_labels: int, random: np.random.Generator) -> Indices:
+    """Draw a random tree: in a random order, the parent of each label is an earlier one.
+
+    Examples
+    --------
+    >>> random_parents(4, np.random.default_rng(0))
+    array([ 2,  2, -1,  2])
+    """
+    order = random.permutation(n_labels)
+    parents = np.full(n_labels, -1, dtype=np.int64)
+    for position in range(1, n_labels):
+        parents[order[position]] = order[random.integers(position)]
+    return parents
+
+
+def _position(parent: Any, n_labels: int, names: tuple[str, ...] | None) -> int:
+    is_root = parent is None or (isinstance(parent, Integral) and parent == -1)
+    return -1 if is_root else check_label(parent, "structure", n_labels, names)
