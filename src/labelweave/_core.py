@@ -22,22 +22,7 @@ _REPAIR = (
 
 
 def choose_level(requested: str, available: tuple[str, ...], built: tuple[str, ...]) -> str:
-    """Return the level to use: the requested one, or else the best.
-
-    Parameters
-    ----------
-    requested : str
-        The value of ``LABELWEAVE_SIMD``; empty if it is not set.
-    available : tuple of str
-        The levels that the CPU supports, the best one last.
-    built : tuple of str
-        The levels for which the kernels are compiled.
-
-    Examples
-    --------
-    >>> choose_level("", available=("v2", "v3"), built=("v2", "v3", "v4"))
-    'v3'
-    """
+    """Return the level to use: the requested one, or else the best."""
     usable = [level for level in available if level in built]
     if not requested:
         if not usable:

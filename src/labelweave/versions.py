@@ -30,26 +30,14 @@ _MEASURING = ("reproduce/measurements/", "reproduce/task.py")
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that results depend on.
-
-    Examples
-    --------
-    >>> sorted(library_versions())
-    ['joblib', 'labelweave', 'numpy', 'python', 'scikit-learn', 'scipy']
-    """
+    """Return the versions of Python and of the libraries that results depend on."""
     own = {"python": platform.python_version(), "labelweave": __version__}
     return own | {name: version(name) for name in _LIBRARIES}
 
 
 @cache
 def results_depend_on() -> dict[str, str]:
-    """Return what must be the same in two processes for their results to be the same bits.
-
-    Examples
-    --------
-    >>> [name for name in results_depend_on() if name not in library_versions()]
-    ['SIMD level', 'compiler', 'code']
-    """
+    """Return what must be the same in two processes for their results to be the same bits."""
     own = {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "SIMD level": native.level(),
@@ -64,11 +52,6 @@ def code_version() -> str:
     """Return the version of the library, its SIMD level, and a digest of what results depend on.
 
     The digest is of the code that computes, the versions of other libraries, and the CPU.
-
-    Examples
-    --------
-    >>> code_version().startswith(__version__)
-    True
     """
     digest = _python_digest()
     digest.update(Path(native.__file__).read_bytes())
@@ -88,13 +71,7 @@ def _python_digest() -> hashlib._Hash:
 
 
 def environment() -> dict[str, str]:
-    """Return a description of the machine and of the compiled core in use.
-
-    Examples
-    --------
-    >>> print(*environment(), sep=", ")
-    platform, CPU, cores, SIMD level, compiler, BLAS
-    """
+    """Return a description of the machine and of the compiled core in use."""
     return {
         "platform": platform.platform(),
         "CPU": cpu_name(),
@@ -106,13 +83,7 @@ def environment() -> dict[str, str]:
 
 
 def cpu_name() -> str:
-    """Return the name of the CPU as reported by the operating system.
-
-    Examples
-    --------
-    >>> bool(cpu_name())
-    True
-    """
+    """Return the name of the CPU as reported by the operating system."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             names = [

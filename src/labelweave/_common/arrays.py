@@ -21,13 +21,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 def is_mapped(array: Any) -> bool:
-    """Whether the numbers of an array lie in a file: it is a memory map, or a view of one.
-
-    Examples
-    --------
-    >>> is_mapped(np.zeros(3))
-    False
-    """
+    """Whether the numbers of an array lie in a file: it is a memory map, or a view of one."""
     while array is not None and not isinstance(array, np.memmap):
         array = getattr(array, "base", None)
     return array is not None

@@ -14,24 +14,11 @@ def literal(text: object) -> str:
     r"""Return a name as matplotlib shows it letter by letter, on one line.
 
     Dollar signs would begin a formula, and an underscore at the start keeps a name out of legends.
-
-    Examples
-    --------
-    >>> print(literal("$x_1$"))
-    \$x_1\$
-    >>> literal("_a\nb")
-    ' _a b'
     """
     shown = " ".join(str(text).splitlines()).replace("\t", " ").replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
 
 def matplotlib_missing(what: str, instead: str = "") -> ImportError:
-    """Return the error of a picture without matplotlib.
-
-    Examples
-    --------
-    >>> print(matplotlib_missing("plot"))
-    plot needs matplotlib: pip install 'labelweave[plot]'
-    """
+    """Return the error of a picture without matplotlib."""
     return ImportError(f"{what} needs matplotlib: pip install 'labelweave[plot]'{instead}")

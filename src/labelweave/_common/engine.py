@@ -68,13 +68,7 @@ class Lost:
 
     @classmethod
     def by(cls, name: str, error: BaseException) -> Lost:
-        """Describe a call that ended in an error.
-
-        Examples
-        --------
-        >>> Lost.by("fold 1", ValueError("no rows")).reason
-        'ValueError: no rows'
-        """
+        """Describe a call that ended in an error."""
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return cls(name, reason, "".join(traceback.format_exception(error)))
 
@@ -107,11 +101,6 @@ class JoblibEngine:
     ----------
     n_jobs : int, optional
         Number of processes; -1 for all cores, 1 for this process itself.
-
-    Examples
-    --------
-    >>> dict(JoblibEngine().run([Call("2^5", pow, (2, 5)), Call("1/0", divmod, (1, 0))]))[0]
-    32
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
@@ -134,13 +123,7 @@ class JoblibEngine:
 
 
 def processes(n_jobs: int | None, **options: Any) -> Parallel:
-    """Return joblib's `Parallel`, whose worker processes end with this one, even if it is killed.
-
-    Examples
-    --------
-    >>> processes(1)(delayed(abs)(number) for number in (-1, 2))
-    [1, 2]
-    """
+    """Return joblib's `Parallel`; its processes end with this one, even if it is killed."""
     return Parallel(n_jobs=n_jobs, initializer=_end_with, initargs=(os.getpid(),), **options)
 
 
@@ -172,30 +155,13 @@ def process_to_itself() -> Iterator[None]:
     A worker of a cluster may run several calls in threads of one process. For those whose results
     depend on what is the process's own, such as caught warnings or the threads of BLAS, the others
     wait.
-
-    Examples
-    --------
-    >>> with process_to_itself():
-    ...     sum(range(4))
-    6
     """
     with _process, threadpool_limits(limits=1):
         yield
 
 
 def all_results(engine: Engine, calls: Sequence[Call]) -> list[Any]:
-    """Return the results of calls that are of no use without each other.
-
-    Raises
-    ------
-    LostWorkError
-        If one of them has none.
-
-    Examples
-    --------
-    >>> all_results(JoblibEngine(), [Call("a", abs, (-1,)), Call("b", abs, (2,))])
-    [1, 2]
-    """
+    """Return the results of calls that are of no use without each other."""
     results: dict[int, Any] = {}
     for number, result in engine.run(calls):
         if isinstance(result, Lost):

@@ -37,13 +37,6 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
     Bytes that anybody may have changed reach zip, JSON, NumPy and constructors, each with errors of
     its own, so there is no shorter list of them than all. Only lack of memory is no damage.
-
-    Examples
-    --------
-    >>> with damage_named("model.skops"):
-    ...     {}["schema"]
-    Traceback (most recent call last):
-    labelweave._common.files.DamagedFileError: model.skops is damaged: KeyError: 'schema'
     """
     try:
         yield
@@ -106,14 +99,7 @@ def check_shape(array: Any, shape: tuple[int, ...], name: str) -> None:
 
 
 def check_positions(positions: Any, size: int, name: str) -> None:
-    """Raise ValueError unless stored positions are whole numbers from 0 to ``size - 1``.
-
-    Examples
-    --------
-    >>> check_positions(np.array([0, 3]), 3, "labelset")
-    Traceback (most recent call last):
-    ValueError: labelset has positions outside 0 to 2
-    """
+    """Raise ValueError unless stored positions are whole numbers from 0 to ``size - 1``."""
     whole = isinstance(positions, np.ndarray) and positions.dtype.kind in "iu"
     if not whole or positions.min(initial=0) < 0 or positions.max(initial=-1) >= size:
         raise ValueError(f"{name} has positions outside 0 to {size - 1}")
@@ -126,15 +112,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Whenever the process or the machine stops, there is the file before or the new one. An
     exception leaves the one before and nothing beside it. Of two processes that write the same
     file the second waits. What is no regular file, such as ``/dev/stdout``, is written directly.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder, "greeting.txt")) as file:
-    ...         _ = file.write(b"hello")
-    ...     Path(folder, "greeting.txt").read_text()
-    'hello'
     """
     target = Path(os.path.realpath(path))  # a link stays one
     if _is_special(target):

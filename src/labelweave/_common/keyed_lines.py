@@ -37,17 +37,6 @@ class KeyedLines(Generic[Value]):
     decode : callable
         The inverse; a ValueError, KeyError, TypeError or AttributeError says that the dict is
         damaged.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lines = KeyedLines(Path(folder, "squares.jsonl"), lambda n: {"n": n}, lambda d: d["n"])
-    ...     with lines.writing() as append:
-    ...         append("two", 4)
-    ...         append("three", 9)
-    ...     lines.read()
-    {'two': 4, 'three': 9}
     """
 
     def __init__(
@@ -68,13 +57,7 @@ class KeyedLines(Generic[Value]):
 
     @contextmanager
     def writing(self) -> Iterator[Callable[[str, Value], None]]:
-        """Hold the file and yield a function that appends a value under a key.
-
-        Raises
-        ------
-        KeyedLinesError
-            If another process holds it.
-        """
+        """Hold the file and yield a function that appends a value under a key."""
         try:
             with (
                 locked(self.file.with_name(self.file.name + ".lock")),

@@ -175,13 +175,6 @@ def read_batch_labels(
 
     `classes` are the two values of a one-dimensional y, needed if the first batch has only one of
     them. With `may_grow`, later batches may append labels on the right.
-
-    Examples
-    --------
-    >>> _, first = read_batch_labels([[0, 1]], 1, None)
-    >>> labels, grown = read_batch_labels([[0, 1, 1]], 1, first, may_grow=True)
-    >>> len(grown.classes)
-    3
     """
     labels, encoding = read_labels(y, n_rows)
     if encoding.single and (known is None or known.single):

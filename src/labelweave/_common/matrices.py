@@ -26,12 +26,6 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
     """Yield slices of the rows of a CSR matrix, and of their entries in ``X.data``.
 
     A block has at most `BLOCK_ENTRIES` entries and rows, unless a single row has more.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> list(row_blocks(csr_array([[1.0, 2.0], [0.0, 3.0]])))
-    [(slice(0, 2, None), slice(0, 3, None))]
     """
     first, n_rows = 0, X.shape[0]
     while first < n_rows:
@@ -44,14 +38,7 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
 
 
 def column_counts(X: Any) -> Counts:
-    """Return the number of entries in each column of a CSR matrix.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> column_counts(csr_array([[1.0, 2.0], [0.0, 3.0]]))
-    array([1, 2])
-    """
+    """Return the number of entries in each column of a CSR matrix."""
     counts = np.zeros(X.shape[1], dtype=np.int64)
     # Blocks of entries, not of rows: where there are many columns, each block costs as much.
     step = max(BLOCK_ENTRIES, X.shape[1])
@@ -61,14 +48,7 @@ def column_counts(X: Any) -> Counts:
 
 
 def column_sums(X: Any, weight: Floats) -> Floats:
-    """Return the weighted sum of the rows of a CSR matrix.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> column_sums(csr_array([[1.0, 2.0], [0.0, 3.0]]), np.array([1.0, 2.0]))
-    array([1., 8.])
-    """
+    """Return the weighted sum of the rows of a CSR matrix."""
     sums = np.zeros(X.shape[1])
     for rows, entries in row_blocks(X):
         lengths = np.diff(X.indptr[rows.start : rows.stop + 1])
@@ -80,16 +60,6 @@ def check_csr(X: Any) -> None:
     """Raise a ValueError unless the parts of a CSR matrix fit together.
 
     Unlike SciPy's ``check_format``, this leaves the matrix as it is and copies nothing of its size.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> X = csr_array([[1.0, 2.0], [0.0, 3.0]])
-    >>> X.indices[0] = 7
-    >>> check_csr(X)
-    Traceback (most recent call last):
-    ...
-    ValueError: X is not a valid sparse matrix: indices must lie between 0 and 1
     """
     n_rows, n_columns = X.shape
     starts, indices = X.indptr, X.indices
@@ -106,14 +76,7 @@ def check_csr(X: Any) -> None:
 
 
 def rows_in_order(X: Any) -> bool:
-    """Whether every row of a CSR matrix holds each column at most once, in ascending order.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> rows_in_order(csr_array(([1.0, 2.0], [1, 0], [0, 2]), shape=(1, 2)))
-    False
-    """
+    """Whether every row of a CSR matrix holds each column at most once, in ascending order."""
     for rows, entries in row_blocks(X):
         indices, starts = X.indices[entries], X.indptr[rows.start : rows.stop] - entries.start
         rises = np.ones(len(indices) + 1, dtype=np.bool_)
@@ -166,13 +129,7 @@ def validated_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def first_too_large(X: Any) -> tuple[int, int] | None:
-    """Return the row and column of the first value beyond `LARGEST_FEATURE`; None if all fit.
-
-    Examples
-    --------
-    >>> first_too_large(np.array([[0.0, np.nan], [0.0, -1e200]]))
-    (1, 1)
-    """
+    """Return the row and column of the first value beyond `LARGEST_FEATURE`; None if all fit."""
     values = X if isinstance(X, np.ndarray) else X.data
     # These reductions take no memory, and pass over missing values.
     if not values.size or (
@@ -197,13 +154,6 @@ def canonical_csr(X: Any) -> Any:
 
     Entries of a row that are out of order or in parts would give the same optimum, but not the
     same bits, nor the same keys of rows.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> X = csr_array(([1, 2, 3], [1, 0, 0], [0, 3]), shape=(1, 2))
-    >>> canonical_csr(X).data, X.data
-    (array([5., 1.]), array([1, 2, 3]))
     """
     X = X.tocsr().astype(np.float64, copy=False)
     if not X.has_canonical_format:
@@ -213,39 +163,19 @@ def canonical_csr(X: Any) -> Any:
 
 
 def dense_features(X: Any) -> Floats:
-    """Return a dense or sparse X, or a data frame of numbers, as a float64 array.
-
-    Examples
-    --------
-    >>> dense_features(sparse.csr_array([[0, 2]]))
-    array([[0., 2.]])
-    """
+    """Return a dense or sparse X, or a data frame of numbers, as a float64 array."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
 def mean_row(X: Any, sample_weight: Floats | None = None) -> Floats:
-    """Return the mean of the rows of X, which may lie in files; X must come from `as_features`.
-
-    Examples
-    --------
-    >>> mean_row(np.array([[0.0, 1.0], [4.0, 1.0]]), np.array([3.0, 1.0]))
-    array([1., 1.])
-    """
+    """Return the mean of the rows of X, which may lie in files; X must come from `as_features`."""
     share = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     share = share / share.sum()
     return np.asarray(share @ X) if isinstance(X, np.ndarray) else column_sums(X, share)
 
 
 def without_empty_columns(X: Any) -> tuple[Any, Positions]:
-    """Drop the empty columns of a sparse X, if there are many; return the rest and their positions.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> X, used = without_empty_columns(csr_array([[0.0, 1.0, 0.0], [0.0, 2.0, 0.0]]))
-    >>> X.shape, used
-    ((2, 1), array([1]))
-    """
+    """Drop empty columns of a sparse X, if they are many; return the rest and their positions."""
     n_features = X.shape[1]
     if isinstance(X, np.ndarray):
         return X, np.arange(n_features)
@@ -258,13 +188,7 @@ def without_empty_columns(X: Any) -> tuple[Any, Positions]:
 
 
 def total_variance(X: Any, weight: Floats) -> float:
-    """Return the sum of the variances of all columns over weighted rows; NaN without weight.
-
-    Examples
-    --------
-    >>> total_variance(np.array([[0.0, 1.0], [2.0, 1.0]]), np.ones(2))
-    1.0
-    """
+    """Return the sum of the variances of all columns over weighted rows; NaN without weight."""
     total = weight.sum()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         means = (X.T @ weight) / total

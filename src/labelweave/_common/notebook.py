@@ -43,12 +43,6 @@ def html_table(
     """Return a table whose first column names the rows, with notes below.
 
     The first `n_left` columns hold text, which is aligned to the left.
-
-    Examples
-    --------
-    >>> html = html_table("sizes", ["", "<b>"], [["row 0", Share(0.25)]])
-    >>> "<b>" in html, "&lt;b&gt;" in html, "0.25" in html
-    (False, True, True)
     """
     head = "".join(_cell("th", name, left=place < n_left) for place, name in enumerate(header))
     body = "".join(f"<tr>{''.join(_row(cells, n_left))}</tr>" for cells in rows)

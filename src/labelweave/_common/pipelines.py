@@ -9,30 +9,14 @@ from sklearn.pipeline import Pipeline
 
 
 def last_step(model: Any) -> Any:
-    """Return the classifier at the end of pipelines and searches.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> last_step(make_pipeline("passthrough", DummyClassifier()))
-    DummyClassifier()
-    """
+    """Return the classifier at the end of pipelines and searches."""
     if isinstance(model, Pipeline):
         return last_step(model.steps[-1][1])
     return last_step(model.best_estimator_) if is_fitted_search(model) else model
 
 
 def first_step(model: Any) -> Any:
-    """Return what sees the features first in pipelines.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> first_step(make_pipeline("passthrough", DummyClassifier()))
-    DummyClassifier()
-    """
+    """Return what sees the features first in pipelines."""
     if not isinstance(model, Pipeline):
         return model
     return first_step(next(step for _, step in model.steps if step not in (None, "passthrough")))
@@ -47,14 +31,7 @@ def is_fitted_search(model: Any) -> bool:
 
 
 def core_model(model: Any) -> Any:
-    """Return the model inside that predicts: behind a stack, or as the only member of a pool.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> core_model(DummyClassifier())
-    DummyClassifier()
-    """
+    """Return the model inside that predicts: behind a stack, or as the only member of a pool."""
     inner = last_step(model)
     if hasattr(inner, "joint_"):
         return core_model(inner.joint_)
@@ -67,13 +44,6 @@ def innermost(model: Any) -> Any:
 
     Unlike what `last_step` returns, it may be shared with others, or a search may replace it: it is
     for looking, not for changing.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> innermost(GridSearchCV(FrozenEstimator(DummyClassifier()), {}))
-    DummyClassifier()
     """
     inner = last_step(model)
     # Searches, those of other libraries too, can be told not to refit.

@@ -16,33 +16,13 @@ Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 class HasPresets:
-    """A class with named sets of parameters.
-
-    Examples
-    --------
-    >>> class Walk(HasPresets):
-    ...     presets = published(steps=150)
-    ...     def __init__(self, *, steps=10, seed=0):
-    ...         self.steps, self.seed = steps, seed
-    >>> Walk.preset("published", seed=3).steps
-    150
-    >>> Walk.preset("published", steps=20).steps
-    20
-    """
+    """A class with named sets of parameters."""
 
     presets: ClassVar[Presets] = MappingProxyType({})
 
     @classmethod
     def preset(cls, name: str, **parameters: Any) -> Self:
-        """Return an object with the parameters of a preset.
-
-        Parameters
-        ----------
-        name : str
-            One of `presets`, such as "published".
-        **parameters
-            Other parameters, and those in which the object shall differ from the preset.
-        """
+        """Return an object with the parameters of a preset."""
         if not isinstance(name, str) or name not in cls.presets:
             known = ", ".join(map(repr, cls.presets)) or "none"
             raise ValueError(f"{cls.__name__} has no preset {name!r}: it has {known}")

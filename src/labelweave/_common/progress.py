@@ -59,17 +59,7 @@ def watching(show: Watcher) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-    """Say that a part of long work goes on; what is returned is to be called after every step.
-
-    Examples
-    --------
-    >>> with watching(lambda stages: print([(s.name, s.done, s.total) for s in stages])):
-    ...     with stage("folds", 2) as advance:
-    ...         advance()
-    [('folds', 0, 2)]
-    [('folds', 1, 2)]
-    []
-    """
+    """Say that a part of long work goes on; what is returned is to be called after every step."""
     show = _watcher.get()
     if show is None:
         yield lambda: None
@@ -91,16 +81,7 @@ def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
 
 
 def steps(name: str, things: list[Any]) -> Iterator[Any]:
-    """Yield the things of a list, each a step of a stage.
-
-    Examples
-    --------
-    >>> with watching(lambda stages: print([(s.name, s.done) for s in stages])):
-    ...     squares = [number**2 for number in steps("squares", [3])]
-    [('squares', 0)]
-    [('squares', 1)]
-    []
-    """
+    """Yield the things of a list, each a step of a stage."""
     with stage(name, len(things)) as advance:
         for thing in things:
             yield thing
@@ -109,15 +90,7 @@ def steps(name: str, things: list[Any]) -> Iterator[Any]:
 
 @contextmanager
 def progress_shown(title: str, file: IO[str] | None = None) -> Iterator[None]:
-    """Show the stages of what is called in this context as bars, once it has taken a second.
-
-    Parameters
-    ----------
-    title : str
-        What is being done.
-    file : text stream, optional
-        A terminal or notebook, by default standard error; elsewhere nothing is shown.
-    """
+    """Show the stages of what is called in this context as bars, once it has taken a second."""
     from rich.console import Console
 
     console = Console(file=file or sys.stderr)

@@ -24,20 +24,7 @@ from labelweave._common.matrices import row_blocks
 
 
 def data_digest(X: Any, Y: Any) -> str:
-    """Return a digest of features and labels, whatever file they came from.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or data frame
-        Of a data frame, the names of the columns count as well.
-    Y : array or data frame
-        The labels.
-
-    Examples
-    --------
-    >>> data_digest(np.eye(2), [[1], [0]]) == data_digest(np.eye(2), [[0], [1]])
-    False
-    """
+    """Return a digest of features and labels, whatever file they came from."""
     digest = hashlib.sha256()
     for values in (X, Y):
         digest.update(repr(np.shape(values)).encode())
@@ -77,13 +64,6 @@ def row_keys(X: Any) -> Indices:
     """Return an integer per row of X that depends on the row's non-zero features only.
 
     Random numbers keyed by these are the same whatever batch a row comes in.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> bool((row_keys(X)[::-1] == row_keys(X[::-1])).all())
-    True
     """
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
@@ -119,15 +99,7 @@ def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Posit
 
 
 def row_uniforms(X: Any, seed: int) -> Floats:
-    """Return a number between 0 and 1 per row of X, uniform, by the row's content and the seed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> uniform = row_uniforms(np.arange(1000.0)[:, None], 0)
-    >>> round(float(uniform.mean()), 1)
-    0.5
-    """
+    """Return a number between 0 and 1 per row of X, uniform, by the row's content and the seed."""
     with np.errstate(over="ignore"):
         shuffled = _scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * _GOLDEN)
     uniform: Floats = ((shuffled >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
@@ -140,13 +112,6 @@ def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
     Every distinct row waits for an exponential time at the rate of its weight, so those with the
     first k numbers are a sample in which a row of weight two is as probable as one that occurs
     twice. Weights must be positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> number = number_rows(np.array([[1.0], [3.0], [1.0], [2.0]]), np.ones(4), 0)
-    >>> sorted(set(number.tolist())), bool(number[0] == number[2])
-    ([0, 1, 2], True)
     """
     distinct, member = np.unique(row_uniforms(X, seed), return_inverse=True)
     waiting = -np.log(distinct) / np.bincount(member, weights=weight)
@@ -160,14 +125,6 @@ def distinct_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Positions, Fl
 
     Rows are equal if features and labels are. They come in an order by content, so the result is
     the same data whether rows are repeated or weighted, in any order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, Y = np.array([[1.0], [2.0], [1.0]]), np.zeros((3, 1), dtype=np.int8)
-    >>> rows, weight = distinct_rows(X, Y, np.ones(3))
-    >>> sorted(zip(X[rows, 0].tolist(), weight.tolist()))
-    [(1.0, 2.0), (2.0, 1.0)]
     """
     kept = np.flatnonzero(weight > 0)
     keys = np.column_stack([_keys_in_blocks(X), _keys_in_blocks(labels)])[kept]
@@ -180,15 +137,6 @@ def presentation_order(X: Any, labels: Labels, seed: int) -> Indices:
     """Return the rows in a random order that depends on their content and the seed alone.
 
     The order they are given in has no say, and equal rows stay together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, Y = np.arange(4.0)[:, None], np.zeros((4, 1), dtype=np.int8)
-    >>> there = X[presentation_order(X, Y, 0)]
-    >>> back = X[::-1][presentation_order(X[::-1], Y, 0)]
-    >>> bool((there == back).all())
-    True
     """
     of_labels = _keys_in_blocks(labels)
     with np.errstate(over="ignore"):
@@ -221,21 +169,7 @@ def _scramble(words: Words) -> Words:
 
 
 def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
-    """Return the distinct rows in a canonical order, with the sums of their weights.
-
-    Parameters
-    ----------
-    X : (n, D) array or CSR matrix
-    labels : (n, L) array
-    weight : (n,) array
-
-    Examples
-    --------
-    >>> X, labels = np.array([[1.0], [2.0], [1.0]]), np.ones((3, 1), dtype=np.int8)
-    >>> _, _, weight = merge_equal_rows(X, labels, np.array([1.0, 5.0, 2.0]))
-    >>> sorted(weight.tolist())
-    [3.0, 5.0]
-    """
+    """Return the distinct rows in a canonical order, with the sums of their weights."""
     of_rows, of_labels = row_keys(X), row_keys(labels.astype(np.float64))
     order = np.lexsort([weight, of_labels, of_rows])  # weights are always summed in the same order
     before, after = order[:-1], order[1:]

@@ -22,11 +22,6 @@ class Specification:
     """A name with options: Python literals, other specifications, or lists and tuples of them.
 
     Options may come without a name, first, as the `arguments`: ``PrecisionAtK(3)``.
-
-    Examples
-    --------
-    >>> str(Specification("pcc", {"C": 1, "inference": Specification("Gibbs", {"sweeps": 20})}))
-    'pcc(C=1, inference=Gibbs(sweeps=20))'
     """
 
     name: str
@@ -50,13 +45,7 @@ def _written(value: Any) -> str:
 
 
 def split_specifications(text: str) -> list[str]:
-    """Split a list at the commas outside brackets and quotes.
-
-    Examples
-    --------
-    >>> split_specifications("br, pcc(C=1, order=[0, 1]), cc")
-    ['br', 'pcc(C=1, order=[0, 1])', 'cc']
-    """
+    """Split a list at the commas outside brackets and quotes."""
     parts, start, closing, quote = [], 0, [], ""
     for position, character in enumerate(text):
         if quote:
@@ -80,15 +69,7 @@ def split_specifications(text: str) -> list[str]:
 
 
 def parse_specification(text: str) -> Specification:
-    """Parse one specification.
-
-    Examples
-    --------
-    >>> parse_specification("pcc(C=0.5, order=[1, 0])")
-    Specification(name='pcc', options={'C': 0.5, 'order': [1, 0]})
-    >>> parse_specification("bomc-cmn")
-    Specification(name='bomc-cmn', options={})
-    """
+    """Parse one specification."""
     found = _PATTERN.fullmatch(text)
     if found is None:
         raise ValueError(f"cannot parse {text!r}: expected a name or name(option=value, ...)")

@@ -13,37 +13,18 @@ __all__ = ["Symbols", "counted", "left_out", "positive_labels"]
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
+    """Return a number of things."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def left_out(n_rows: int, n_labels: int = 0) -> list[str]:
-    """Return a note on the rows and labels that are not shown, if there are any.
-
-    Examples
-    --------
-    >>> left_out(3, 1), left_out(0)
-    (['3 rows and 1 label not shown'], [])
-    """
+    """Return a note on the rows and labels that are not shown, if there are any."""
     parts = [counted(n, noun) for n, noun in ((n_rows, "row"), (n_labels, "label")) if n > 0]
     return [f"{' and '.join(parts)} not shown"] if parts else []
 
 
 def positive_labels(vector: Labels | Mask, names: Sequence[str] | None, most: int) -> str:
-    """List the first positive labels of a vector by their names, or else their positions.
-
-    Examples
-    --------
-    >>> vector = np.array([1, 0, 1])
-    >>> positive_labels(vector, ("sun", "rain", "wind"), 2), positive_labels(vector, None, 1)
-    ('sun, wind', '0, … (1 more)')
-    """
+    """List the first positive labels of a vector by their names, or else their positions."""
     present = np.flatnonzero(vector == 1)
     shown = ", ".join(str(j) if names is None else names[j] for j in present[:most]) or "none"
     more = len(present) - most

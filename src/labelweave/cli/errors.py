@@ -30,15 +30,7 @@ class WorkFailedError(CommandError):
 
 @contextmanager
 def argument(name: str) -> Iterator[None]:
-    """Turn the library's errors about a value into a :class:`BadInputError` for the argument.
-
-    Examples
-    --------
-    >>> with argument("--folds"):
-    ...     raise ValueError("too few")
-    Traceback (most recent call last):
-    labelweave.cli.errors.BadInputError: --folds: too few
-    """
+    """Turn the library's errors about a value into a :class:`BadInputError` for the argument."""
     try:
         yield
     except (ValueError, OSError, ImportError) as error:

@@ -85,56 +85,7 @@ def read_arff(
     ignore: Sequence[str] = (),
     limits: Limits | None = None,
 ) -> Dataset:
-    """Read a multi-label ARFF file, dense or sparse, plain or compressed (.gz, .xz, .bz2).
-
-    Parameters
-    ----------
-    path : path or sequence of paths
-        One file, or several files with the same columns whose rows are concatenated (for example
-        a training and a test file).
-    labels : str or sequence of str, optional
-        The label columns: ``"first:6"``, ``"last:14"``, their names as ``"a,b,c"`` or as a list,
-        or the path of a Mulan ``.xml`` file. By default they are taken from the ``.xml`` file next
-        to the ARFF file (Mulan) or else from ``-C k`` in its ``@relation`` line (Meka). The former
-        takes precedence because the latter is known to be wrong in published files. An XML file
-        determines which columns are labels; their order is that of the ARFF file.
-    ignore : sequence of str
-        Columns to drop, such as an identifier.
-    limits : Limits, optional
-        Limits on the size of the file.
-
-    Returns
-    -------
-    Dataset
-        ``X`` is sparse if the file is. Nominal attributes with one or two values are converted to
-        numbers if the values are numbers or words such as ``{no,yes}``, and dates to days since
-        1970; all other nominal attributes, including numeric codes, and strings are categories. If
-        there are such columns or missing values (``?``), ``X`` is a data frame (see `Dataset`).
-
-    Raises
-    ------
-    ValueError
-        If the file is malformed. The message names the file, line and column, what was expected
-        and what was found.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "toy.arff")
-    >>> _ = path.write_text('''@relation 'toy: -C 2'
-    ... @attribute sun {0,1}
-    ... @attribute rain {0,1}
-    ... @attribute clouds numeric
-    ... @data
-    ... 1,0,0.25
-    ... 0,1,0.75
-    ... ''')
-    >>> data = read_arff(path)
-    >>> data.label_names, data.X.ravel(), data.Y.tolist()
-    (('sun', 'rain'), array([0.25, 0.75]), [[1, 0], [0, 1]])
-    >>> folder.cleanup()
-    """
+    """Read a multi-label ARFF file, dense or sparse, plain or compressed (.gz, .xz, .bz2)."""
     limits = limits or Limits()
     if isinstance(path, (str, os.PathLike)):
         return _read_one(path, labels, ignore, limits)

@@ -55,15 +55,7 @@ class Header:
 
 
 def parse_header(text: bytes, source: str) -> Header:
-    r"""Parse the header of an ARFF file.
-
-    Examples
-    --------
-    >>> text = b"@relation 'toy: -C 1'\n@attribute y {0,1}\n@data\n1\n"
-    >>> header = parse_header(text, "toy.arff")
-    >>> header.names, header.meka_labels, header.line
-    (['y'], 1, 4)
-    """
+    r"""Parse the header of an ARFF file."""
     header = Header()
     declared: dict[str, int] = {}
     while header.offset < len(text):

@@ -66,29 +66,7 @@ def read_rows(
     labels: Collection[int],
     source: str,
 ) -> ArffRows:
-    r"""Parse the rows that follow ``@data``.
-
-    Parameters
-    ----------
-    text : bytes
-        The whole file.
-    header : Header
-        Its header.
-    meanings : sequence
-        For each nominal attribute, the numbers that its values stand for.
-    labels : collection of int
-        Positions of the attributes that must be 0 or 1, and not missing.
-    source : str
-        The name of the file, for error messages.
-
-    Examples
-    --------
-    >>> from labelweave.data.arff_header import parse_header
-    >>> text = b"@attribute who string\n@attribute x real\n@data\nann,1\nbob,?\nann,3\n"
-    >>> rows = read_rows(text, parse_header(text, "toy"), [None, None], (), "toy")
-    >>> rows.values.tolist(), rows.levels
-    ([[0.0, 1.0], [1.0, nan], [0.0, 3.0]], {0: ('ann', 'bob')})
-    """
+    r"""Parse the rows that follow ``@data``."""
     levels: dict[int, dict[str, float]] = {
         c: {} for c, attribute in enumerate(header.attributes) if attribute.kind == "string"
     }

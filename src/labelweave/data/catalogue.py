@@ -151,13 +151,7 @@ def is_in_catalogue(name: str) -> bool:
 
 
 def find_entry(name: str) -> CatalogueEntry:
-    """Return the entry with this name, ignoring case.
-
-    Examples
-    --------
-    >>> find_entry("Scene").n_labels
-    6
-    """
+    """Return the entry with this name, ignoring case."""
     by_name = {entry.name: entry for entry in ENTRIES}
     entry = by_name.get(name.lower())
     if entry is None:

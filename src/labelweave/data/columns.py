@@ -39,13 +39,7 @@ _WORDS = {
 
 
 def parse_number(value: Any) -> float | None:
-    """Return the number that a value is or spells, or None; the number may be infinite.
-
-    Examples
-    --------
-    >>> parse_number("-1.5e3"), parse_number("red"), parse_number("1_000"), parse_number("9" * 400)
-    (-1500.0, None, None, inf)
-    """
+    """Return the number that a value is or spells, or None; the number may be infinite."""
     if isinstance(value, str):
         return float(value) if _NUMBER.fullmatch(value.strip()) else None
     if not isinstance(value, Real | Decimal | np.bool_):
@@ -57,13 +51,7 @@ def parse_number(value: Any) -> float | None:
 
 
 def parse_numbers(values: Sequence[Any]) -> list[float] | None:
-    """Return the numbers that distinct values spell, words such as no and yes included, or None.
-
-    Examples
-    --------
-    >>> parse_numbers(["1", "2.5"]), parse_numbers(["NO", "YES"]), parse_numbers(["red", "2"])
-    ([1.0, 2.5], [0.0, 1.0], None)
-    """
+    """Return the numbers that distinct values spell, words such as no and yes included, or None."""
     numbers = [parse_number(value) for value in values]
     words = [_WORDS.get(str(value).strip().lower()) for value in values] if None in numbers else []
     known = [number for number in words or numbers if number is not None]
@@ -75,23 +63,6 @@ def feature_column(column: pd.Series, name: str, source: str, nominal: bool = Fa
 
     Columns of numbers, booleans, dates (as days since 1970) and words such as yes and no are
     converted to numbers; all others, and those declared nominal, to categories.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The values.
-    name, source : str
-        Names of the column and of the file, for error messages.
-    nominal : bool, default=False
-        Whether to convert numbers to categories as well.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> feature_column(pd.Series(["yes", None, "no"]), "x", "toy.csv").tolist()
-    [1.0, nan, 0.0]
-    >>> feature_column(pd.Series([3, 1, 3]), "x", "toy.csv", nominal=True).tolist()
-    ['3', '1', '3']
     """
     import pandas as pd
 
@@ -119,14 +90,7 @@ def feature_column(column: pd.Series, name: str, source: str, nominal: bool = Fa
 
 
 def label_column(column: pd.Series, name: str, source: str) -> Indicators:
-    """Return a column of labels as 0 and 1; it may also say yes and no, or true and false.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> label_column(pd.Series(["Yes", "No"]), "sun", "toy.csv")
-    array([1, 0])
-    """
+    """Return a column of labels as 0 and 1; it may also say yes and no, or true and false."""
     codes, levels = _levels(column, name, source)
     numbers = [(parse_numbers([level]) or [math.nan])[0] for level in levels]
     wrong = [code for code, number in enumerate(numbers) if number not in (0.0, 1.0)]
@@ -190,30 +154,7 @@ _COUNT = re.compile(r"(first|last):(\d{1,9})")
 def choose_labels(
     labels: LabelSpec, columns: Sequence[str], source: str, ignore: Sequence[str] = ()
 ) -> list[int]:
-    """Return the positions of the label columns.
-
-    Parameters
-    ----------
-    labels : str or sequence of str
-        ``"first:6"`` or ``"last:14"``: that many columns at that end. ``"a,b,c"`` or
-        ``["a", "b", "c"]``: the columns with these names, in this order; a name that contains a
-        comma is enclosed in double quotes.
-    columns : sequence of str
-        The names of all columns.
-    source : str
-        The name of the file, for error messages.
-    ignore : sequence of str
-        Columns that are not counted.
-
-    Examples
-    --------
-    >>> choose_labels("last:2", ["x", "y", "z"], "file.csv")
-    [1, 2]
-    >>> choose_labels('z,"x, too"', ["x, too", "y", "z"], "file.csv")
-    [2, 0]
-    >>> choose_labels("first:1", ["id", "y", "z"], "file.csv", ignore=["id"])
-    [1]
-    """
+    """Return the positions of the label columns."""
     require_columns(ignore, columns, source, "to ignore")
     kept = [c for c, name in enumerate(columns) if name not in set(ignore)]
     return [kept[c] for c in _chosen(labels, [columns[c] for c in kept], source)]
@@ -243,13 +184,7 @@ def require_columns(
 
 
 def split_names(names: str) -> list[str]:
-    """Return the names in a list such as ``a,b,"c, d"``.
-
-    Examples
-    --------
-    >>> split_names('rock, "rhythm, blues"')
-    ['rock', 'rhythm, blues']
-    """
+    """Return the names in a list such as ``a,b,"c, d"``."""
     return [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
 
 

@@ -39,12 +39,6 @@ class Limits:
     labels : int, default=2^17
         Largest number of labels, likewise. It is smaller because a model takes kilobytes for a
         label: its name, its counts and the weights of all features.
-
-    Examples
-    --------
-    >>> Limits().check_count(100_000_000, "features", n_bytes=14, source="tiny.svm")
-    Traceback (most recent call last):
-    ValueError: tiny.svm: 14 bytes declare 100,000,000 features, more than 16,777,216: ...
     """
 
     memory: int = 2**31
@@ -92,13 +86,7 @@ class Limits:
 
 
 def parse_size(text: str) -> int:
-    """Return the number of bytes of a size such as 16GB.
-
-    Examples
-    --------
-    >>> parse_size("16GB") == parse_size("16 GiB") == 16 * 2**30
-    True
-    """
+    """Return the number of bytes of a size such as 16GB."""
     found = _SIZE.fullmatch(text.strip())
     size = int(float(found[1]) * 1024 ** _UNITS[found[2].upper()]) if found else 0
     if size < 1:
@@ -107,13 +95,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(n_bytes: int) -> str:
-    """Return a number of bytes in the largest suitable unit.
-
-    Examples
-    --------
-    >>> format_size(2**32), format_size(1500), format_size(12)
-    ('4.0 GB', '1.5 KB', '12 bytes')
-    """
+    """Return a number of bytes in the largest suitable unit."""
     for unit, power in reversed(_UNITS.items()):
         if power and n_bytes >= 1024**power:
             return f"{n_bytes / 1024**power:.1f} {unit}B"
@@ -182,25 +164,13 @@ def read_text(path: FilePath, limits: Limits | None = None) -> bytes:
 
 
 def uncompressed_name(path: FilePath) -> str:
-    """Return a file's name without the suffix of its compression.
-
-    Examples
-    --------
-    >>> uncompressed_name("data/Imdb.arff.bz2")
-    'Imdb.arff'
-    """
+    """Return a file's name without the suffix of its compression."""
     path = Path(path)
     return path.stem if is_compressed(path) else path.name
 
 
 def dataset_name(path: FilePath) -> str:
-    """Return the name of the data set in a file.
-
-    Examples
-    --------
-    >>> dataset_name("data/Imdb.arff.bz2"), dataset_name("rcv1.xmc.txt")
-    ('Imdb', 'rcv1')
-    """
+    """Return the name of the data set in a file."""
     name = uncompressed_name(path)
     for ending in (".xmc.txt", Path(name).suffix):
         if ending and name.lower().endswith(ending.lower()) and name.lower() != ending.lower():

@@ -37,26 +37,14 @@ from labelweave.data.tables import read_csv, read_parquet
 
 
 def load_emotions() -> Dataset:
-    """Load emotions: 593 songs, 72 audio features, 6 emotions (Trohidis et al., 2008).
-
-    Examples
-    --------
-    >>> load_emotions()
-    Dataset 'emotions': 593 rows, 72 features, 6 labels, cardinality 1.868, 27 distinct label sets
-    """
+    """Load emotions: 593 songs, 72 audio features, 6 emotions (Trohidis et al., 2008)."""
     data = _read_bundled("scikit-multiflow-0.4.1_music.csv.gz", "first:6")
     labels = tuple(name.replace("relaxing-clam", "relaxing-calm") for name in data.label_names)
     return replace(data, name="emotions", label_names=labels, train_rows=np.arange(391))
 
 
 def load_yeast() -> Dataset:
-    """Load yeast: 2417 genes, 103 features, 14 functional classes (Elisseeff and Weston, 2001).
-
-    Examples
-    --------
-    >>> load_yeast()
-    Dataset 'yeast': 2417 rows, 103 features, 14 labels, cardinality 4.237, 198 distinct label sets
-    """
+    """Load yeast: 2417 genes, 103 features, 14 functional classes (Elisseeff and Weston, 2001)."""
     data = _read_bundled("river-0.26.1_yeast.csv.gz", "last:14")
     return replace(data, name="yeast", train_rows=np.arange(917, 2417))
 
@@ -163,27 +151,14 @@ def load(
 
 
 def is_row_text(source: FilePath) -> bool:
-    """Whether a source is a file of svmlight or XMC text, which can be read a row at a time.
-
-    Examples
-    --------
-    >>> is_row_text("news.svm.gz"), is_row_text("emotions"), is_row_text("songs.csv")
-    (True, False, False)
-    """
+    """Whether a source is a file of svmlight or XMC text, which can be read a row at a time."""
     if is_in_catalogue(os.fspath(source)) or Path(source).is_dir():
         return False
     return _format(source) in (_SVMLIGHT, _XMC)
 
 
 def refuse_other_formats(source: FilePath) -> None:
-    """Raise ValueError for a folder, or a file whose name says that it is no row text.
-
-    Examples
-    --------
-    >>> refuse_other_formats("songs.csv.gz")
-    Traceback (most recent call last):
-    ValueError: songs.csv.gz: expected svmlight or XMC text, not a .csv file
-    """
+    """Raise ValueError for a folder, or a file whose name says that it is no row text."""
     path = Path(source)
     known = _format(source)
     if path.is_dir() or known not in (None, _SVMLIGHT, _XMC):
@@ -193,13 +168,7 @@ def refuse_other_formats(source: FilePath) -> None:
 
 
 def is_table(source: FilePath) -> bool:
-    """Whether a source is a file of CSV or Parquet, plain or compressed.
-
-    Examples
-    --------
-    >>> is_table("songs.csv.gz"), is_table("emotions"), is_table("news.svm")
-    (True, False, False)
-    """
+    """Whether a source is a file of CSV or Parquet, plain or compressed."""
     return _format(source) in (_CSV, _PARQUET)
 
 

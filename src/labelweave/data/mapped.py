@@ -73,26 +73,7 @@ class GrowingArray:
 def growing_array(
     path: Path, dtype: DTypeLike, row_shape: tuple[int, ...] = ()
 ) -> Iterator[GrowingArray]:
-    """Write a .npy file that takes its name only when it is complete.
-
-    Parameters
-    ----------
-    path : Path
-    dtype : dtype
-    row_shape : tuple of int
-        The shape without the first axis.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "numbers.npy")
-    ...     with growing_array(path, np.int32) as numbers:
-    ...         numbers.append(np.array([3, 1]))
-    ...         numbers.append(np.array([4]))
-    ...     np.load(path)
-    array([3, 1, 4], dtype=int32)
-    """
+    """Write a .npy file that takes its name only when it is complete."""
     with replacing(path) as file:
         array = GrowingArray(file, dtype, row_shape)
         yield array
@@ -186,33 +167,7 @@ def stored_names(names: Sequence[str]) -> str | list[str]:
 
 
 def read_mapped(folder: FilePath, *, limits: Limits | None = None) -> Dataset:
-    """Open a data set that `write_mapped` has written, without reading it into memory.
-
-    Parameters
-    ----------
-    folder : path
-        The folder.
-    limits : Limits, optional
-        Limits on the numbers of features and labels. The memory limit does not apply.
-
-    Returns
-    -------
-    Dataset
-        Its X, a ``csr_array`` or a dense array, and its Y, of int8, are memory maps: they are read
-        from the files as they are needed, and cannot be changed. A sparse X keeps 4 bytes per row
-        in memory.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave.data import write_mapped
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = write_mapped(load_emotions(), folder)
-    ...     data = read_mapped(folder)
-    >>> data.n_rows, data.Y.dtype
-    (593, dtype('int8'))
-    """
+    """Open a data set that `write_mapped` has written, without reading it into memory."""
     folder = Path(folder)
     if not (folder / HEADER).is_file():
         raise ValueError(

@@ -19,14 +19,6 @@ class NumberedNames(Sequence[str]):
         Number of names.
     start : int, default=0
         The first number: 1 for the features of svmlight text that counts them from 1.
-
-    Examples
-    --------
-    >>> names = NumberedNames("x", 100_000_000)
-    >>> names[-1], names[:2], "x7" in names, names.index("x7")
-    ('x99999999', ('x0', 'x1'), True, 7)
-    >>> NumberedNames("y", 2) == ("y0", "y1"), NumberedNames("x", 2, start=1)
-    (True, ('x1', 'x2'))
     """
 
     def __init__(self, prefix: str, count: int, start: int = 0) -> None:

@@ -53,15 +53,6 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         The encoding of the levels of each column.
     overall_ : (L,) array
         The frequency of each label among all rows.
-
-    Examples
-    --------
-    >>> encoder = LabelFrequencyEncoder(smoothing=0.0)
-    >>> X, Y = [["a"], ["a"], ["b"]], np.array([[1, 0], [0, 0], [1, 1]])
-    >>> encoder.fit(X, Y).transform([["a"], ["b"], ["c"]]).round(2)
-    array([[0.5 , 0.  ],
-           [1.  , 1.  ],
-           [0.67, 0.33]])
     """
 
     def __init__(self, *, smoothing: float = 10.0, n_folds: int = 5) -> None:
@@ -69,15 +60,7 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         self.n_folds = n_folds
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the frequencies of the labels in each level.
-
-        Parameters
-        ----------
-        X : (n, k) array or data frame
-            Categorical features.
-        y : (n, L) array or data frame of 0/1
-            Labels.
-        """
+        """Learn the frequencies of the labels in each level."""
         check_number(self.smoothing, "smoothing", minimum=0, finite=False)
         check_whole_number(self.n_folds, "n_folds", 2)
         self._levels = OneHotEncoder(handle_unknown="ignore").fit(X)
@@ -235,15 +218,7 @@ def nominal_columns_of(preprocessor: ColumnTransformer) -> list[str]:
 
 
 def describe_preprocessor(preprocessor: ColumnTransformer) -> str:
-    """Describe in one line what a preprocessor does.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> songs = pd.DataFrame({"genre": ["rock", "folk"], "bpm": [120, 80]})
-    >>> describe_preprocessor(make_preprocessor(songs))
-    '1 numeric column: imputed, standardised; 1 nominal column, one-hot: genre'
-    """
+    """Describe in one line what a preprocessor does."""
     return "; ".join(
         _described(kind, step, columns) for kind, step, columns in preprocessor.transformers
     )

@@ -73,12 +73,6 @@ class LineReader:
     ----------
     source : path or binary file
         Where to read from. An open stream is read from its current position.
-
-    Examples
-    --------
-    >>> source = LineReader(io.BytesIO(b"one\ntwo\nthree\n"))
-    >>> source.peek(), source.read(2), source.place.line
-    (b'one\n', (b'one\ntwo\n', 2), 2)
     """
 
     def __init__(self, source: FilePath | BinaryIO) -> None:
@@ -128,14 +122,7 @@ class LineReader:
         return text, len(lines)
 
     def seek(self, place: Place) -> None:
-        """Go to a position that was reached before; a file can also return to its start.
-
-        Raises
-        ------
-        ValueError
-            If the content before the position has changed; for uncompressed files, only the length
-            is checked.
-        """
+        """Go to a position that was reached before; a file can also return to its start."""
         if self.path is not None:
             self._file.seek(0)
             self.place, self._ahead = Place(), b""
@@ -238,15 +225,6 @@ class RowStream:
         The number of the first feature, 0 or 1.
     source : LineReader
         The reader of the lines; ``source.place`` is the position after the last batch.
-
-    Examples
-    --------
-    >>> import io
-    >>> with RowStream(io.BytesIO(b"7,3 1:0.5 2:1\n3 1:2\n")) as stream:
-    ...     for batch in stream.batches(1):
-    ...         print(batch.X.toarray(), batch.labels, stream.source.place.line)
-    [[0.5 1. ]] [7 3] 1
-    [[2.]] [3] 2
     """
 
     def __init__(
@@ -296,16 +274,7 @@ class RowStream:
         self.source.close()
 
     def batches(self, n_lines: int, start: Place | None = None) -> Iterator[RowBatch]:
-        """Read batches of `n_lines` lines.
-
-        Parameters
-        ----------
-        n_lines : int
-            Lines per batch.
-        start : Place, optional
-            A position between two batches that was reached before; by default the start. A stream
-            that can be read only once is read up to it.
-        """
+        """Read batches of `n_lines` lines."""
         if start is not None or self.source.path is not None:
             self.source.seek(start or Place())
         if self.header and self.source.place.line == 0:
@@ -378,38 +347,7 @@ def read_svmlight(
     *,
     limits: Limits | None = None,
 ) -> Dataset:
-    r"""Read a multi-label svmlight (libsvm) file with lines ``label,label feature:value …``.
-
-    Parameters
-    ----------
-    path : path
-        The file, plain or compressed (.gz, .xz, .bz2).
-    n_labels : int, optional
-        The number of labels, which are then numbered from 0 to ``n_labels - 1``. By default, the
-        labels are those that occur, in ascending order.
-    zero_based : bool, optional
-        Whether feature indices start at 0 instead of 1. By default, they do if there is a feature
-        0; set it for a file in which that feature may not occur.
-    limits : Limits, optional
-        Limits on the size of the file.
-
-    Returns
-    -------
-    Dataset
-        ``X`` is sparse. Features and labels are named by their numbers in the file: ``x1, x2, …``
-        and ``1, 4, …``.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "toy.svm")
-    >>> _ = path.write_text("1,4 1:0.5\n4 1:1 2:2\n")
-    >>> data = read_svmlight(path)
-    >>> data.label_names, data.Y.tolist()
-    (('1', '4'), [[1, 1], [0, 1]])
-    >>> folder.cleanup()
-    """
+    r"""Read a multi-label svmlight (libsvm) file with lines ``label,label feature:value …``."""
     from sklearn.datasets import load_svmlight_file
 
     limits, source = limits or Limits(), display_path(path)
@@ -460,35 +398,6 @@ def read_xmc(path: FilePath, *, limits: Limits | None = None) -> Dataset:
 
     A row is ``label,label feature:value feature:value``; a row without labels starts with a blank
     or with its first feature. The file may be compressed (.gz, .xz, .bz2).
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    limits : Limits, optional
-        Limits on the size of the file.
-
-    Returns
-    -------
-    Dataset
-        ``X`` is sparse, with features ``f0, f1, …`` and labels ``l0, l1, …``.
-
-    Raises
-    ------
-    ValueError
-        If the file is malformed. The message names the file, line and column, what was expected
-        and what was found.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "toy.txt")
-    >>> _ = path.write_text("2 3 2\n0,1 0:0.5 2:1\n 1:2\n")
-    >>> data = read_xmc(path)
-    >>> data.Y.tolist(), data.X.toarray().tolist()
-    ([[1, 1], [0, 0]], [[0.5, 0.0, 1.0], [0.0, 2.0, 0.0]])
-    >>> folder.cleanup()
     """
     limits, source = limits or Limits(), display_path(path)
     text = read_text(path, limits)

@@ -31,14 +31,6 @@ class SyntheticData:
         The true P(y | x) for the rows of X.
     joint_of : callable
         ``joint_of(X)`` is the true P(y | x) for any features.
-
-    Examples
-    --------
-    >>> data = make_chain(n_samples=50, n_labels=3, random_state=0)
-    >>> data.Y.shape
-    (50, 3)
-    >>> data.regret(data.joint.mode().labels)
-    0.0
     """
 
     X: Floats
@@ -49,16 +41,7 @@ class SyntheticData:
     def regret(
         self, labels: npt.ArrayLike, loss: Loss | None = None, X: npt.ArrayLike | None = None
     ) -> float:
-        """Return the expected loss of ``labels`` in excess of the Bayes optimum.
-
-        Parameters
-        ----------
-        labels : (n, L) array of 0 and 1
-            Predictions for the rows of X.
-        loss : Loss, default SubsetLoss()
-        X : (n, D) array, optional
-            The features of the predicted rows; by default those of this data set.
-        """
+        """Return the expected loss of ``labels`` in excess of the Bayes optimum."""
         loss = SubsetLoss() if loss is None else loss
         joint = self.joint if X is None else self.joint_of(X)
         return float(np.mean(loss.risk(joint, labels) - loss.risk(joint, loss(joint))))
@@ -102,26 +85,7 @@ def make_chain(
     density: float = 1.0,
     random_state: int | None = None,
 ) -> SyntheticData:
-    """Draw data from a classifier chain over a random order of the labels.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_labels : int
-    signal : float
-        Standard deviation, over rows, of the features' contribution to the log-odds of a label.
-    coupling : float
-        Standard deviation of the contribution of a positive earlier label.
-    density : float
-        Fraction of the pairs of labels that are coupled.
-    random_state : int or None
-        Seed; None means 0.
-
-    Examples
-    --------
-    >>> data = make_chain(n_samples=4, n_labels=2, random_state=0)
-    >>> data.joint
-    ChainJoint(n_rows=4, n_labels=2)
-    """
+    """Draw data from a classifier chain over a random order of the labels."""
     check_number(density, "density", minimum=0, maximum=1)
     rng = _generator(n_samples, n_features, n_labels, random_state)
     order = rng.permutation(n_labels)
@@ -142,22 +106,7 @@ def make_tree(
     coupling: float = 3.0,
     random_state: int | None = None,
 ) -> SyntheticData:
-    """Draw data from a random tree: every label but the root has one parent label.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_labels : int
-    signal, coupling : float
-        As in `make_chain`.
-    random_state : int or None
-        Seed; None means 0.
-
-    Examples
-    --------
-    >>> data = make_tree(n_samples=4, n_labels=6, random_state=0)
-    >>> int((data.joint.coupling != 0).sum())
-    5
-    """
+    """Draw data from a random tree: every label but the root has one parent label."""
     rng = _generator(n_samples, n_features, n_labels, random_state)
     return _draw(
         rng, n_samples, n_features, _linear_tree(rng, n_features, n_labels, signal, coupling)
@@ -174,24 +123,7 @@ def make_mixture(
     coupling: float = 3.0,
     random_state: int | None = None,
 ) -> SyntheticData:
-    """Draw data from a mixture of random trees with random weights.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_labels : int
-    n_components : int
-        Number of trees.
-    signal, coupling : float
-        As in `make_chain`.
-    random_state : int or None
-        Seed; None means 0.
-
-    Examples
-    --------
-    >>> data = make_mixture(n_samples=4, n_components=2, random_state=0)
-    >>> len(data.joint.components)
-    2
-    """
+    """Draw data from a mixture of random trees with random weights."""
     check_whole_number(n_components, "n_components")
     rng = _generator(n_samples, n_features, n_labels, random_state)
     weights = rng.dirichlet(np.full(n_components, 5.0))

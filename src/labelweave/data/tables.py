@@ -41,41 +41,7 @@ def read_csv(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> Dataset:
-    r"""Read a CSV file, or a ``.tsv`` file with tabs as separators.
-
-    Parameters
-    ----------
-    path : path
-        The file, plain or compressed (.gz, .xz, .bz2).
-    labels : str or sequence of str
-        The label columns: ``"first:6"``, ``"last:14"``, or their names as ``"a,b,c"`` or as a list.
-        They contain 0 and 1, or words such as no and yes.
-    ignore : sequence of str
-        Columns to drop, such as an identifier; they are not counted among the first or last.
-    nominal : collection of str
-        Columns whose numbers are codes and are read as categories.
-    header : bool, optional
-        Whether the first line contains the column names; if False, the columns are named 1, 2, 3, …
-        By default it must, and a first line that looks like a row of data is an error.
-    limits : Limits, optional
-        Limits on the size of the file.
-
-    Returns
-    -------
-    Dataset
-        All other columns are features. Text is read as categories. If there are such columns or
-        missing values (an empty cell, ``NA``, ``?``), ``X`` is a data frame (see `Dataset`).
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "weather.csv")
-    >>> _ = path.write_text("day,clouds,sun,rain\n1,0.25,yes,no\n2,0.75,no,yes\n")
-    >>> read_csv(path, labels="sun,rain", ignore=["day"])
-    Dataset 'weather': 2 rows, 1 features, 2 labels, cardinality 1.000, 2 distinct label sets
-    >>> folder.cleanup()
-    """
+    r"""Read a CSV file, or a ``.tsv`` file with tabs as separators."""
     table = read_table(path, nominal=nominal, header=header, limits=limits)
     data = from_table(
         table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
@@ -93,32 +59,7 @@ def read_parquet(
     nominal: Collection[str] = (),
     limits: Limits | None = None,
 ) -> Dataset:
-    """Read a Parquet file; requires pyarrow (``pip install labelweave[parquet]``).
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    labels, ignore, nominal, limits
-        See :func:`read_csv`.
-
-    Returns
-    -------
-    Dataset
-        As for :func:`read_csv`; columns that are categorical in the file are nominal.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import pandas as pd
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "weather.parquet")
-    >>> table = pd.DataFrame({"clouds": [0.25, 0.75], "sun": [True, False], "rain": [False, True]})
-    >>> table.to_parquet(path)
-    >>> read_parquet(path, labels="last:2").Y.tolist()
-    [[1, 0], [0, 1]]
-    >>> folder.cleanup()
-    """
+    """Read a Parquet file; requires pyarrow (``pip install labelweave[parquet]``)."""
     table = read_table(path, limits=limits)
     return from_table(
         table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
@@ -132,23 +73,7 @@ def read_table(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> pd.DataFrame:
-    r"""Return all columns of a CSV or Parquet file unchanged, with distinct strings as names.
-
-    Parameters
-    ----------
-    path, nominal, header, limits
-        See :func:`read_csv`.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "weather.csv")
-    >>> _ = path.write_text("1,sun\n2,rain\n")
-    >>> read_table(path, header=False).to_dict("list")
-    {'1': [1, 2], '2': ['sun', 'rain']}
-    >>> folder.cleanup()
-    """
+    r"""Return all columns of a CSV or Parquet file unchanged, with distinct strings as names."""
     limits = limits or Limits()
     if uncompressed_name(path).lower().endswith((".parquet", ".pq")):
         table = _parquet_table(path, limits)

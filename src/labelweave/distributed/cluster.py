@@ -46,22 +46,6 @@ class DaskEngine:
     ----------
     client : distributed.Client
         Connected to the cluster; not closed by the engine.
-
-    Raises
-    ------
-    WorkerMismatchError
-        If a worker has no labelweave, or another version of it, of what it computes with, or
-        another SIMD level.
-
-    Examples
-    --------
-    >>> from distributed import Client
-    >>> from labelweave._common.engine import Call
-    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
-    ...     engine = DaskEngine(client)
-    ...     five = engine.share(5)
-    ...     list(engine.run([Call("2^5", pow, (2, five))]))
-    [(0, 32)]
     """
 
     def __init__(self, client: Client) -> None:
@@ -166,16 +150,7 @@ def _attempt(
 
 
 def check_versions(ours: Mapping[str, str], theirs: Mapping[str, str], worker: str) -> None:
-    """Refuse a worker whose results could differ from those of this process.
-
-    Examples
-    --------
-    >>> check_versions({"numpy": "2.4"}, {"numpy": "2.3"}, "tcp://10.0.0.7:4711")
-    Traceback (most recent call last):
-        ...
-    labelweave.distributed.cluster.WorkerMismatchError: the worker tcp://10.0.0.7:4711 has
-    numpy 2.3, this process 2.4: install the same versions on both
-    """
+    """Refuse a worker whose results could differ from those of this process."""
     different = [name for name in ours if theirs.get(name) != ours[name]]
     if not different:
         return

@@ -54,11 +54,6 @@ class PartitionFiles:
         Made if it does not exist.
     run : mapping
         What the results depend on, as JSON can hold it.
-
-    Raises
-    ------
-    OtherRunError
-        If the folder belongs to a run over other partitions or with other settings.
     """
 
     def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
@@ -209,13 +204,7 @@ class PartitionedLearner:
         self._begin_round()
 
     def run(self, progress: Callable[[PartitionedLearner], None] | None = None) -> None:
-        """Learn all rounds that are left.
-
-        Raises
-        ------
-        LostWorkError
-            If a partition could not be learned; all others are kept in the checkpoint.
-        """
+        """Learn all rounds that are left."""
         self._resume()
         while True:
             self._learn_round(progress)

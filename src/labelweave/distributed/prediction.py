@@ -123,26 +123,7 @@ def predict_proba(model: Any, X: Any) -> Any:
 
 
 def thresholds(model: Any, X: Any) -> da.Array:
-    """Return the thresholds that `predict` applies to the rows of X, (L,), as a dask array.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        As in `predict`; its decision is a rule for whole test sets.
-    X : dask array or data frame
-        As in `predict`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave.distributed.prediction import thresholds
-    >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
-    >>> model = BinaryRelevance(C=0.01, decision="cmn").fit(data.X, data.Y)
-    >>> thresholds(model, da.from_array(data.X, chunks=(100, -1))).compute().round(2)
-    array([0.4 , 0.32, 0.47, 0.4 , 0.35, 0.47])
-    """
+    """Return the thresholds that `predict` applies to the rows of X, (L,), as a dask array."""
     classifier, rows = _checked(model, X)
     rule = classifier.threshold_rule()
     if rule is None:

@@ -112,20 +112,7 @@ class RowBlocks:
         names: list[Any],
         **arguments: Any,
     ) -> Any:
-        """Return ``function(block, **arguments)`` for all rows, an array or a data frame like X.
-
-        Parameters
-        ----------
-        function : callable
-            Returns an array with one entry for each row of a block.
-        nothing : array
-            What it would return for no rows at all; estimators refuse to predict them, but a
-            partition may be empty.
-        names : list
-            Names of the columns, if the result is a data frame.
-        **arguments
-            Delayed ones are computed once for all blocks.
-        """
+        """Return ``function(block, **arguments)`` for all rows, an array or a data frame like X."""
         of_rows = partial(_of_rows, function, nothing)
         if self.columns is not None:
             frames = self.map_to_objects(partial(_framed, of_rows, names), **arguments)

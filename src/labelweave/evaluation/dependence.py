@@ -59,27 +59,7 @@ def conditional_matrix(Y: ArrayLike) -> Floats:
 
 
 def mean_conditional_matrix(joint: JointDistribution) -> Floats:
-    """Return the conditional matrix of a row drawn from the batch, by what the joint says of it.
-
-    Parameters
-    ----------
-    joint : JointDistribution
-        Of at least one row.
-
-    Returns
-    -------
-    (L, L) array
-        ``[i, j]`` is Σ_n P(y_i = y_j = 1 | x_n) / Σ_n P(y_i = 1 | x_n), which is what
-        `conditional_matrix` tends to for labels drawn from the joint; nan where both are zero.
-
-    Examples
-    --------
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.25, 0.25, 0.0001, 0.4999]]))
-    >>> mean_conditional_matrix(joint).round(2)
-    array([[1.  , 0.67],
-           [1.  , 1.  ]])
-    """
+    """Return the conditional matrix of a row drawn from the batch, by what the joint says of it."""
     (total,) = _sums_over_rows(joint, lambda pairs: pairs)
     return _given_rows(total)
 
@@ -116,65 +96,18 @@ def mutual_information(Y: ArrayLike) -> Floats:
 
 
 def conditional_mutual_information(joint: JointDistribution) -> Floats:
-    """Return what labels tell about each other once the features of a row are known.
-
-    Parameters
-    ----------
-    joint : JointDistribution
-        Of at least one row.
-
-    Returns
-    -------
-    (L, L) array
-        I(y_i; y_j | x) in nats, the mean over rows of ``joint.mutual_information()``; the mean
-        entropies of the labels are on the diagonal.
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint
-    >>> conditional_mutual_information(IndependentJoint([[0.0, 0.0], [9.0, 9.0]])).round(3)
-    array([[0.347, 0.   ],
-           [0.   , 0.347]])
-    """
+    """Return what labels tell about each other once the features of a row are known."""
     (total,) = _sums_over_rows(joint, pairs_information)
     return total / joint.n_rows
 
 
 def common_log_odds_ratios(joint: JointDistribution) -> Floats:
-    """Return how strongly labels attract (or, if negative, repel) each other, given the features.
-
-    Parameters
-    ----------
-    joint : JointDistribution
-        Of at least one row.
-
-    Returns
-    -------
-    (L, L) array
-        The log-odds ratio that all rows have in common by Mantel and Haenszel,
-        log Σ_n p₁₁p₀₀ / Σ_n p₁₀p₀₁: finite even if rows exclude a combination, unless all do. The
-        diagonal is infinite.
-
-    Examples
-    --------
-    >>> from labelweave.joint import ChainJoint
-    >>> joint = ChainJoint([[0.3, -1.0], [-2.0, 0.0]], [[0.0, 0.0], [1.5, 0.0]])
-    >>> float(common_log_odds_ratios(joint)[0, 1].round(6))
-    1.5
-    """
+    """Return how strongly labels attract (if negative, repel) each other given the features."""
     return log_ratio(*_sums_over_rows(joint, _attraction, _repulsion))
 
 
 def mean_dependence(joint: JointDistribution) -> tuple[Floats, Floats]:
-    """Return mutual information and log-odds ratios given the features, in one pass over the rows.
-
-    Examples
-    --------
-    >>> from labelweave.joint.listed import TableJoint
-    >>> information, log_odds = mean_dependence(TableJoint(np.log([[0.4, 0.1, 0.1, 0.4]])))
-    >>> float(information[0, 1].round(3)), float(log_odds[0, 1].round(3))
-    (0.193, 2.773)
-    """
+    """Return mutual information and log-odds ratios given the features, in one pass."""
     total, attraction, repulsion = _sums_over_rows(
         joint, pairs_information, _attraction, _repulsion
     )
@@ -246,26 +179,7 @@ def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structur
 def strongest_forest(
     gain: Floats, log_odds: Floats, label_names: tuple[str, ...] | None = None
 ) -> Structure:
-    """Return the forest of largest total gain; every tree has its best connected label as root.
-
-    Parameters
-    ----------
-    gain : (L, L) array
-        What it is worth to join two labels, symmetric; only positive gains make edges, and the
-        diagonal is ignored.
-    log_odds : (L, L) array
-        The couplings of the edges.
-    label_names : tuple of str, optional
-
-    Examples
-    --------
-    >>> gain = np.array([[0.0, 3.0, 2.0], [3.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    >>> strongest_forest(gain, np.ones((3, 3)))
-    Structure(3 labels, 2 edges, gain 5.0)
-    0
-    ├─ 1  +1.00  (gain 3.0)
-    └─ 2  +1.00  (gain 2.0)
-    """
+    """Return the forest of largest total gain; every tree has its best connected label as root."""
     worth = np.maximum(gain, 0.0)
     np.fill_diagonal(worth, 0.0)
     parents = _spanning_forest(worth)

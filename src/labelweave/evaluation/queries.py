@@ -104,18 +104,6 @@ def disagreement(joint: JointDistribution) -> Floats:
     of its components. In an ensemble it is the part of the uncertainty that comes from members that
     contradict each other, which more training rows remove, rather than from the labels themselves
     (Houlsby et al. 2011).
-
-    Parameters
-    ----------
-    joint : MixtureJoint
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint, MixtureJoint
-    >>> torn = [IndependentJoint([[9.0]]), IndependentJoint([[-9.0]])]
-    >>> unsure = [IndependentJoint([[0.0]]), IndependentJoint([[0.0]])]
-    >>> [disagreement(MixtureJoint([0.5, 0.5], each)).round(2) for each in (torn, unsure)]
-    [array([0.69]), array([0.])]
     """
     if not isinstance(joint, MixtureJoint):
         raise ValueError(
@@ -126,28 +114,7 @@ def disagreement(joint: JointDistribution) -> Floats:
 
 
 def best_queries(scores: ArrayLike, k: int) -> Indices:
-    """Return where the `k` highest scores are, the highest first.
-
-    Parameters
-    ----------
-    scores : (n,) or (n, L) array
-        Of rows, or of single labels of rows. NaN and -inf are never chosen.
-    k : int
-        Fewer are returned if there are fewer scores.
-
-    Returns
-    -------
-    (k,) array of rows, or (k, 2) array of (row, label)
-        The first come first where scores are equal.
-
-    Examples
-    --------
-    >>> best_queries([0.1, 0.7, 0.7], 2)
-    array([1, 2])
-    >>> best_queries([[0.1, 0.7], [0.9, 0.0]], 2)
-    array([[1, 0],
-           [0, 1]])
-    """
+    """Return where the `k` highest scores are, the highest first."""
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim not in (1, 2):
         raise ValueError(f"scores must have shape (n,) or (n, L); their shape is {values.shape}")

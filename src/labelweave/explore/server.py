@@ -304,24 +304,7 @@ def explore(
 def serving(
     session: Session, *, comparison: Comparison | None = None, port: int = 0
 ) -> Iterator[str]:
-    """Serve the page in another thread for as long as the context lasts; its link is returned.
-
-    Parameters
-    ----------
-    session, comparison, port
-        As in `explore`.
-
-    Examples
-    --------
-    >>> from urllib.request import urlopen
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
-    >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
-    >>> with serving(Session(model, data.X, data.Y)) as link, urlopen(link) as page:
-    ...     page.status
-    200
-    """
+    """Serve the page in another thread for as long as the context lasts; its link is returned."""
     try:
         import uvicorn
 

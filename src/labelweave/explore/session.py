@@ -85,17 +85,6 @@ class Session:
         By default the features are numbered, or named as the data frame's columns.
     name : str, default="data"
         What the data are called.
-
-    Examples
-    --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
-    >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
-    >>> session = Session(model, data.X, data.Y, label_names=data.label_names)
-    >>> session.compute()
-    >>> session.answers.n_done
-    593
     """
 
     def __init__(

@@ -40,11 +40,6 @@ def why(session: Session, row: int, label: int, fixed: Evidence) -> dict[str, An
     """Return what adds up to the log-odds of a label given all others.
 
     Labels that are not known have the values of the most probable label vector.
-
-    Raises
-    ------
-    ValueError
-        If the conditionals of the model are not linear.
     """
     explanation = explain_label(
         session.model,
@@ -217,16 +212,7 @@ _N_BINS_OF_MODEL = 10
 
 
 def model_name(model: Any) -> str:
-    """Return a short name of a model.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from labelweave import ClassifierChain
-    >>> model_name(make_pipeline(StandardScaler(), ClassifierChain()))
-    'ClassifierChain after StandardScaler'
-    """
+    """Return a short name of a model."""
     *before, last = _step_names(model)
     return f"{last} after {' and '.join(before)}" if before else last
 
@@ -380,13 +366,7 @@ def _listed(session: Session, row: int) -> dict[str, Any]:
 
 
 def row_answer(session: Session, row: int, fixed: Evidence, decision: str) -> dict[str, Any]:
-    """Return what the model says of a row once some of its labels are known.
-
-    Raises
-    ------
-    ValueError
-        If the known labels are impossible.
-    """
+    """Return what the model says of a row once some of its labels are known."""
     begin = time.perf_counter()
     joint = session.joint_of([row])
     evidence = float(np.exp(joint.evidence_log_prob(fixed).value[0])) if fixed else 1.0

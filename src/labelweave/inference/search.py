@@ -151,16 +151,6 @@ class EpsilonApproximate:
     ----------
     epsilon : float, default=0.01
         In (0, 1]; from 0.5 on the result is the greedy vector wherever that is not the mode.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.joint import ChainJoint
-    >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
-    >>> joint.mode().log_prob.round(3)
-    array([-0.805])
-    >>> EpsilonApproximate(0.4)(joint).labels, EpsilonApproximate(0.5)(joint).labels
-    (array([[0, 0]], dtype=int8), array([[1, 0]], dtype=int8))
     """
 
     epsilon: float = 0.01
@@ -276,21 +266,6 @@ class ThresholdAlgorithm:
     ----------
     budget : int, default=1000
         Most vectors to take from each component's list, for each row. It bounds time and memory.
-
-    Examples
-    --------
-    The modes of two components need not be where the mixture has its own:
-
-    >>> import numpy as np
-    >>> from labelweave.joint import IndependentJoint, MixtureJoint
-    >>> joint = MixtureJoint(
-    ...     [0.5, 0.5], [IndependentJoint([[0.4, 4.0, 4.0]]), IndependentJoint([[-4.0, 4.0, -0.4]])]
-    ... )
-    >>> mode = ThresholdAlgorithm()(joint)
-    >>> mode.labels, mode.optimal
-    (array([[0, 1, 1]], dtype=int8), array([ True]))
-    >>> [component.mode().labels.tolist() for component in joint.components]
-    [[[1, 1, 1]], [[0, 1, 0]]]
     """
 
     budget: int = 1000

@@ -245,16 +245,7 @@ def tree_mixture_of(joint: JointDistribution) -> TreeMixture | None:
 def missing_capability(
     joint: JointDistribution, strategy: object, needs: str, instead: str
 ) -> ValueError:
-    """Return the error of a strategy that a form cannot serve and that has no fallback.
-
-    Examples
-    --------
-    >>> from labelweave.inference import MeanField
-    >>> from labelweave.joint import IndependentJoint
-    >>> joint = IndependentJoint([[0.0]])
-    >>> print(missing_capability(joint, MeanField(), "linear conditionals", "Beam()"))
-    MeanField needs linear conditionals, and IndependentJoint has none: use inference=Beam()
-    """
+    """Return the error of a strategy that a form cannot serve and that has no fallback."""
     return ValueError(
         f"{type(strategy).__name__} needs {needs}, and {type(joint).__name__} has none: "
         f"use inference={instead}"

@@ -151,14 +151,7 @@ class Batch:
         return part
 
     def with_row_ids(self, row_ids: Indices) -> Self:
-        """Return the same distributions with other row ids: draws are keyed by these.
-
-        Examples
-        --------
-        >>> from labelweave.joint import IndependentJoint
-        >>> IndependentJoint([[0.0], [0.0]]).with_row_ids(np.array([7, 7])).row_ids
-        array([7, 7])
-        """
+        """Return the same distributions with other row ids: draws are keyed by these."""
         batch = copy.copy(self)
         batch.row_ids = row_ids
         return batch
@@ -338,43 +331,7 @@ class Queries(JointForm):
         samples: int | None = None,
         random_state: RandomState = 0,
     ) -> Estimate:
-        """Return the probability of an event in each row, with its standard error.
-
-        Parameters
-        ----------
-        query : str
-            ``"beach and not urban"``, ``"count >= 2"``, or with a condition
-            ``"P(beach | urban=0, sunset or count > 1)"``: labels by name, in quotes if they contain
-            spaces or punctuation, or by position; ``=0`` and ``=1``; ``count``, the number of
-            positive labels, compared with a number; ``and``, ``or``, ``not``, parentheses; a comma
-            is an "and" that binds less than "or".
-        samples : int, optional
-            Draws for each row. By default rows that can be exact are exact: trees, independent
-            labels and mixtures of them, chains for labels with few ancestors, and all forms while
-            at most 16 labels are unknown. Others use 1000.
-        random_state : int, Generator, RandomState or None, default 0
-
-        Returns
-        -------
-        Estimate
-            nan in rows whose condition is impossible, or was never met by a draw.
-
-        Raises
-        ------
-        ValueError
-            If the query can not be read, with a mark at the place.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from labelweave.joint import TreeJoint
-        >>> logits = np.array([[[0.0, 0.0], [-2.0, 2.0]]])  # urban is likelier with people
-        >>> joint = TreeJoint(logits, [-1, 0], label_names=["people", "urban"])
-        >>> joint.prob("urban or people").value.round(3)
-        array([0.56])
-        >>> joint.prob("P(people | urban)").value.round(3)
-        array([0.881])
-        """
+        """Return the probability of an event in each row, with its standard error."""
         if samples is not None:
             samples = check_whole_number(samples, "samples", 2)
         if not isinstance(query, Query):
@@ -386,14 +343,6 @@ class Queries(JointForm):
 
         The entropies of the labels are on the diagonal. It follows from `pairwise`: where that is
         estimated from k draws, independent labels seem to share about 1/(2k).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from labelweave.joint.listed import TableJoint
-        >>> TableJoint(np.log([[0.5, 1e-9, 1e-9, 0.5]])).mutual_information().round(3)
-        array([[[0.693, 0.693],
-                [0.693, 0.693]]])
         """
         return mutual_information(quantities.estimate(self, "pairwise", None, 0).value)
 
@@ -403,13 +352,6 @@ class Queries(JointForm):
         That is log p₁₁p₀₀/(p₁₀p₀₁) for a pair of labels, whatever the other labels are: positive if
         they attract each other, 0 if one of them is certain, infinite if they exclude or imply each
         other, and on the diagonal.
-
-        Examples
-        --------
-        >>> from labelweave.joint import ChainJoint
-        >>> joint = ChainJoint([[0.3, -1.0]], [[0.0, 0.0], [2.0, 0.0]])
-        >>> float(joint.log_odds_ratios()[0, 0, 1].round(6))
-        2.0
         """
         return log_odds_ratios(quantities.estimate(self, "pairwise", None, 0).value)
 
@@ -444,8 +386,8 @@ class JointDistribution(Queries):
 
     Notes
     -----
-    What a new form has to provide is written down in `labelweave.joint.distribution`, what it may provide
-    so that strategies can do more with it in `labelweave.joint.capabilities`.
+    The abstract methods are what a form must provide; `labelweave.joint.capabilities` lists what it
+    may provide for strategies to use.
     """
 
     #: How the decision "subset" looks for the mode; None stands for `Auto()`.

@@ -94,13 +94,7 @@ class Event(ABC):
 
 @dataclass(frozen=True)
 class Literal(Event):
-    """A label has a value.
-
-    Examples
-    --------
-    >>> Literal(0, 1).holds(np.array([[1, 0], [0, 0]]))
-    array([ True, False])
-    """
+    """A label has a value."""
 
     label: int
     value: int
@@ -126,13 +120,7 @@ class Literal(Event):
 
 @dataclass(frozen=True)
 class Count(Event):
-    """The number of positive labels compares with a number.
-
-    Examples
-    --------
-    >>> Count(">=", 1).holds(np.array([[1, 0], [0, 0]]))
-    array([ True, False])
-    """
+    """The number of positive labels compares with a number."""
 
     comparison: str
     number: int
@@ -198,15 +186,7 @@ IMPOSSIBLE: Final = Or(())
 
 
 def conjunction(parts: Sequence[Event]) -> Event:
-    """Return the event that all parts happen, in its simplest form.
-
-    Examples
-    --------
-    >>> conjunction([Literal(0, 1), CERTAIN])
-    Literal(label=0, value=1)
-    >>> conjunction([Literal(0, 1), IMPOSSIBLE]) == IMPOSSIBLE
-    True
-    """
+    """Return the event that all parts happen, in its simplest form."""
     flat = _flattened(And, parts)
     if IMPOSSIBLE in flat:
         return IMPOSSIBLE
@@ -214,13 +194,7 @@ def conjunction(parts: Sequence[Event]) -> Event:
 
 
 def disjunction(parts: Sequence[Event]) -> Event:
-    """Return the event that some part happens, in its simplest form.
-
-    Examples
-    --------
-    >>> disjunction([Literal(0, 1), CERTAIN]) == CERTAIN
-    True
-    """
+    """Return the event that some part happens, in its simplest form."""
     flat = _flattened(Or, parts)
     if CERTAIN in flat:
         return CERTAIN
@@ -274,31 +248,7 @@ class _Token:
 
 
 def parse_query(text: str, n_labels: int, label_names: Sequence[str] | None = None) -> Query:
-    """Return the query that a text stands for.
-
-    Parameters
-    ----------
-    text : str
-    n_labels : int
-    label_names : sequence of str, optional
-        An unquoted number is a label's position, unless some label has a number for its name.
-
-    Raises
-    ------
-    ValueError
-        With the text, and a mark at the place where it goes wrong.
-
-    Examples
-    --------
-    >>> parse_query("P(beach | not urban)", 2, ["beach", "urban"])
-    Query(event=Literal(label=0, value=1), given=Literal(label=1, value=0))
-    >>> parse_query("beech or urban", 2, ["beach", "urban"])
-    Traceback (most recent call last):
-    ...
-    ValueError: query: no label is named 'beech'; did you mean 'beach'?
-        beech or urban
-        ^^^^^
-    """
+    """Return the query that a text stands for."""
     if not isinstance(text, str):
         raise ValueError(f"query must be a text such as 'P(0 | not 1)'; got {text!r}")
     return _Parser(text, n_labels, label_names or ()).query()
@@ -516,13 +466,7 @@ class Cube:
 
 
 def factored(event: Event) -> Cube:
-    """Return the labels whose values the event implies outright, and what is left of it.
-
-    Examples
-    --------
-    >>> factored(conjunction([Literal(0, 1), Literal(3, 0)])).known
-    {0: 1, 3: 0}
-    """
+    """Return the labels whose values the event implies outright, and what is left of it."""
     cube = Cube({}, event)
     while True:
         parts = cube.rest.parts if isinstance(cube.rest, And) else (cube.rest,)
@@ -537,12 +481,6 @@ def expanded(event: Event) -> list[Cube] | None:
 
     This is Shannon's expansion: an event is split by the value of one label after the other until
     only the number of labels matters.
-
-    Examples
-    --------
-    >>> from labelweave.joint.events import disjunction
-    >>> [cube.known for cube in expanded(disjunction([Literal(0, 1), Literal(1, 1)]))]
-    [{0: 1}, {0: 0, 1: 1}]
     """
     cubes: list[Cube] = []
     pending = [Cube({}, event)]
@@ -563,23 +501,7 @@ def expanded(event: Event) -> list[Cube] | None:
 
 
 def probability(joint: JointForm, query: Query, samples: int | None, seed: int) -> Estimate:
-    """Return P(event | given) of every row; nan where the condition has probability zero.
-
-    Parameters
-    ----------
-    joint : JointDistribution
-    query : Query
-    samples : int or None
-        Draws for each row; None for exact values where these can be had.
-    seed : int
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint
-    >>> joint = IndependentJoint([[0.0, 0.0, 0.0]])
-    >>> probability(joint, Query(Literal(0, 1).opposite(), Literal(1, 1)), None, 0).value
-    array([0.5])
-    """
+    """Return P(event | given) of every row; nan where the condition has probability zero."""
     given = factored(query.given)
     posterior, log_prob = _conditioned(joint, given.known)
     found = _probability(posterior, query.event, given.rest, samples, seed)

@@ -133,17 +133,7 @@ class Frontier:
 
 
 def branch_and_bound(field: Relaxation, order: Indices, width: int, floor: Floats) -> Frontier:
-    """Fix label after label, keep the ``width`` partial vectors of the highest bounds.
-
-    Parameters
-    ----------
-    field : Relaxation
-    order : (L,) array
-        In which the labels are fixed.
-    width : int
-    floor : (n,) array
-        Partial vectors that cannot lead above this are left out.
-    """
+    """Fix label after label, keep the ``width`` partial vectors of the highest bounds."""
     n, n_labels = field.gain.shape
     labels = np.zeros((n, 1, n_labels), dtype=np.int8)
     value = field.constant[:, None].copy()

@@ -168,17 +168,6 @@ class GeneralChain(SearchedChain):
         The labels in the order of the chain; by default 0 … L−1.
     label_names, row_ids, n_threads
         As in `JointDistribution`.
-
-    Examples
-    --------
-    Exactly one of two labels is positive:
-
-    >>> import numpy as np
-    >>> def log_odds(label, rows, prefix):
-    ...     return np.where(prefix[:, 0] == 1, -9.0, 9.0) if label == 1 else np.zeros(len(rows))
-    >>> joint = GeneralChain(log_odds, n_rows=1, n_labels=2)
-    >>> joint.cardinality().round(3)
-    array([[0., 1., 0.]])
     """
 
     def __init__(

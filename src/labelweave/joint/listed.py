@@ -225,17 +225,6 @@ class TableJoint(JointDistribution):
         impossible vectors. Every row must sum to one.
     label_names, row_ids, n_threads
         As in `JointDistribution`.
-
-    Examples
-    --------
-    Two labels that exclude each other:
-
-    >>> import numpy as np
-    >>> joint = TableJoint(np.log([[0.2, 0.5, 0.3, 1e-300]]))
-    >>> joint.marginals()
-    array([[0.5, 0.3]])
-    >>> joint.condition({0: 0}).marginals().round(3)
-    array([[0. , 0.6]])
     """
 
     def __init__(

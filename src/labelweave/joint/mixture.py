@@ -327,13 +327,6 @@ class ListedPart:
 
         A vector gains at most ``log_rest``, the largest w R. If it then still has less than k other
         vectors have by their listed weights alone, it can not be one of the k best.
-
-        Returns
-        -------
-        places : (n, m) array
-            Places in ``vectors``, at most ``most``, by decreasing weight; -1 after the last.
-        left_out : (n,) array
-            Bound on log P of contenders beyond ``most``; -inf where there are none.
         """
         order = np.argsort(-self.log_weights, axis=1, kind="stable")
         ranked = np.take_along_axis(self.log_weights, order, axis=1)

@@ -20,15 +20,7 @@ _DRAWS, _MOST_SAMPLED = 100, 200
 
 
 def joint_html(joint: JointDistribution) -> str:
-    """Return form, sizes, and marginals of the first rows and labels if they cost little.
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint
-    >>> html = joint_html(IndependentJoint([[0.0, 2.0]], label_names=["sun", "<rain>"]))
-    >>> "&lt;rain&gt;" in html and "0.88" in html
-    True
-    """
+    """Return form, sizes, and marginals of the first rows and labels if they cost little."""
     caption = f"{type(joint).__name__}: {counted(joint.n_rows, 'row')}, "
     caption += counted(joint.n_labels, "label")
     first = joint[:_ROWS]
@@ -48,14 +40,7 @@ def joint_html(joint: JointDistribution) -> str:
 
 
 def mode_html(mode: Mode) -> str:
-    """Return the vectors of the first rows, with probability and proof.
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint
-    >>> "proven" in mode_html(IndependentJoint([[0.0, 2.0]]).mode())
-    True
-    """
+    """Return the vectors of the first rows, with probability and proof."""
     n = len(mode.labels)
     caption = f"{type(mode).__name__}: {counted(n, 'row')}, {int(mode.optimal.sum())} proven"
     rows = [
@@ -72,14 +57,7 @@ def mode_html(mode: Mode) -> str:
 
 
 def ranked_html(ranked: Ranked) -> str:
-    """Return the most probable vectors of the first rows.
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint
-    >>> "the 2 most probable" in ranked_html(IndependentJoint([[0.0, 2.0]]).top(2))
-    True
-    """
+    """Return the most probable vectors of the first rows."""
     n, k, _ = ranked.labels.shape
     rows = []
     for row in range(min(n, _ROWS)):

@@ -9,20 +9,7 @@ from labelweave._common.arrays import Floats
 
 
 def pair_cells(pairs: Floats, total: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the two-by-two tables of all pairs of labels: both, the first, the second, neither.
-
-    Parameters
-    ----------
-    pairs : (..., L, L) array
-        How often two labels occur together; on the diagonal, how often each one occurs.
-    total : float, default 1
-        The number of rows, if `pairs` has counts and not probabilities.
-
-    Examples
-    --------
-    >>> [float(cell[0, 1]) for cell in pair_cells(np.array([[5.0, 2.0], [2.0, 3.0]]), 10)]
-    [2.0, 3.0, 1.0, 4.0]
-    """
+    """Return the two-by-two tables of all pairs of labels: both, the first, the second, neither."""
     alone = np.diagonal(pairs, axis1=-2, axis2=-1)
     first = _difference(alone[..., :, None], pairs)
     second = _difference(alone[..., None, :], pairs)
@@ -62,32 +49,13 @@ def mutual_information(pairs: Floats, total: float = 1.0) -> Floats:
 
 
 def log_odds_ratios(pairs: Floats, total: float = 1.0, *, prior: float = 0.0) -> Floats:
-    """Return log p₁₁p₀₀/(p₁₀p₀₁) of all pairs; 0 where one of the labels is certain.
-
-    Parameters
-    ----------
-    pairs, total
-        As in `pair_cells`.
-    prior : float, default 0
-        What is added to each cell. Half a row (Haldane) makes ratios of counts finite.
-
-    Examples
-    --------
-    >>> float(log_odds_ratios(np.array([[0.5, 0.4], [0.4, 0.5]]))[0, 1].round(3))
-    2.773
-    """
+    """Return log p₁₁p₀₀/(p₁₀p₀₁) of all pairs; 0 where one of the labels is certain."""
     both, first, second, neither = (cell + prior for cell in pair_cells(pairs, total))
     return log_ratio(both * neither, first * second)
 
 
 def log_ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Return the logarithm of a ratio of products of probabilities; 0 for 0/0.
-
-    Examples
-    --------
-    >>> log_ratio(np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))
-    array([-inf,  inf,   0.])
-    """
+    """Return the logarithm of a ratio of products of probabilities; 0 for 0/0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         result = np.log(numerator) - np.log(denominator)
     return np.where((numerator == 0) & (denominator == 0), 0.0, result)

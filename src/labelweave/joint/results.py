@@ -119,15 +119,6 @@ class SearchedMode(Mode):
     nodes : (n,) int64 array
         Prefixes of label vectors whose continuations were looked at, or vectors taken from the
         lists of a mixture's components; zero where there was nothing to search.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.inference import BestFirst
-    >>> from labelweave.joint import ChainJoint
-    >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
-    >>> BestFirst()(joint).nodes
-    array([3])
     """
 
     nodes: Indices

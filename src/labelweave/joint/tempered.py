@@ -36,16 +36,6 @@ class TemperedJoint(JointDistribution):
         T, positive.
     samples : int, default 1024
         Weighted draws that stand for a row with more than 16 unknown labels.
-
-    Examples
-    --------
-    >>> from labelweave.joint import ChainJoint
-    >>> sure = ChainJoint([[4.0, -2.0]], [[0.0, 0.0], [5.0, 0.0]])
-    >>> joint = TemperedJoint(sure, temperature=2.0)
-    >>> sure.mode().log_prob.round(3), joint.mode().log_prob.round(3)
-    (array([-0.067]), array([-0.337]))
-    >>> joint.mode().labels, joint.mode().optimal
-    (array([[1, 1]], dtype=int8), array([ True]))
     """
 
     def __init__(self, base: JointDistribution, temperature: float, *, samples: int = 1024) -> None:
@@ -197,18 +187,7 @@ class TemperedJoint(JointDistribution):
     # ------------------------------------------------------------------ search
 
     def mode(self, inference: Callable[[JointDistribution], Mode] | None = None) -> Mode:
-        """Return the mode of the base, which is that of all its powers.
-
-        Parameters
-        ----------
-        inference : callable, optional
-            A strategy of `labelweave.inference`, which searches the base; `Auto()` by default.
-
-        Returns
-        -------
-        Mode
-            Proven where the base's is.
-        """
+        """Return the mode of the base, which is that of all its powers."""
         return self.restated(self.base.mode(inference))
 
     def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:

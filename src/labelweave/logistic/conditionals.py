@@ -43,18 +43,6 @@ class LabelGraph:
     ----------
     parents : tuple of arrays
         The parents of each label, in the order in which its conditional sees them.
-
-    Examples
-    --------
-    >>> chain = LabelGraph.chain(np.array([2, 0, 1]))
-    >>> chain.parents[1]
-    array([2, 0])
-    >>> np.asarray(chain).astype(int)
-    array([[0, 0, 1],
-           [1, 0, 1],
-           [0, 0, 0]])
-    >>> LabelGraph.forest(np.array([-1, 0, 0])).parents
-    (array([], dtype=int64), array([0]), array([0]))
     """
 
     parents: tuple[Indices, ...]
@@ -148,41 +136,7 @@ def fit_conditionals(
     seed: int = 0,
     n_threads: int = 1,
 ) -> LinearConditionals:
-    """Fit P(y_j | x, labels k with parents[j, k]) for every label j by logistic regression.
-
-    Parameters
-    ----------
-    X : (n, D) array or sparse matrix
-    Y : (n, L) array of 0/1
-    parents : (L, L) bool array, optional
-        ``parents[j, k]``: label j depends on label k; by default no label depends on another.
-    C : float or "cv"
-        Inverse strength of the features' L2 penalty; "cv" chooses it by cross-validated
-        log-likelihood.
-    label_penalty : float or "cv"
-        Penalty of the parents' coefficients relative to the features'.
-    sample_weight : (n,) array, optional
-    class_weight : dict {0: float, 1: float} or "balanced", optional
-        Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
-        label by label. Penalties are chosen without class weights.
-    seed : int
-        Seeds the folds of "cv".
-    n_threads : int
-        Number of threads; 0 uses all cores. The result does not depend on it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.logistic.conditionals import fit_conditionals
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> Y = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
-    >>> conditionals = fit_conditionals(X, Y, C=1.0)
-    >>> conditionals.scores(X).round(2)
-    array([[-1.44,  0.  ],
-           [-0.48,  0.  ],
-           [ 0.48,  0.  ],
-           [ 1.44,  0.  ]])
-    """
+    """Fit P(y_j | x, labels k with parents[j, k]) for every label j by logistic regression."""
     labels = as_labels(Y)
     n_labels = labels.shape[1]
     structure = np.zeros((n_labels, n_labels), dtype=bool) if parents is None else parents
@@ -212,29 +166,7 @@ def fit_structures(
     seed: int = 0,
     n_threads: int = 1,
 ) -> list[LinearConditionals]:
-    """Fit the conditionals of several structures over the same data, all at once.
-
-    Parameters
-    ----------
-    X, Y, C, label_penalty, sample_weight, class_weight, seed, n_threads
-        As in `fit_conditionals`; penalties are chosen once, for the first structure. Bootstrap
-        counts and class weights cannot be combined.
-    structures : sequence of (L, L) bool arrays
-        ``structures[m][j, k]``: label j depends on label k in structure m.
-    bootstrap_counts : (n, M) array, optional
-        How many times each row is drawn for each structure; by default once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.logistic.conditionals import fit_structures
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> Y = np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
-    >>> forwards = np.array([[False, False], [True, False]])
-    >>> models = fit_structures(X, Y, [forwards, forwards.T], C=1.0, label_penalty=1.0)
-    >>> [int(model.coupling[0, 1] != 0) for model in models]
-    [0, 1]
-    """
+    """Fit the conditionals of several structures over the same data, all at once."""
     problems = structure_problems(X, Y, structures, as_weights(sample_weight), bootstrap_counts)
     n_structures = len(structures)
     n_labels = problems.n_problems // n_structures
@@ -283,17 +215,7 @@ def structure_penalties(
     seed: int = 0,
     n_threads: int = 1,
 ) -> PenaltyChoice:
-    """Choose the penalties given as "cv" for the conditionals of one structure.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.logistic.conditionals import structure_penalties
-    >>> X, Y = np.arange(12.0)[:, None], np.array([[0, 0], [1, 1]] * 6)
-    >>> forwards = np.array([[False, False], [True, False]])
-    >>> structure_penalties(X, Y, forwards, C=1.0).C
-    1.0
-    """
+    """Choose the penalties given as "cv" for the conditionals of one structure."""
     if "cv" not in (C, label_penalty):
         return PenaltyChoice(float(C), float(label_penalty))
     problems = structure_problems(X, Y, [structure], as_weights(sample_weight), None)
@@ -313,21 +235,7 @@ def structure_losses(
     seed: int = 0,
     n_threads: int = 1,
 ) -> Floats:
-    """Cross-validated logistic loss of each structure, (M,); lower is better.
-
-    Examples
-    --------
-    A label that repeats another is best predicted from it:
-
-    >>> import numpy as np
-    >>> from labelweave.logistic.conditionals import structure_losses
-    >>> X = np.arange(12.0)[:, None]
-    >>> Y = np.array([[0, 0], [1, 1]] * 6)
-    >>> alone, forwards = np.zeros((2, 2), bool), np.array([[False, False], [True, False]])
-    >>> losses = structure_losses(X, Y, [alone, forwards], C=1.0, label_penalty=0.1)
-    >>> bool(losses[1] < losses[0])
-    True
-    """
+    """Cross-validated logistic loss of each structure, (M,); lower is better."""
     problems = structure_problems(X, Y, structures, as_weights(sample_weight), None)
     losses = held_out_losses(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads

@@ -310,15 +310,6 @@ class EdgeWeights:
         The same without a parent.
     fitted : (L, L) bool array
         Which pairs were fitted; never the diagonal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.logistic.edges import EdgeWeights
-    >>> pair = np.array([[-4.0, -1.0], [-3.0, -4.0]])
-    >>> EdgeWeights(pair, np.array([-4.0, -4.0]), ~np.eye(2, dtype=bool)).gain
-    array([[0., 3.],
-           [1., 0.]])
     """
 
     pair: Floats
@@ -344,53 +335,7 @@ def edge_weights(
     tolerance: float = EDGE_TOLERANCE,
     n_threads: int = 1,
 ) -> EdgeWeights:
-    """Fit P(y_i | x, y_j) for all pairs of labels and weigh them on held-out rows.
-
-    Parameters
-    ----------
-    X : (n, D) array or sparse matrix
-    Y : (n, L) array of 0/1
-    C : float or (L,) array
-        Inverse penalty of the features, one for all labels or one per label.
-    label_penalty : float or (L,) array
-        Penalty of the parent's coefficient relative to the features'.
-    held_out : (n,) or (F, n) bool array
-        Rows on which the edges are weighed; the others fit the conditionals. The weights of several
-        such splits (rows of the mask) are summed.
-    sample_weight : (n,) array, optional
-        Weight of each row, in fitting and in weighing.
-    candidates : (L, L) bool array, optional
-        ``candidates[j, i]``: whether j may be the parent of i; by default any other label may.
-    screen : int, "auto" or None
-        Fit only this many parents of each label, those with the largest score test: the squared
-        slope of the loss in the parent's coefficient over its curvature, at the fit without a
-        parent. "auto" fits all parents up to 64 labels and 20 per label beyond.
-    tolerance : float
-        Bound on the error of each weight, as a share of it (or of 1e-4 per held-out row, if that
-        is more).
-    n_threads : int
-        Number of threads; 0 uses all cores. The result does not depend on it.
-
-    Returns
-    -------
-    EdgeWeights
-        A label that is constant in the training rows has the same smoothed constant conditional
-        for every parent.
-
-    Examples
-    --------
-    The second label equals the first, and the feature carries no information about either:
-
-    >>> import numpy as np
-    >>> from labelweave.logistic.edges import edge_weights
-    >>> X, held_out = np.zeros((8, 1)), np.arange(8) >= 4
-    >>> Y = np.array([[0, 0], [1, 1]] * 4)
-    >>> weights = edge_weights(X, Y, C=1.0, label_penalty=0.1, held_out=held_out)
-    >>> weights.alone.round(2)
-    array([-2.77, -2.77])
-    >>> bool(weights.pair[0, 1] > weights.alone[1])
-    True
-    """
+    """Fit P(y_i | x, y_j) for all pairs of labels and weigh them on held-out rows."""
     splits = as_splits(X, Y, C, label_penalty, held_out, sample_weight)
     n_labels = splits[0].n_labels
     allowed = _allowed(candidates, n_labels)

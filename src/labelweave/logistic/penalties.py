@@ -171,17 +171,7 @@ class LossCurve(NamedTuple):
 
     @classmethod
     def follow(cls, axis: Axis, centre: float, losses: Callable[[Floats], Floats]) -> LossCurve:
-        """Take steps downhill from `centre` until the best point lies between two worse ones.
-
-        Examples
-        --------
-        >>> curve = LossCurve.follow(Axis(1.0, -9.0, 9.0), 0.0, lambda at: (at[None] - 2.2) ** 2)
-        >>> curve.powers
-        array([-1.,  0.,  1.,  2.,  3.])
-        >>> fine = curve.refined(parts=4)
-        >>> float(fine.powers[fine.best()])
-        2.25
-        """
+        """Take steps downhill from `centre` until the best point lies between two worse ones."""
         powers = centre + axis.step * np.arange(-1.0, 2.0)
         powers = powers[(axis.low <= powers) & (powers <= axis.high)]
         curve = cls(powers, losses(powers))
@@ -278,17 +268,6 @@ def choose_penalties(
     one standard error of the best (of the paired difference over folds). With at most 1500 rows the
     cross-validation is repeated two to five times and the losses are averaged. Of more than 24
     problems a third, but at least 24, stand for all.
-
-    Parameters
-    ----------
-    problems : LogisticProblems
-        One problem per target; its own penalties are ignored.
-    C, label_penalty : float or "cv"
-        A number is used as given.
-    n_folds : int
-        Reduced to the number of distinct rows if there are fewer.
-    seed : int
-        Seeds the assignment of rows to folds.
     """
     if label_penalty == "cv" and not problems.has_extras:
         label_penalty = _NO_LABEL_PENALTY

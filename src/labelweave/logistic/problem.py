@@ -167,17 +167,7 @@ ClassWeight: TypeAlias = Mapping[int, float] | str | None
 
 
 def check_class_weight(class_weight: Any) -> ClassWeight:
-    """Return `class_weight` if it is valid; raise a ValueError that names the fix otherwise.
-
-    Examples
-    --------
-    >>> check_class_weight({0: 1.0, 1: 5.0})
-    {0: 1.0, 1: 5.0}
-    >>> check_class_weight("even")
-    Traceback (most recent call last):
-    ...
-    ValueError: class_weight must be None, 'balanced' or a dict such as {0: 1.0, 1: 5.0}; got 'even'
-    """
+    """Return `class_weight` if it is valid; raise a ValueError that names the fix otherwise."""
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return class_weight
     is_map = isinstance(class_weight, Mapping) and set(class_weight) <= {0, 1}
@@ -211,13 +201,7 @@ def class_weighted(problems: LogisticProblems, class_weight: ClassWeight) -> Log
 
 
 def weights_of_classes(targets: Any, weight: Any, class_weight: ClassWeight) -> Any:
-    """Return the weights of the classes 0 and 1 of every target, (2, T).
-
-    Examples
-    --------
-    >>> weights_of_classes(np.array([[1], [0], [0], [0]]), np.ones(4), "balanced").ravel()
-    array([0.66666667, 2.        ])
-    """
+    """Return the weights of the classes 0 and 1 of every target, (2, T)."""
     if class_weight is None:
         return np.ones((2, targets.shape[1]))
     if isinstance(class_weight, Mapping):
@@ -247,20 +231,6 @@ def sample_problems(problems: LogisticProblems) -> ProblemSample:
     The held-out loss of a problem is about proportional to that entropy, so sums over the sample,
     weighted by inverse probabilities, vary little. Sampling is systematic along decreasing entropy:
     frequent and rare targets are all represented, and there is nothing random about it.
-
-    Examples
-    --------
-    >>> from labelweave.logistic.problem import LogisticProblems
-    >>> targets = np.arange(8)[:, None] < np.repeat([4, 1], [20, 100])
-    >>> problems = LogisticProblems(
-    ...     X=np.zeros((8, 1)),
-    ...     targets=targets.astype(np.int8),
-    ...     target_of=np.arange(120, dtype=np.int32),
-    ...     C=np.ones((120, 1)),
-    ... )
-    >>> sample = sample_problems(problems)
-    >>> len(sample.positions), float(sample.counts.sum().round(1))
-    (40, 119.6)
     """
     n_problems = problems.n_problems
     n_wanted = max(_LEAST, -(-n_problems // _ONE_IN))

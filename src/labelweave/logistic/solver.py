@@ -238,36 +238,7 @@ def solve(
     max_iter: int = 100,
     n_threads: int = 1,
 ) -> Solutions:
-    """Fit one logistic regression per column of T.
-
-    Parameters
-    ----------
-    X : (n, D) array or sparse matrix
-    T : (n, P) array of 0/1
-    C : float or (P,) array
-        Inverse strength of the penalty, as in scikit-learn.
-    sample_weight : (n,) array, optional
-    extras : (n, E) array or sparse matrix, optional
-        Columns that problem p adds to X where ``extra_mask[p]`` is true.
-    extra_mask : (P, E) bool array, optional
-    extra_penalty : float
-        Penalty of the extra columns relative to the features'.
-    tol : float
-        Iteration stops after a Newton step with a smaller relative decrease of the objective.
-    max_iter : int
-        Maximum number of Newton steps.
-    n_threads : int
-        Number of threads; 0 uses all cores. The result does not depend on it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.logistic.solver import solve
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> solution = solve(X, np.array([[0], [1], [0], [1]]), C=10.0)
-    >>> solution.coef.round(3), solution.intercept.round(3)
-    (array([[0.815]]), array([-1.223]))
-    """
+    """Fit one logistic regression per column of T."""
     targets, weights = as_labels(T), as_weights(sample_weight)
     n_problems = targets.shape[1]
     problems = LogisticProblems(

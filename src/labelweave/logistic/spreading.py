@@ -46,15 +46,7 @@ class Workers:
         self._n_solves = 0
 
     def deal(self, fits: Positions, work_of_one: float) -> list[Positions]:
-        """Deal fits out in blocks; a single block is not worth sending.
-
-        Parameters
-        ----------
-        fits : (P,) array
-            Ordered by cost; dealt like cards, so that blocks cost alike.
-        work_of_one : float
-            Entries of X that one fit reads, times its penalties.
-        """
+        """Deal fits out in blocks; a single block is not worth sending."""
         n_blocks = min(
             _BLOCKS_PER_WORKER * self._engine.n_workers,
             int(len(fits) * work_of_one / _WORTH_SENDING),
@@ -68,16 +60,7 @@ class Workers:
         shared: Sequence[Any],
         blocks: Sequence[tuple[str, tuple[Any, ...]]],
     ) -> list[Any]:
-        """Return what `function` makes of the shared arguments and those of each block.
-
-        Parameters
-        ----------
-        function : callable
-            Importable by name.
-        shared : sequence of arrays, CSR matrices or None
-        blocks : sequence of (str, tuple)
-            The name of each block, for a failure to be reported by, and its own arguments.
-        """
+        """Return what `function` makes of the shared arguments and those of each block."""
         self._n_solves += 1
         standing_for = tuple(self._share(value) for value in shared)
         self._forget()
@@ -106,28 +89,6 @@ def spread_over(engine: Engine) -> Iterator[None]:
     """Deal the logistic regressions that are fitted within this context out to an engine.
 
     Results are the same bits as without; work of less than a tenth of a second or so stays here.
-
-    Parameters
-    ----------
-    engine : Engine
-        See `labelweave.distributed`.
-
-    Raises
-    ------
-    LostWorkError
-        By the fit, if some of its regressions could not be fitted anywhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave._common.engine import JoblibEngine
-    >>> from labelweave.logistic.solver import solve
-    >>> from labelweave.logistic.spreading import spread_over
-    >>> X, T = np.arange(8.0).reshape(4, 2), np.array([[0], [1], [0], [1]])
-    >>> with spread_over(JoblibEngine(2)):
-    ...     solution = solve(X, T)
-    >>> bool((solution.coef == solve(X, T).coef).all())
-    True
     """
     token = _WORKERS.set(Workers(engine))
     try:
@@ -142,13 +103,7 @@ def current_workers() -> Workers | None:
 
 
 def block_name(labels: NDArray[np.integer[Any]]) -> str:
-    """Name the fits of a block by their labels.
-
-    Examples
-    --------
-    >>> block_name(np.array([4, 2, 4]))
-    'the fits of labels 2, 4'
-    """
+    """Name the fits of a block by their labels."""
     distinct = np.unique(labels)
     named = ", ".join(str(label) for label in distinct[:_NAMED])
     rest = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
@@ -156,13 +111,7 @@ def block_name(labels: NDArray[np.integer[Any]]) -> str:
 
 
 def n_entries(X: Any) -> int:
-    """Return how many entries of a matrix, or None, a pass over it reads.
-
-    Examples
-    --------
-    >>> n_entries(np.ones((3, 2))), n_entries(None)
-    (6, 0)
-    """
+    """Return how many entries of a matrix, or None, a pass over it reads."""
     if X is None:
         return 0
     return int(X.size if isinstance(X, np.ndarray) else X.nnz)

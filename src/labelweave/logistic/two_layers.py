@@ -39,36 +39,7 @@ def fit_on_estimates(
     seed: int = 0,
     n_threads: int = 1,
 ) -> LinearConditionals:
-    """Fit P(y_j | x, estimates of all labels) for every label j by logistic regression.
-
-    Parameters
-    ----------
-    X : (n, D) array or sparse matrix
-    estimates : (n, L) array
-        An estimate of each label, including the label itself: probabilities, predictions of 0/1,
-        frequencies among neighbours.
-    Y : (n, L) array of 0/1
-    C, label_penalty, sample_weight, seed, n_threads
-        As in `fit_conditionals`; `label_penalty` is that of the estimates.
-    start : LinearConditionals, optional
-        Initial parameters, for example the first layer's; the optimum does not depend on them.
-
-    Returns
-    -------
-    LinearConditionals
-        To be evaluated by ``scores(X, estimates)``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.logistic.two_layers import fit_on_estimates
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> Y = np.array([[0], [1], [0], [1]])
-    >>> guess = np.array([[0.0], [1.0], [0.0], [1.0]])
-    >>> model = fit_on_estimates(X, guess, Y, C=1.0, label_penalty=0.01)
-    >>> (model.scores(X, guess) > 0).T.astype(int)
-    array([[0, 1, 0, 1]])
-    """
+    """Fit P(y_j | x, estimates of all labels) for every label j by logistic regression."""
     problems = _one_per_label(X, Y, sample_weight)
     problems = replace(problems, extras=sp.csr_array(estimates))
     chosen = choose_penalties(
@@ -129,34 +100,7 @@ def fit_cross_fitted(
     seed: int = 0,
     n_threads: int = 1,
 ) -> tuple[LinearConditionals, Floats]:
-    """Fit P(y_j | x) for every label, and score each row by a fit to the other folds.
-
-    Parameters
-    ----------
-    X : (n, D) array or sparse matrix
-    Y : (n, L) array of 0/1
-    C, sample_weight, seed, n_threads
-        As in `fit_conditionals`.
-    n_folds : int
-        Number of folds; 1 scores all rows by the fit to all of them. Equal rows share a fold, so
-        if all rows are equal there is only one.
-
-    Returns
-    -------
-    conditionals : LinearConditionals
-        Fitted to all rows.
-    scores : (n, L) array
-        Out-of-fold log-odds of every label for every row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.logistic.two_layers import fit_cross_fitted
-    >>> X = np.arange(20.0)[:, None]
-    >>> conditionals, scores = fit_cross_fitted(X, X > 9, C=1.0)
-    >>> bool((conditionals.scores(X) == scores).any())
-    False
-    """
+    """Fit P(y_j | x) for every label, and score each row by a fit to the other folds."""
     problems = _one_per_label(X, Y, sample_weight)
     chosen = choose_penalties(problems, C=C, label_penalty=1.0, seed=seed, n_threads=n_threads)
     total = np.ones(len(problems.targets))

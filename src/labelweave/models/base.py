@@ -1,4 +1,4 @@
-"""The two bases: Estimator (scikit-learn manners, batch or stream), MultiLabelClassifier (learns P(y|x), decides, tunes).
+"""The bases of all estimators: scikit-learn's manners, and what follows from P(y|x).
 
 What all estimators share: scikit-learn's conventions around `fit` and `predict`.
 
@@ -103,28 +103,6 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         ``decision_function``, the indices of the labels, (L,), as scikit-learn expects.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
-
-    Examples
-    --------
-    An estimator that predicts the most frequent label vector for every row:
-
-    >>> import numpy as np
-    >>> from labelweave.models.base import LabelClassifier
-    >>> class MostFrequent(LabelClassifier):
-    ...     n_jobs, random_state, verbose = None, None, 0
-    ...     def _fit(self, X, labels, sample_weight):
-    ...         vectors, counts = np.unique(labels, axis=0, return_counts=True)
-    ...         self.vector_ = vectors[counts.argmax()]
-    ...     def predict(self, X):
-    ...         X = self._features(X, reset=False)
-    ...         return self._encoding.decode(np.tile(self.vector_, (X.shape[0], 1)))
-    >>> model = MostFrequent().fit([[0.0], [1.0], [2.0]], [[1, 0], [0, 1], [0, 1]])
-    >>> model.predict([[5.0]])
-    array([[0, 1]])
-    >>> model.predict_proba([[5.0]])
-    Traceback (most recent call last):
-    ...
-    AttributeError: MostFrequent has no probabilities, hence no predict_proba: use predict, or ...
     """
 
     # Parameters every estimator has; declared here for the methods below.
@@ -133,19 +111,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     verbose: int
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from features and labels.
-
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        y : (n, L) array, sparse matrix or data frame of 0/1
-            The label matrix. A one-dimensional array of two classes is a single label.
-        sample_weight : (n,) array, optional
-
-        Returns
-        -------
-        self
-        """
+        """Learn from features and labels."""
         self._reset()
         X = self._features(X, reset=True)
         labels, encoding = read_labels(y, X.shape[0])
@@ -161,16 +127,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; if `deep`, also settings such as ``inference__width``.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-
-        Returns
-        -------
-        dict
-        """
+        """Return the parameters; if `deep`, also settings such as ``inference__width``."""
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep:
             for name, value in list(params.items()):
@@ -178,16 +135,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``inference__width=8`` replaces the strategy by one with that setting.
-
-        Parameters
-        ----------
-        **params : dict
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters; ``inference__width=8`` replaces the strategy by one with that setting."""
         # A strategy is a value that others may hold too: it is replaced, never changed.
         nested = {name: params.pop(name) for name in list(params) if "__" in name}
         super().set_params(**params)
@@ -218,14 +166,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         raise NotImplementedError(f"{type(self).__name__} decides row by row")
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
-        """Return the labels whose scores in `evidence` are above their thresholds.
-
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        thresholds : (L,) array or Probabilities
-            Those that `threshold_rule` chose for a test set, of which X may be a part.
-        """
+        """Return the labels whose scores in `evidence` are above their thresholds."""
         return self._encoding.decode(apply_thresholds(self.evidence(X).scores, thresholds))
 
     @property
@@ -605,29 +546,6 @@ class StreamingClassifier(LabelClassifier):
     A batch is a transaction: whatever fails, the attributes are those from before the batch.
     ``_learn_batch`` therefore replaces attributes, and changes an object in place only after
     everything that can be wrong with a batch was checked.
-
-    Examples
-    --------
-    An estimator that counts how often each label occurs, over a stream in which labels may join:
-
-    >>> import numpy as np
-    >>> from labelweave.models.base import StreamingClassifier
-    >>> class Frequencies(StreamingClassifier):
-    ...     n_jobs, random_state, verbose = None, None, 0
-    ...     _labels_may_join = True
-    ...     def _begin(self, n_features):
-    ...         self.counts_ = np.zeros(self.n_labels_)
-    ...     def _learn_batch(self, X, labels, sample_weight):
-    ...         joined = self.n_labels_ - len(self.counts_)
-    ...         self.counts_ = np.pad(self.counts_, (0, joined)) + labels.sum(axis=0)
-    ...     def _fit(self, X, labels, sample_weight):
-    ...         self._begin(X.shape[1])
-    ...         self._learn_batch(X, labels, sample_weight)
-    ...     def predict(self, X):
-    ...         return np.tile(self.counts_ > len(X) / 2, (len(X), 1))
-    >>> model = Frequencies().partial_fit([[0.0], [1.0]], [[1, 0], [1, 1]])
-    >>> model.partial_fit([[2.0]], [[1, 1, 1]]).counts_
-    array([3., 2., 1.])
     """
 
     #: Whether later batches may have more columns of X than earlier ones, on the right.
@@ -641,16 +559,6 @@ class StreamingClassifier(LabelClassifier):
 
         Batches of any size give the same model as their rows one by one. The first batch fixes the
         parameters of the model. A batch that fails leaves the model as it was.
-
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        y : (n, L) array, sparse matrix or data frame of 0/1
-            Or a one-dimensional array of two classes.
-        classes : (2,) array, optional
-            The classes of a one-dimensional y; needed if the first batch has only one of them.
-        sample_weight : (n,) array, optional
-            Weight of each row; 1 by default.
         """
         with self._transaction():
             first = not hasattr(self, "_is_fitted")

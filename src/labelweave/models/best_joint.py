@@ -95,15 +95,7 @@ _LARGEST_COMPONENT = 2**20
 
 
 def unaffordable(name: str, n_features: int, n_labels: int) -> str:
-    """Return why a method of the portfolio is not tried; empty if it is.
-
-    Examples
-    --------
-    >>> unaffordable("mc", n_features=47_236, n_labels=101)
-    '4,770,836 coefficients in each component: name it among candidates to try it'
-    >>> unaffordable("auto", n_features=47_236, n_labels=101)
-    ''
-    """
+    """Return why a method of the portfolio is not tried; empty if it is."""
     size = n_features * n_labels
     if name != "mc" or size <= _LARGEST_COMPONENT:
         return ""
@@ -113,24 +105,7 @@ def unaffordable(name: str, n_features: int, n_labels: int) -> str:
 def make_candidates(
     given: Sequence[Any] | None, decision: str | Decision, X: Any, seed: int
 ) -> list[tuple[str, Any]]:
-    """Return estimators with distinct names, a decision, and what X needs in front of them.
-
-    Parameters
-    ----------
-    given : sequence of str, estimators or (name, estimator), or None
-        None stands for `PORTFOLIO`. What is given is not changed.
-    decision : str or Decision
-    X : (n, D) array or CSR matrix
-        Dense features are standardised.
-    seed : int
-        Seeds every unset `random_state`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [name for name, _ in make_candidates(["br", "br", "cc"], "subset", np.eye(2), seed=0)]
-    ['br', 'br 2', 'cc']
-    """
+    """Return estimators with distinct names, a decision, and what X needs in front of them."""
     given = PORTFOLIO if given is None else given
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise ValueError(
@@ -176,23 +151,7 @@ _DECIMALS = 6
 
 
 def pool_weights(log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Floats:
-    """Return the weights of a mixture that maximise the mean log-likelihood of rows, (K,).
-
-    Parameters
-    ----------
-    log_probs : (n, K) array
-        Log-probability of the labels of each row under each model. Rows that are impossible under
-        all of them have no say.
-    sample_weight : (n,) array, optional
-
-    Examples
-    --------
-    Two models that are right about other rows, and one that is never the best:
-
-    >>> log_probs = np.log([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.2]])
-    >>> pool_weights(log_probs).round(2)
-    array([0.71, 0.29, 0.  ])
-    """
+    """Return the weights of a mixture that maximise the mean log-likelihood of rows, (K,)."""
     values, weight = _checked(log_probs, sample_weight)
     largest = values.max(axis=1)
     counts = np.isfinite(largest) & (weight > 0)
@@ -255,11 +214,6 @@ class Trial:
     seconds : float
     problem : str
         Why it was not tried on all folds; empty if it was.
-
-    Examples
-    --------
-    >>> Trial("pcc", (-2.0, -2.5)).score
-    -2.25
     """
 
     name: str
@@ -319,18 +273,7 @@ def judge_fold(
     metric: Metric | None,
     rule: ThresholdRule | None,
 ) -> HeldOutFold:
-    """Fit a clone to the rows inside, and judge it by those outside.
-
-    Parameters
-    ----------
-    estimator : estimator of P(y|x), or pipeline that ends in one
-    data : TrainingData
-    outside : (n,) array of bool
-    metric : Metric or None
-        What the score is; None for the mean log-likelihood of a row.
-    rule : ThresholdRule or None
-        A rule that is to be tuned on the rows outside.
-    """
+    """Fit a clone to the rows inside, and judge it by those outside."""
     inside, (X, truth, weight) = data.taken(~outside), data.taken(outside)
     if metric is not None:
         value = score_model(fitted(estimator, inside), X, truth, [metric])[0][metric.name]
@@ -537,9 +480,9 @@ class BestJoint(MultiLabelClassifier):
     candidates : sequence of str, estimators or (name, estimator), optional
         Methods as on the command line, such as ``"pcc(C=1)"``, or estimators of P(y|x), or
         pipelines that end in one. Dense features are standardised for all of them. By default
-        `labelweave.models.best_joint.PORTFOLIO`: a chain, two forests, on bootstrap samples and on all
-        rows, a chain over a forest's predictions, with the features if these are sparse, a chain on
-        kernel features, and a mixture of trees, unless its components would have more than a
+        `labelweave.models.best_joint.PORTFOLIO`: a chain, two forests, on bootstrap samples and
+        on all rows, a chain over a forest's predictions, with the features if these are sparse,
+        a chain on kernel features, and a mixture of trees, unless its components would have more than a
         million coefficients each.
     scoring : str, default="log_likelihood"
         The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or

@@ -91,13 +91,6 @@ class MarginalCalibration:
     knots : tuple of L arrays (2, K)
         An isotonic function, linear between the points (p, calibrated p); empty (K = 0) for labels
         that have a sigmoid.
-
-    Examples
-    --------
-    >>> halved = MarginalCalibration(np.array([0.5]), np.array([0.0]), (np.empty((2, 0)),))
-    >>> halved(np.array([[0.9], [0.5]]))
-    array([[0.75],
-           [0.5 ]])
     """
 
     slope: Floats
@@ -131,26 +124,7 @@ class MarginalCalibration:
 def fit_marginal_calibration(
     marginals: Floats, labels: Labels | Indicators, weight: Floats, *, isotonic: bool = False
 ) -> MarginalCalibration:
-    """Fit a function for each label to marginals of rows that a model has not learned from.
-
-    Parameters
-    ----------
-    marginals : (n, L) array
-    labels : (n, L) array of 0/1
-    weight : (n,) array
-    isotonic : bool, default=False
-        Whether labels with at least 50 rows of either class have an isotonic function.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> z = rng.normal(size=(4000, 1))
-    >>> labels = (rng.random(z.shape) < expit(z)).astype(np.int8)
-    >>> too_sure = expit(2 * z + 1)
-    >>> found = fit_marginal_calibration(too_sure, labels, np.ones(len(z)))
-    >>> found.slope.round(1), found.intercept.round(1)
-    (array([0.5]), array([-0.5]))
-    """
+    """Fit a function for each label to marginals of rows that a model has not learned from."""
     slope, intercept = _fit_sigmoids(_log_odds(marginals), labels, weight)
     n_labels = labels.shape[1]
     knots = [np.empty((2, 0)) for _ in range(n_labels)]
@@ -257,29 +231,6 @@ def fit_temperature(
     two rows, keeps it near 1 if there are few. Label vectors of probability zero do not count, as
     no temperature makes them possible; since the others alone make the distribution look too
     cautious, the temperature is then not below 1, and a warning says how many there are.
-
-    Parameters
-    ----------
-    joint : JointDistribution
-        What a model predicts for rows that it has not learned from.
-    Y : (n, L) array of 0/1
-        Their labels.
-    sample_weight : (n,) array, optional
-
-    Returns
-    -------
-    float
-        Between 0.01 and 100; ``joint.tempered(temperature)`` is the calibrated distribution.
-
-    Examples
-    --------
-    Rain falls on three of four days for which the forecast says nine of ten:
-
-    >>> from labelweave.joint import IndependentJoint
-    >>> forecast = IndependentJoint(np.full((4000, 1), np.log(9)))
-    >>> temperature = fit_temperature(forecast, [[1], [1], [1], [0]] * 1000)
-    >>> round(temperature, 2), forecast.tempered(temperature).marginals()[0].round(3)
-    (2.0, array([0.75]))
     """
     labels = check_labels(Y, joint.n_rows, joint.n_labels)
     weight = checked_weight(labels, sample_weight)
@@ -301,19 +252,6 @@ def best_temperature(log_likelihood: Callable[[float], float], *, n_impossible: 
 
     The log-likelihood and the logarithm of the prior are concave in 1/T (docs/design/math.md,
     section 14), hence there is one hill.
-
-    Parameters
-    ----------
-    log_likelihood : callable
-        Of the temperature.
-    n_impossible : int, default=0
-        Number of rows that it leaves out because their labels have probability zero. If there are
-        any, T is at least 1.
-
-    Examples
-    --------
-    >>> round(best_temperature(lambda t: -1e4 * (1 / t - 0.5) ** 2), 2)
-    2.0
     """
 
     @cache
@@ -367,14 +305,6 @@ class HeldOutJoints:
     weight : (n,) array
     rows : (n,) array of int, optional
         Which training rows these are: a splitter may hold out a row in several folds.
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint
-    >>> joint = IndependentJoint(np.array([[2.0], [np.inf]]))
-    >>> held_out = HeldOutJoints([joint], np.array([[1], [0]], dtype=np.int8), np.ones(2))
-    >>> round(held_out.log_likelihood(2.0), 4), held_out.log_loss(2.0)
-    (-0.3133, inf)
     """
 
     joints: list[JointDistribution]
@@ -430,23 +360,7 @@ def held_out_joints(
     n_jobs: int | None = None,
     named: Callable[[Labels], Any] = lambda labels: labels,
 ) -> HeldOutJoints:
-    """Return what copies of a model, fitted to other rows, make of the rows of each fold.
-
-    Parameters
-    ----------
-    model : estimator of P(y|x), or pipeline
-        Fitted to all rows: its copies have the penalties that were chosen there. A
-        ``FrozenEstimator``, which has seen none of them, is not fitted again.
-    X : (n, D) array or CSR matrix
-    labels : (n, L) array of 0/1
-    weight : (n,) array or None
-    folds : list of (mask, rows)
-        Which rows a copy is fitted to, and which are held out.
-    n_jobs : int, optional
-        Number of folds fitted at a time.
-    named : callable, optional
-        Turns labels into what the model is fitted to.
-    """
+    """Return what copies of a model, fitted to other rows, make of the rows of each fold."""
     if isinstance(model, FrozenEstimator):
         models = [model for _ in folds]
     else:

@@ -43,13 +43,7 @@ N_CANDIDATES = 10
 
 
 def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed: int) -> Indices:
-    """Return the order as label positions, from first to last.
-
-    Examples
-    --------
-    >>> resolve_order(["b", "a"], 2, ("a", "b"), seed=0)
-    array([1, 0])
-    """
+    """Return the order as label positions, from first to last."""
     if order is None:
         return np.arange(n_labels, dtype=np.int64)
     if isinstance(order, str):

@@ -91,15 +91,7 @@ def check_base_classifier(estimator: Any, sample_weight: Floats | None) -> None:
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """Return the name under which `fit` takes sample weights, if it does: a pipeline's last step.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import BernoulliNB
-    >>> from sklearn.pipeline import make_pipeline
-    >>> weight_parameter(make_pipeline("passthrough", BernoulliNB()))
-    'bernoullinb__sample_weight'
-    """
+    """Return the name under which `fit` takes sample weights, if it does."""
     if isinstance(estimator, Pipeline):
         name, step = estimator.steps[-1]
         inner = weight_parameter(step)
@@ -157,8 +149,8 @@ def classifier_edge_weights(
 ) -> tuple[Floats, Floats]:
     """Return the held-out log-likelihood of each label given each candidate parent, and given none.
 
-    The weights are defined as in `labelweave.logistic.edges.edge_weights`, but by fits of `estimator`:
-    ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
+    The weights are defined as in `labelweave.logistic.edges.edge_weights`, but by fits of
+    `estimator`: ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
     """
     check_base_classifier(estimator, sample_weight)
     n_labels = labels.shape[1]
@@ -249,16 +241,6 @@ def additive_log_odds(estimator: Any, centre: Floats | None = None) -> tuple[Flo
 
     The weights belong to the features as `as_seen_by` transforms them, followed by the labels.
     `centre` is what it subtracts from the features before they are squared.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.naive_bayes import MultinomialNB
-    >>> X, y = np.array([[2, 0], [0, 1], [1, 1]]), [0, 1, 1]
-    >>> model = MultinomialNB().fit(X, y)
-    >>> weights, intercept = additive_log_odds(model)
-    >>> bool(np.allclose(X @ weights + intercept, -np.diff(model.predict_log_proba(X)[:, ::-1]).T))
-    True
     """
     # A subclass may override predict_proba: only these very classes are known to be additive.
     kind = type(estimator)

@@ -56,22 +56,7 @@ _ROUNDING = 1e-9
 
 
 def nonconformity(joint: JointDistribution, Y: npt.ArrayLike, score: str = "ratio") -> Floats:
-    """Return how strange one label vector of each row is, (n,).
-
-    Parameters
-    ----------
-    joint : JointDistribution
-    Y : (n, L) array of 0/1
-    score : {"ratio", "probability"}, default="ratio"
-        log P(y*|x) - log P(y|x) with the mode y*, or -log P(y|x).
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint
-    >>> joint = IndependentJoint([[0.0, 0.0]])
-    >>> nonconformity(joint, [[1, 0]]), nonconformity(joint, [[1, 0]], "probability")
-    (array([0.]), array([1.38629436]))
-    """
+    """Return how strange one label vector of each row is, (n,)."""
     return -joint.log_prob(Y) - NONCONFORMITY[score](joint)
 
 
@@ -89,23 +74,6 @@ def conformal_quantile(scores: npt.ArrayLike, confidence: float) -> float:
 
     The scores and the new one must be exchangeable, for example independent and of the same
     distribution; the probability is over all of them, and holds for any number of scores.
-
-    Parameters
-    ----------
-    scores : (n,) array
-        Held-out scores, the higher the stranger; they may be infinite.
-    confidence : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    float
-        Infinite if there are fewer than confidence / (1 - confidence) scores.
-
-    Examples
-    --------
-    >>> conformal_quantile([3.0, 1.0, 2.0], 0.5), conformal_quantile([3.0, 1.0, 2.0], 0.9)
-    (2.0, inf)
     """
     check_number(confidence, "confidence", above=0, below=1)
     values = np.sort(np.asarray(scores, dtype=np.float64).ravel())
@@ -124,13 +92,6 @@ class HeldOutScores:
     scores : (m,) array
     folds, groups : (m,) arrays of int
         Numbers of models and of groups.
-
-    Examples
-    --------
-    >>> zero = np.zeros(3, dtype=int)
-    >>> held_out = HeldOutScores(np.array([1.0, 2.0, 3.0]), folds=zero, groups=zero)
-    >>> held_out.quantiles(np.array([0, 1]), 0.5)
-    array([ 2., inf])
     """
 
     scores: Floats
@@ -146,16 +107,7 @@ class HeldOutScores:
         return out
 
     def conforms(self, scores: Floats, groups: Indices, confidence: float) -> tuple[Mask, Counts]:
-        """Return which vectors belong to the sets of CV+, and how many scores are below theirs.
-
-        Parameters
-        ----------
-        scores : (V, K) array
-            The score of each vector by the model of each fold.
-        groups : (V,) array of int
-            The group of its row.
-        confidence : float
-        """
+        """Return which vectors belong to the sets of CV+, and how many scores are below theirs."""
         below = np.zeros(len(scores), dtype=np.int64)
         rank = np.empty(len(scores), dtype=np.int64)
         lowered = scores - _ROUNDING * (1 + np.abs(scores))
@@ -176,31 +128,7 @@ def cross_conformal_sets(
     confidence: float,
     max_size: int,
 ) -> VectorSets:
-    """Return the sets of CV+ (docs/design/math.md, section 11).
-
-    Parameters
-    ----------
-    joints : sequence of JointDistribution
-        P(y|x) of the same rows by the model of each fold.
-    offsets : sequence of (n,) arrays
-        What the score of each model subtracts from -log P(y|x).
-    held_out : HeldOutScores
-    groups : (n,) array of int
-    confidence : float
-    max_size : int
-        Most vectors that are taken from each model.
-
-    Examples
-    --------
-    >>> from labelweave.joint import IndependentJoint
-    >>> joints = [IndependentJoint([[2.0, -1.0]]), IndependentJoint([[2.0, 1.0]])]
-    >>> folds, groups = np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)
-    >>> held_out = HeldOutScores(np.array([0.1, 0.5, 0.2, 0.6]), folds, groups)
-    >>> sets = cross_conformal_sets(joints, [np.zeros(1)] * 2, held_out, groups[:1], 0.8, 10)
-    >>> sets[0]
-    array([[1, 0],
-           [1, 1]], dtype=int8)
-    """
+    """Return the sets of CV+ (docs/design/math.md, section 11)."""
     # A vector that is stranger than the quantile to every model is in no set.
     quantiles = held_out.quantiles(groups, confidence)
     floors = [-quantiles - offset for offset in offsets]

@@ -35,30 +35,6 @@ def cross_fitted_scores(
 
     Rows are dealt into `N_FOLDS` folds by their content: their order does not matter, and equal
     rows share a fold. None if all rows are equal, so that none can be held out.
-
-    Parameters
-    ----------
-    model : MultiLabelClassifier
-        Cloned for each fold; its decision must need no held-out rows.
-    rule : ThresholdRule
-    X : (n, D) array or CSR matrix
-    labels : (n, L) array of 0/1
-    weight : (n,) array or None
-    seed : int
-        Seeds the folds.
-    named : callable, optional
-        Turns labels into what the model is fitted to.
-
-    Examples
-    --------
-    >>> from labelweave.decision import MicroF1Threshold
-    >>> from labelweave import BinaryRelevance
-    >>> X = np.arange(20.0)[:, None]
-    >>> labels = (X > 9).astype(np.int8)
-    >>> rule = MicroF1Threshold()
-    >>> found = cross_fitted_scores(BinaryRelevance(C=1.0), rule, X, labels, None, seed=0)
-    >>> bool(((np.asarray(found.scores) > 0.5) == labels).all())
-    True
     """
     total = np.ones(len(labels)) if weight is None else weight
     fold, n_folds = assign_folds(X, total, N_FOLDS, seed)

@@ -68,12 +68,6 @@ class Gate:
     intercept : (K - 1,) array
     C : float or None
         Inverse penalty of the weights; None if the mixing weights are constant.
-
-    Examples
-    --------
-    >>> gate = Gate(np.zeros((1, 2)), np.log([3.0]), C=None)
-    >>> np.exp(gate.log_weights(np.zeros((1, 2)))).round(2)
-    array([[0.75, 0.25]])
     """
 
     weights: Floats
@@ -118,13 +112,7 @@ class Gate:
 
 
 def stick_breaks(shares: Floats) -> tuple[Floats, Floats]:
-    """Return which part of the rest each break takes, and how much that rest is, (n, K - 1) each.
-
-    Examples
-    --------
-    >>> stick_breaks(np.array([[0.5, 0.25, 0.25]]))
-    (array([[0.5, 0.5]]), array([[1. , 0.5]]))
-    """
+    """Return the part of the rest that each break takes, and the rest, (n, K - 1) each."""
     left = np.cumsum(shares[:, ::-1], axis=1)[:, :0:-1]
     taken = np.divide(shares[:, :-1], left, out=np.zeros_like(left), where=left > 0)
     return taken, left
@@ -232,19 +220,7 @@ class MStep:
     def refit(
         self, mixture: Mixture, learnable: Mask, row_weights: Floats, shares: Floats
     ) -> Mixture:
-        """Refit a mixture, starting from its parameters.
-
-        Parameters
-        ----------
-        mixture : Mixture
-        learnable : (K, L) bool array
-            The conditionals to be refitted.
-        row_weights : (n, K) array
-            The weight of every row in the conditionals of each component.
-        shares : (n, K) array
-            The weight of every row that each component takes from the gate. Constant mixing weights
-            are left as they are.
-        """
+        """Refit a mixture, starting from its parameters."""
         chosen = np.nonzero(learnable)
         taken, left = stick_breaks(shares if mixture.gate.C is not None else shares[:, :1])
         n_conditionals, n_breaks = len(chosen[0]), taken.shape[1]

@@ -47,12 +47,6 @@ class UniformEnsemble(MultiLabelClassifier):
 
     A subclass chooses structures and penalties (`_structures`), makes a member of base classifiers
     (`_classifier_member`) and the joint distribution of a linear one (`_member`).
-
-    Examples
-    --------
-    >>> from labelweave import ChainEnsemble
-    >>> issubclass(ChainEnsemble, UniformEnsemble)
-    True
     """
 
     n_estimators: int

@@ -513,17 +513,7 @@ def explain_set(
 
 
 def can_explain(model: Any) -> bool:
-    """Whether `explain_label` and `explain_set` accept a fitted model.
-
-    Examples
-    --------
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from labelweave import BinaryRelevance
-    >>> X, Y = [[0.0], [1.0], [2.0]], [[0, 1], [1, 1], [1, 0]]
-    >>> neighbours = KNeighborsClassifier(n_neighbors=1)
-    >>> [can_explain(BinaryRelevance(estimator=e).fit(X, Y)) for e in (None, neighbours)]
-    [True, False]
-    """
+    """Whether `explain_label` and `explain_set` accept a fitted model."""
     inner = core_model(model)
     if not isinstance(inner, MultiLabelClassifier):
         return False

@@ -79,17 +79,6 @@ class LeafMates:
         Weight of the training rows in a leaf that have a vector.
     leaf_weight : (leaves,) array
         Weight of all training rows in a leaf.
-
-    Examples
-    --------
-    Two trees, three training rows with the vectors 0, 1 and 1:
-
-    >>> leaves = np.array([[0, 0], [0, 1], [1, 1]])
-    >>> mates = LeafMates.of(leaves, np.array([0, 1, 1]), np.ones(3), n_vectors=2)
-    >>> mates.shares(leaves).toarray()
-    array([[0.75, 0.25],
-           [0.25, 0.75],
-           [0.  , 1.  ]])
     """
 
     first_leaf: Indices
@@ -119,20 +108,6 @@ class LeafMates:
         """Return the shares of training rows by the trees that have not seen them.
 
         The row itself is not among its mates, so that all of this is as if it had not existed.
-
-        Parameters
-        ----------
-        leaves : (n, T) array
-        unseen : (n, T) array of bool
-            Whether the row was left out when the tree was grown.
-        place, weight : (n,) arrays
-            As in `of`.
-
-        Returns
-        -------
-        shares : (n, V) CSR array
-        judged : (n,) array of bool
-            Rows that at least one tree has not seen; the shares of the others are meaningless.
         """
         at = leaves + self.first_leaf
         others = self.leaf_weight[at] - weight[:, None]
@@ -174,13 +149,7 @@ def unseen_by(forest: Any, n_rows: int) -> Mask | None:
 
 
 def tempered(shares: Shares, temperature: float) -> Shares:
-    """Return shares raised to the power of 1 / temperature, normalised row by row.
-
-    Examples
-    --------
-    >>> tempered(sp.csr_array([[0.2, 0.8]]), 0.5).toarray().round(3)
-    array([[0.059, 0.941]])
-    """
+    """Return shares raised to the power of 1 / temperature, normalised row by row."""
     if temperature == 1:
         return shares
     powered = shares.copy()
@@ -305,14 +274,6 @@ def best_weight(log_listed: Floats, log_smooth: Floats, weight: Floats, least: f
     """Return the smooth weight of the largest likelihood, by bisection of its derivative.
 
     The log-likelihood is concave in the weight.
-
-    Examples
-    --------
-    Half of the rows are impossible without the smooth joint, and certain with it:
-
-    >>> impossible = np.array([-np.inf, 0.0])
-    >>> round(best_weight(impossible, np.array([0.0, -np.inf]), np.ones(2), 0.0), 9)
-    0.5
     """
     top = np.maximum(log_listed, log_smooth)
     listed, smooth = np.exp(log_listed - top), np.exp(log_smooth - top)
@@ -410,29 +371,7 @@ def projected_forest(
     bootstrap: bool = True,
     oob_score: bool = False,
 ) -> ExtraTreesClassifier | ExtraTreesRegressor:
-    """Return extremely randomized trees, grown for a label matrix.
-
-    Parameters
-    ----------
-    X : (n, D) array or CSR matrix
-    labels : (n, L) array or CSR of 0/1, or (n,) array of classes
-        Up to `N_PROJECTIONS` labels are the trees' classes; more are projected.
-    weight : (n,) array or None
-    seed : int
-        Seeds the projection and the trees.
-    n_trees : int
-    n_jobs : int, optional
-    bootstrap : bool
-        Whether every tree sees a bootstrap sample of the rows, or all of them.
-    oob_score : bool
-        Whether a classifier keeps its out-of-bag predictions.
-
-    Examples
-    --------
-    >>> X, labels = np.arange(40.0)[:, None], np.eye(40, dtype=np.int8)
-    >>> projected_forest(X, labels, None, seed=0, n_trees=2).n_outputs_
-    16
-    """
+    """Return extremely randomized trees, grown for a label matrix."""
     X = laid_out_for_trees(X)
     settings = {
         "n_estimators": n_trees,
@@ -483,17 +422,8 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
     oob_decision_function_ : (n, 2, L) or (n, 2) array
         Out-of-bag probabilities, 0 in rows that no tree has left out; with `oob_score`.
 
-    References
-    ----------
     A. Joly, P. Geurts, L. Wehenkel (2014). Random forests with random projections of the output
     space for high dimensional multi-label classification. ECML PKDD.
-
-    Examples
-    --------
-    >>> X, labels = np.arange(40.0)[:, None], np.eye(40, dtype=np.int8)
-    >>> trees = ProjectedExtraTrees(n_estimators=10, random_state=0).fit(X, labels)
-    >>> trees.predict_proba(X[:3]).argmax(axis=1)
-    array([0, 1, 2])
     """
 
     bootstrap = True  # every tree leaves rows out

@@ -21,19 +21,7 @@ __all__ = ["check_frozen", "checked_joint_estimator", "fold_estimator", "joint_o
 
 
 def checked_joint_estimator(estimator: Any, *, refused: tuple[type, ...] = ()) -> Any:
-    """Return the estimator, a chain if it is None; ValueError if it does not learn P(y|x).
-
-    Parameters
-    ----------
-    estimator : estimator or None
-    refused : tuple of classes, optional
-        Estimators that must not be inside, because they hold out rows for the same purpose.
-
-    Examples
-    --------
-    >>> checked_joint_estimator(None)
-    ClassifierChain()
-    """
+    """Return the estimator, a chain if it is None; ValueError if it does not learn P(y|x)."""
     estimator = ClassifierChain() if estimator is None else estimator
     if isinstance(estimator, type) or not hasattr(innermost(estimator), "predict_joint"):
         raise ValueError(
@@ -71,13 +59,7 @@ def _as_fitted(model: Any, X: Any) -> Any:
 
 
 def check_frozen(model: FrozenEstimator, owner: MultiLabelClassifier) -> None:
-    """Refuse a frozen model whose features and labels are not those that its owner is fitted to.
-
-    Examples
-    --------
-    >>> fitted = ClassifierChain(C=1.0, label_penalty=1.0).fit([[0.0], [1.0]], [[0, 1], [1, 0]])
-    >>> check_frozen(FrozenEstimator(fitted), fitted)
-    """
+    """Refuse a frozen model whose features and labels are not those that its owner is fitted to."""
     n_labels, inner = owner.n_labels_, innermost(model)
     if inner.n_labels_ != n_labels:
         raise ValueError(f"y has {n_labels} labels, but estimator was fitted to {inner.n_labels_}")
@@ -120,13 +102,6 @@ def fold_estimator(fitted: Any) -> Any:
     These are penalties of "cv", the best parameters of a search and the best of several models; the
     weights of a pool are chosen anew. What a pipeline learns from
     features is learned anew.
-
-    Examples
-    --------
-    >>> from labelweave import BinaryRelevance
-    >>> fitted = BinaryRelevance().fit([[0.0], [1.0], [2.0], [3.0]], [[0], [0], [1], [1]])
-    >>> fold_estimator(fitted).C == fitted.C_
-    True
     """
     if isinstance(fitted, Pipeline):
         name, last = fitted.steps[-1]

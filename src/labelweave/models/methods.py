@@ -54,22 +54,7 @@ from labelweave.models.kernel_features import KernelFeatures
 
 
 def calibrated(estimator: Any, calibrate: str | Sequence[str]) -> CalibratedJointCV:
-    """Return an estimator with calibration, as the option `calibrate` of a method names it.
-
-    Parameters
-    ----------
-    estimator : estimator of P(y|x), or a pipeline that ends in one
-        Its decision becomes that of the result.
-    calibrate : str or list of str
-        "temperature" for the joint distribution, "sigmoid" or "isotonic" for marginals; or one of
-        either.
-
-    Examples
-    --------
-    >>> from labelweave import BinaryRelevance
-    >>> calibrated(BinaryRelevance(), "isotonic")
-    CalibratedJointCV(estimator=BinaryRelevance(), joint=None, marginals='isotonic')
-    """
+    """Return an estimator with calibration, as the option `calibrate` of a method names it."""
     names = [calibrate] if isinstance(calibrate, str) else list(calibrate)
     for name in names:
         check_choice(name, "calibrate", (*OF_JOINTS, *OF_MARGINALS))
@@ -93,14 +78,6 @@ def check_classifier(estimator: Any, name: str) -> None:
     """Raise ValueError if `estimator` is not a classifier; `name` is what the user called it.
 
     An estimator without scikit-learn's tags, as in older libraries, is assumed to be a classifier.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> check_classifier(Ridge(), "ridge")
-    Traceback (most recent call last):
-    ...
-    ValueError: ridge is a regressor, not a classifier; did you mean RidgeClassifier...?
     """
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
         raise ValueError(f"{name} is not a classifier: it lacks fit or predict")
@@ -114,14 +91,7 @@ def check_classifier(estimator: Any, name: str) -> None:
 
 
 def similar_classifiers(module: ModuleType, name: str) -> list[str]:
-    """Return the classifiers of a module whose names are most similar to `name`, the closest first.
-
-    Examples
-    --------
-    >>> import sklearn.ensemble
-    >>> similar_classifiers(sklearn.ensemble, "RandomForest")[0]
-    'RandomForestClassifier'
-    """
+    """Return the classifiers of a module with names similar to `name`, the closest first."""
     known = [
         key
         for key, value in vars(module).items()
@@ -141,38 +111,7 @@ Scale = Literal["auto"] | bool
 
 
 def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
-    """Return a pipeline of preprocessing, fitted to the training rows, and an estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A classifier, or a pipeline that ends in one.
-    X : array, sparse matrix or data frame
-        The features. A data frame with categories or missing values is converted to numbers by
-        :func:`labelweave.data.make_preprocessor`; otherwise only the type of X matters.
-    scale : {"auto", True, False}, default="auto"
-        True: standardise to mean 0 and standard deviation 1 (sparse features are only divided by
-        their standard deviation, so that zeros stay zeros). "auto": standardise dense features and
-        leave sparse ones unchanged; a pipeline is assumed to do its own preprocessing, unless it
-        begins with `KernelFeatures`. False: only convert the features to numbers.
-
-    Returns
-    -------
-    estimator
-        A pipeline, or the estimator itself if no preprocessing is needed. That of a
-        `ConformalClassifier` or `CalibratedJointCV` is put in front of the estimator inside, unless
-        X has categories or missing values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> with_preprocessing(DecisionTreeClassifier(), np.eye(3))
-    Pipeline(steps=[('standardscaler', StandardScaler()),
-                    ('decisiontreeclassifier', DecisionTreeClassifier())])
-    >>> with_preprocessing(DecisionTreeClassifier(), sparse.eye_array(3))
-    DecisionTreeClassifier()
-    """
+    """Return a pipeline of preprocessing, fitted to the training rows, and an estimator."""
     if scale not in ("auto", True, False):
         raise ValueError(f'scale must be "auto", True or False, got {scale!r}')
     holds_out = isinstance(estimator, ConformalClassifier | CalibratedJointCV)
@@ -285,29 +224,7 @@ _PACKAGES = ("labelweave", "labelweave.inference", "labelweave.decision")
 
 
 def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[str, Any]:
-    """Make estimators from specifications, ready for :func:`compare`.
-
-    Parameters
-    ----------
-    specifications : str or iterable of str
-        Specifications such as ``"br, pcc(C=1)"``: short names (:data:`METHODS`), names of
-        labelweave's classes, or import paths of scikit-learn classifiers, each with options.
-        Short names may be written as papers do: ``MC``, ``BOMC_CMN``, ``SVM_Batch``.
-        The option `features` puts a transformer in front: ``"pcc(features=KernelFeatures())"``;
-        the option `calibrate` makes it a `CalibratedJointCV`: ``"pcc(calibrate='temperature')"``.
-    seed : int, default=0
-        ``random_state`` of each estimator that has one, unless it is given as an option.
-
-    Returns
-    -------
-    dict
-        Estimators by display name.
-
-    Examples
-    --------
-    >>> make_methods("sklearn.tree.DecisionTreeClassifier(max_depth=3)")
-    {'DecisionTreeClassifier(max_depth=3)': DecisionTreeClassifier(max_depth=3, random_state=0)}
-    """
+    """Make estimators from specifications, ready for :func:`compare`."""
     if isinstance(specifications, str):
         specifications = split_specifications(specifications)
     methods: dict[str, Any] = {}
@@ -323,13 +240,7 @@ def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[
 
 
 def make_method(specification: str | Specification, *, seed: int = 0) -> Any:
-    """Make one estimator from its specification.
-
-    Examples
-    --------
-    >>> make_method("sklearn.dummy.DummyClassifier", seed=7)
-    DummyClassifier(random_state=7)
-    """
+    """Make one estimator from its specification."""
     if isinstance(specification, str):
         specification = parse_specification(specification)
     estimator = build(specification)
@@ -348,13 +259,7 @@ def _with_seed(estimator: Any, seed: int) -> Any:
 
 
 def build(specification: Specification) -> Any:
-    """Make the object of a specification: an estimator, a strategy, a decision or a transformer.
-
-    Examples
-    --------
-    >>> build(parse_specification("PrecisionAtK(3)"))
-    PrecisionAtK(k=3)
-    """
+    """Make the object of a specification: an estimator, a strategy, a decision or a transformer."""
     options = dict(specification.options)
     # The online learner has a parameter of this name, which is True or False.
     if not isinstance(options.get("calibrate", False), bool):
@@ -512,19 +417,7 @@ def _import(path: str) -> Any:
 
 
 def make_decision(text: str) -> str | Decision:
-    """Return the decision that a text stands for, as models take it.
-
-    Parameters
-    ----------
-    text : str
-        A name such as "f1", or a class of `labelweave.decision` with its options:
-        ``"PrecisionAtK(3)"``, ``"FLoss(beta=2)"``, ``"PartialAbstention(price=0.2)"``.
-
-    Examples
-    --------
-    >>> make_decision("f1"), make_decision("FLoss(beta=2)")
-    ('f1', FLoss(beta=2))
-    """
+    """Return the decision that a text stands for, as models take it."""
     specification = parse_specification(text)
     name = specification.name
     if text.strip() in DECISION_NAMES:
@@ -546,13 +439,7 @@ def _suggestion(name: str) -> str:
 
 
 def make_decisions(text: str) -> dict[str, str | Decision]:
-    """Return the decisions of a comma-separated list, by what was written.
-
-    Examples
-    --------
-    >>> make_decisions("subset, FLoss(beta=2)")
-    {'subset': 'subset', 'FLoss(beta=2)': FLoss(beta=2)}
-    """
+    """Return the decisions of a comma-separated list, by what was written."""
     texts = split_specifications(text)
     if not texts:
         raise ValueError(f"no decisions given: choose from {', '.join(DECISION_NAMES)}")
@@ -565,17 +452,6 @@ def with_decisions(
     """Return every method once for each decision; methods without a joint distribution as they are.
 
     `compare` fits those that differ in nothing else only once.
-
-    Parameters
-    ----------
-    methods : mapping of str to estimator
-    decisions : mapping of str to decision, or iterable of names
-
-    Examples
-    --------
-    >>> from labelweave import BinaryRelevance
-    >>> with_decisions({"br": BinaryRelevance()}, ["hamming", "f1"])
-    {'br: hamming': BinaryRelevance(decision='hamming'), 'br: f1': BinaryRelevance(decision='f1')}
     """
     chosen = decisions if isinstance(decisions, Mapping) else {name: name for name in decisions}
     expanded: dict[str, Any] = {}

@@ -41,13 +41,7 @@ from labelweave.models.em import CLOSE, EM, EXACT, ROUGH, Mixture, Tolerances
 
 
 def in_standard_errors(gain: Floats, weight: Floats) -> float:
-    """Return the mean of a gain over weighted rows, in standard errors; 0 if all gain the same.
-
-    Examples
-    --------
-    >>> round(in_standard_errors(np.array([1.0, 0.0, 2.0]), np.ones(3)), 3)
-    2.121
-    """
+    """Return the mean of a gain over weighted rows, in standard errors; 0 if all gain the same."""
     total = weight.sum()
     mean = weight @ gain / total
     error = np.sqrt(weight @ (gain - mean) ** 2) / total
@@ -67,12 +61,6 @@ def cluster_label_vectors(labels: Labels, weight: Floats, n_clusters: int) -> tu
 
     Returns the cluster of each row and the number of clusters, which is smaller than `n_clusters`
     if there are fewer distinct label vectors.
-
-    Examples
-    --------
-    >>> labels = np.array([[0, 0, 1], [1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]], dtype=np.int8)
-    >>> cluster_label_vectors(labels, np.ones(5), 2)
-    (array([1, 0, 0, 1, 0]), 2)
     """
     vectors, member = np.unique(labels, axis=0, return_inverse=True)
     member = member.ravel()

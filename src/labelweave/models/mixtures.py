@@ -81,12 +81,6 @@ class StructuredMixture(MultiLabelClassifier):
 
     A subclass says how the structures of components are learned (`_learner`), how penalties are
     chosen (`_penalties`) and which joint distribution a component has (`_member`).
-
-    Examples
-    --------
-    >>> from labelweave import TreeMixture
-    >>> issubclass(TreeMixture, StructuredMixture)
-    True
     """
 
     n_components: int | str
@@ -192,11 +186,6 @@ class ChainOrder:
     Attributes
     ----------
     order : (L,) int array
-
-    Examples
-    --------
-    >>> ChainOrder(np.array([1, 0])).graph().parents
-    (array([1]), array([], dtype=int64))
     """
 
     order: Indices

@@ -30,15 +30,7 @@ __all__ = [
 
 
 def predict_labels(model: Any, X: Any) -> Indicators:
-    """Return the predicted labels as an n×L array, whatever the format of the model's output.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> predict_labels(DecisionTreeClassifier().fit([[0], [1]], [[1], [0]]), [[0], [1]])
-    array([[1],
-           [0]])
-    """
+    """Return the predicted labels as an n×L array, whatever the format of the model's output."""
     predicted = model.predict(X)
     if hasattr(predicted, "toarray"):
         predicted = predicted.toarray()
@@ -52,13 +44,6 @@ def predict_marginals(model: Any, X: Any) -> Floats | None:
 
     scikit-learn's multi-output classifiers return a list of arrays of shape (n, number of classes),
     one per label; a label that was constant in training has only one class.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> prior = DummyClassifier().fit([[0], [1]], [[1, 0], [0, 0]])
-    >>> predict_marginals(prior, [[5]])
-    array([[0.5, 0. ]])
     """
     if not hasattr(model, "predict_proba"):
         return None
@@ -79,12 +64,6 @@ def predict_scores(model: Any, X: Any) -> Floats | None:
 
     Probabilities of labelweave's models are log-odds here, which keep the order of those that are
     rounded to 1. None if the model has neither.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> predict_scores(RidgeClassifier().fit([[0], [1]], [[1, 0], [0, 1]]), [[0.0], [1.0]]).shape
-    (2, 2)
     """
     scores = marginals_or_scores(model, X)
     return check_scores(scores) if isinstance(scores, Probabilities) else scores
@@ -94,13 +73,6 @@ def marginals_or_scores(model: Any, X: Any) -> Scores | None:
     """Return what metrics of scores take: marginals, held as log-odds if these are known.
 
     They are decision values if the model has no probabilities, and None if it has neither.
-
-    Examples
-    --------
-    >>> from labelweave import BinaryRelevance
-    >>> model = BinaryRelevance(C=1.0).fit([[0.0], [1.0], [2.0]], [[1, 0], [0, 0], [1, 0]])
-    >>> type(marginals_or_scores(model, [[1.0]])).__name__
-    'Probabilities'
     """
     last, prepared = _innermost(model, X)
     if hasattr(last, "predict_log_odds"):
@@ -119,26 +91,7 @@ def _of_class_one(table: Any, classes: Any) -> Floats:
 
 
 def predict_joint(model: Any, X: Any) -> SupportsLogProb | None:
-    """Return P(y|x) from a fitted model, also from inside a pipeline or a search.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        Any estimator; the transformers of a pipeline are applied first.
-    X : array, sparse matrix or data frame
-        Features.
-
-    Returns
-    -------
-    JointDistribution or None
-        None if the model has no ``predict_joint``.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> predict_joint(DummyClassifier().fit([[0]], [[1, 0]]), [[0]]) is None
-    True
-    """
+    """Return P(y|x) from a fitted model, also from inside a pipeline or a search."""
     last, prepared = _innermost(model, X)
     return last.predict_joint(prepared) if hasattr(last, "predict_joint") else None
 
@@ -146,30 +99,7 @@ def predict_joint(model: Any, X: Any) -> SupportsLogProb | None:
 def predict_decided(
     model: Any, X: Any, decision: str | Decision
 ) -> tuple[Indicators, Floats | None] | None:
-    """Return labels decided anew, without another fit, and the expected score of each row.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        Any estimator; the transformers of a pipeline are applied first.
-    X : array, sparse matrix or data frame
-        Features.
-    decision : str or Decision
-        As the models' parameter `decision`.
-
-    Returns
-    -------
-    (n, L) labels, (n,) scores
-        Labels are 0 or 1, or -1 where they stay open. Rules for whole test sets have None instead
-        of scores. None altogether if the model has no ``predict_joint``.
-
-    Examples
-    --------
-    >>> from labelweave import BinaryRelevance
-    >>> model = BinaryRelevance(C=1.0).fit([[0.0], [1.0], [2.0]], [[1, 0], [0, 0], [1, 0]])
-    >>> predict_decided(model, [[1.0]], "f1")[0]
-    array([[1, 0]], dtype=int8)
-    """
+    """Return labels decided anew, without another fit, and the expected score of each row."""
     last, prepared = _innermost(model, X)
     if not hasattr(last, "predict_joint"):
         return None

@@ -50,13 +50,6 @@ def handles_all_labels(estimator: Any) -> bool:
     """Whether scikit-learn's tags say that a classifier learns a label matrix as it is.
 
     A pipeline learns what its last step learns.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> handles_all_labels(KNeighborsClassifier()), handles_all_labels(GaussianNB())
-    (True, False)
     """
     tags = get_tags(last_step(estimator))
     is_multi_label = tags.classifier_tags is not None and tags.classifier_tags.multi_label
@@ -64,17 +57,7 @@ def handles_all_labels(estimator: Any) -> bool:
 
 
 def takes_missing_values(estimator: Any) -> bool:
-    """Whether scikit-learn's tags say that a classifier, or a pipeline's first step, takes NaN.
-
-    Examples
-    --------
-    >>> from sklearn.impute import SimpleImputer
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.pipeline import make_pipeline
-    >>> imputed = make_pipeline(SimpleImputer(), GaussianNB())
-    >>> takes_missing_values(imputed), takes_missing_values(GaussianNB())
-    (True, False)
-    """
+    """Whether scikit-learn's tags say that a classifier, or a pipeline's first step, takes NaN."""
     return bool(get_tags(first_step(estimator)).input_tags.allow_nan)
 
 
@@ -82,12 +65,6 @@ def offers_out_of_bag(estimator: Any) -> bool:
     """Whether a classifier is bagged and can predict each row by the members that did not draw it.
 
     A pipeline cannot: its other steps have seen all rows.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-    >>> offers_out_of_bag(RandomForestClassifier()), offers_out_of_bag(ExtraTreesClassifier())
-    (True, False)
     """
     predicts_unseen = "oob_score" in estimator.get_params(deep=False)
     return predicts_unseen and bool(getattr(estimator, "bootstrap", False))
@@ -98,11 +75,6 @@ def apparent_votes(probabilities: Floats, weight: float) -> Floats:
 
     That is one over the smallest probability of either class: ten neighbours never predict less
     than 0.1, but 0. Nothing below ``1 / weight`` counts, the least that as many rows can show.
-
-    Examples
-    --------
-    >>> apparent_votes(np.array([[0.0, 1e-9], [0.5, 0.3], [0.9, 0.6]]), 50.0).round(1)
-    array([10. ,  3.3])
     """
     ends = np.concatenate([probabilities, 1.0 - probabilities])
     smallest: Floats = np.where(ends * weight >= 1.0, ends, 1.0).min(axis=0)
@@ -110,13 +82,7 @@ def apparent_votes(probabilities: Floats, weight: float) -> Floats:
 
 
 def smoothed_log_odds(probabilities: Floats, votes: Floats) -> Floats:
-    """Return log (m p + 1) / (m (1 - p) + 1): Laplace's estimate for frequencies p of m votes.
-
-    Examples
-    --------
-    >>> smoothed_log_odds(np.array([[0.0, 0.5, 1.0]]), np.array([9.0])).round(3)
-    array([[-2.303,  0.   ,  2.303]])
-    """
+    """Return log (m p + 1) / (m (1 - p) + 1): Laplace's estimate for frequencies p of m votes."""
     return np.log1p(votes * probabilities) - np.log1p(votes * (1.0 - probabilities))
 
 
@@ -264,31 +230,7 @@ def cross_fit(
     seed: int,
     n_jobs: int | None,
 ) -> CrossFitted:
-    """Fit base learners to all rows, and predict each row by fits that have not seen it.
-
-    Parameters
-    ----------
-    learners : sequence of BaseLearner
-    X : (n, D) array or CSR matrix
-    labels : (n, L) array of 0/1
-    sample_weight : (n,) array or None
-    cv : int or splitter
-        Folds for learners without out-of-bag predictions. Whole numbers deal the rows by their
-        content: their order does not matter, and equal rows share a fold.
-    seed : int
-    n_jobs : int or None
-        Number of fits at a time.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0])[:, None]
-    >>> labels = (X > 5).astype(np.int8)
-    >>> learner = BaseLearner(GaussianNB(), np.array([0]), seed=0, out_of_bag=False)
-    >>> found = cross_fit([learner], X, labels, None, cv=4, seed=0, n_jobs=None)
-    >>> (found.held_out[:, 0] > 0.5).astype(int)
-    array([0, 0, 0, 0, 1, 1, 1, 1])
-    """
+    """Fit base learners to all rows, and predict each row by fits that have not seen it."""
     # Bootstrap samples and shuffled mini-batches depend on the order of the rows.
     order = presentation_order(X, labels, seed)
     if sample_weight is not None:
@@ -321,23 +263,7 @@ def cross_fit(
 def deal_folds(
     cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int
 ) -> list[tuple[Mask, Positions]]:
-    """Return the training rows of each fold, as a mask, and the rows that it holds out.
-
-    Parameters
-    ----------
-    cv : int, splitter or list of (train, test)
-        A number of folds deals the rows by their content.
-    X : (n, D) array or CSR matrix
-    labels : (n, L) array of 0/1
-    weight : (n,) array or None
-    seed : int
-
-    Examples
-    --------
-    >>> X, labels = np.arange(4.0)[:, None], np.zeros((4, 1), dtype=np.int8)
-    >>> [inside.sum() + len(rows) for inside, rows in deal_folds(2, X, labels, None, 0)]
-    [np.int64(4), np.int64(4)]
-    """
+    """Return the training rows of each fold, as a mask, and the rows that it holds out."""
     if isinstance(cv, Integral):
         total = np.ones(len(labels)) if weight is None else weight
         fold, n_folds = assign_folds(X, total, int(cv), seed)
@@ -440,16 +366,7 @@ class NamedEstimators(MultiLabelClassifier):
                 )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; if `deep`, also those of named members.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-
-        Returns
-        -------
-        dict
-        """
+        """Return the parameters; if `deep`, also those of named members."""
         params = super().get_params(deep=deep)
         if deep:
             for name, member in self._members().items():
@@ -461,16 +378,7 @@ class NamedEstimators(MultiLabelClassifier):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a member is replaced by its name, or its own parameters are set.
-
-        Parameters
-        ----------
-        **params : dict
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters; a member is replaced by its name, or its own parameters are set."""
         if "estimator" in params:
             super().set_params(estimator=params.pop("estimator"))
         members = self._members()

@@ -65,15 +65,7 @@ class Layout:
 
 
 def layout_of(structure: Structure) -> Layout:
-    """Place the labels of a forest.
-
-    Examples
-    --------
-    >>> from labelweave import Structure
-    >>> placed = layout_of(Structure(np.array([-1, 0, 0]), label_names=("a", "b", "c")))
-    >>> placed.y
-    array([0.5, 0. , 1. ])
-    """
+    """Place the labels of a forest."""
     n_labels = structure.n_labels
     width = np.array([_text_width(structure.name(i)) for i in range(n_labels)]) + 2 * _PADDING
     depth = np.zeros(n_labels, dtype=np.int64)
@@ -384,7 +376,6 @@ class Structure:
         -------
         matplotlib Axes
         """
-
         return plot_structure(self, ax)
 
     def to_networkx(self) -> Any:
@@ -436,17 +427,7 @@ def _quoted(text: str) -> str:
 
 
 def structures_of(model: Any) -> list[Structure]:
-    """Return the forests that a fitted model, or a pipeline that ends in one, has over its labels.
-
-    Examples
-    --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import BinaryRelevance
-    >>> from labelweave.models.structure import structures_of
-    >>> data = load_emotions()
-    >>> structures_of(BinaryRelevance(C=0.01).fit(data.X, data.Y))
-    []
-    """
+    """Return the label forests of a fitted model, or of a pipeline that ends in one."""
     last = core_model(model)
     for name in ("structure_", "components_", "structures_"):
         found = getattr(last, name, None)

@@ -29,29 +29,6 @@ def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> Indices:
 
     Takes O(L²) time and memory. Ties are broken deterministically; a label that gains nothing from
     a parent has none.
-
-    Parameters
-    ----------
-    pair : (L, L) array
-        ``pair[j, i]`` is the weight of label i having parent j; ``-inf`` forbids it. The diagonal
-        is ignored.
-    alone : (L,) array
-        The weight of each label as a root; ``-inf`` if it must have a parent.
-
-    Returns
-    -------
-    parents : (L,) array
-        The parent of every label, -1 where it has none.
-
-    Examples
-    --------
-    Each of the two labels gains from the other as its parent, but one has to be the root:
-
-    >>> import numpy as np
-    >>> from labelweave.models.structure_learning import maximum_branching
-    >>> pair = np.array([[-np.inf, -2.0], [-1.0, -np.inf]])
-    >>> maximum_branching(pair, alone=np.array([-3.0, -5.0]))
-    array([-1,  0])
     """
     graph = _Contraction(_with_root(pair, alone))
     for place in range(1, graph.n_places):
@@ -315,17 +292,7 @@ class TreeLearner:
 
 
 def best_forest(weights: EdgeWeights, label_names: tuple[str, ...] | None) -> Structure:
-    """Return the forest of maximum weight, with the gain of each edge.
-
-    Examples
-    --------
-    >>> pair = np.array([[0.0, -2.0], [-1.0, 0.0]])
-    >>> weights = EdgeWeights(pair, np.array([-3.0, -5.0]), ~np.eye(2, dtype=bool))
-    >>> best_forest(weights, ("a", "b"))
-    Structure(2 labels, 1 edges, gain 3.0)
-    a
-    └─ b  (gain 3.0)
-    """
+    """Return the forest of maximum weight, with the gain of each edge."""
     gains = weights.pair - weights.alone
     negligible = gains <= _LEAST_GAIN * np.abs(weights.alone)
     allowed = weights.fitted & ~negligible
@@ -338,13 +305,7 @@ def best_forest(weights: EdgeWeights, label_names: tuple[str, ...] | None) -> St
 
 
 def resolve_parents(structure: Any, n_labels: int, names: tuple[str, ...] | None) -> Indices:
-    """Return parents given by position or name, None or -1 for a root, as positions.
-
-    Examples
-    --------
-    >>> resolve_parents([None, "a", 0], 3, ("a", "b", "c"))
-    array([-1,  0,  0])
-    """
+    """Return parents given by position or name, None or -1 for a root, as positions."""
     given = list(structure) if np.iterable(structure) and not isinstance(structure, str) else None
     if given is None or len(given) != n_labels:
         raise ValueError(
@@ -363,13 +324,7 @@ def resolve_parents(structure: Any, n_labels: int, names: tuple[str, ...] | None
 
 
 def random_parents(n_labels: int, random: np.random.Generator) -> Indices:
-    """Draw a random tree: in a random order, the parent of each label is an earlier one.
-
-    Examples
-    --------
-    >>> random_parents(4, np.random.default_rng(0))
-    array([ 2,  2, -1,  2])
-    """
+    """Draw a random tree: in a random order, the parent of each label is an earlier one."""
     order = random.permutation(n_labels)
     parents = np.full(n_labels, -1, dtype=np.int64)
     for position in range(1, n_labels):

@@ -62,18 +62,6 @@ class Calibration:
     ----------
     counts : (L, 2, bins) array
         Rows without and with the label; what is forgotten makes them fractions.
-
-    Examples
-    --------
-    Scores that are four times too large:
-
-    >>> rng = np.random.default_rng(0)
-    >>> calibration = Calibration()
-    >>> calibration.grow(1)
-    >>> for z in 4 * rng.normal(size=2000):
-    ...     calibration.add(np.array([[z]]), np.array([[rng.random() < expit(1.7 * z / 4)]]))
-    >>> calibration.fit().slope.round(1)
-    array([0.4])
     """
 
     def __init__(self) -> None:
@@ -140,13 +128,7 @@ class PrequentialRows(NamedTuple):
 
 
 def prequential_rows(first: int, last: int, forgetting: float) -> PrequentialRows:
-    """Return which of the rows numbered [first, last) are predicted before they are learned from.
-
-    Examples
-    --------
-    >>> prequential_rows(1022, 1030, forgetting=0.0).rows
-    array([1022, 1023, 1024, 1026, 1028])
-    """
+    """Return the rows among [first, last) that are predicted before they are learned from."""
     rows, rate = np.arange(first, last), min(forgetting, _FASTEST)
     counted = np.minimum(rows, 1.0 / rate if rate else np.inf)
     _, octave = np.frexp(np.maximum(counted / _PREDICTED, 0.5))
@@ -201,12 +183,6 @@ class Latent(NamedTuple):
         How many standard deviations scores lie above the bias.
     loading : array
         ρ, from 0 (labels do not depend on each other) to 1.
-
-    Examples
-    --------
-    >>> latent = Latent.of(np.array([[3.0]]), np.array([[7.0]]), bias_mean=1.0, bias_variance=9.0)
-    >>> latent.z, latent.loading
-    (array([[0.5]]), array([[0.75]]))
     """
 
     z: Floats

@@ -50,27 +50,6 @@ def bias_mixture(
     few nodes miss one, its probabilities at all nodes are moved by the same share. Labels whose
     variance is nearly all that of the bias, as in rows without features, count as a little less
     dependent than they are.
-
-    Parameters
-    ----------
-    latent : Latent
-        z and ρ of every label.
-    nodes : int
-        Number of components.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
-
-    Examples
-    --------
-    A bias as uncertain as the scores: one label makes the other twice as likely as not.
-
-    >>> import numpy as np
-    >>> latent = Latent(np.zeros((1, 2)), np.full((1, 2), np.sqrt(0.5)))
-    >>> joint = bias_mixture(latent, nodes=16)
-    >>> joint.marginals()
-    array([[0.5, 0.5]])
-    >>> joint.condition({0: 1}).marginals().round(4)
-    array([[1.    , 0.6667]])
     """
     points, weights = np.polynomial.hermite_e.hermegauss(nodes)
     weights = weights / weights.sum()

@@ -83,13 +83,7 @@ class Evidence(NamedTuple):
 
 
 def added(values: Sequence[NDArray[Any]], start: NDArray[Any]) -> Floats:
-    """Add to `start` what each of the values has beyond it; the same bits in any order of them.
-
-    Examples
-    --------
-    >>> added([np.array([3.0]), np.array([5.0])], np.array([2.0]))
-    array([6.])
-    """
+    """Add to `start` what each of the values has beyond it; the same bits in any order of them."""
     total = np.zeros(np.shape(start))
     for term in np.sort(np.stack(values) - start, axis=0):  # smallest first, whoever it is from
         total += term

@@ -15,25 +15,7 @@ _CELL = 52
 
 
 def check_room(limits: Limits, n_features: int, n_labels: int, n_rows: int, source: str) -> None:
-    """Raise ValueError if learning needs more memory than the limit.
-
-    Parameters
-    ----------
-    limits : Limits
-        The limits.
-    n_features, n_labels : int
-        The sizes of the posterior.
-    n_rows : int
-        Rows that are learned from together.
-    source : str
-        Where the rows come from, for the message.
-
-    Examples
-    --------
-    >>> check_room(Limits(), 1, 2_000_000, 1, "tiny.xmc")
-    Traceback (most recent call last):
-    ValueError: tiny.xmc: a model of 1 features and 2,000,000 labels needs 12.3 GB, more than ...
-    """
+    """Raise ValueError if learning needs more memory than the limit."""
     panels = panel_bytes(1 + n_features, n_labels)
     widest = max((labels.stop - labels.start for labels in panel_slices(n_labels)), default=0)
     # A panel is copied while features join. The model file has another copy of all weights, and

@@ -113,24 +113,6 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
 
     What a state learned is its posterior minus the prior, in natural parameters (1/σ², μ/σ²);
     that of several states adds up. The sum is the same bits in whatever order the states come.
-
-    Parameters
-    ----------
-    states : sequence of OnlineState
-        Learned on different rows from the same prior, with the same settings. One that knows fewer
-        features or labels has no evidence about the others.
-    prior : OnlineState, optional
-        What all states started from; by default the prior of the settings.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, Y = np.eye(2), np.array([[1], [0]], dtype=np.int8)
-    >>> shards = [OnlineState(2, 1), OnlineState(2, 1)]
-    >>> for shard, row in zip(shards, (0, 1)):
-    ...     shard.update(X[[row]], Y[[row]])
-    >>> merge_states(shards).n_rows
-    2
     """
     if not states:
         raise ValueError("there is nothing to merge: pass at least one model")
@@ -270,13 +252,7 @@ def smoothed_moments(
     after: tuple[NDArray[np.floating], NDArray[np.floating]],
     drift: float,
 ) -> tuple[Floats, Floats]:
-    """Return mean and variance given the smoothed ones of the next period.
-
-    Examples
-    --------
-    >>> smoothed_moments((np.zeros(1), np.ones(1)), (np.ones(1), np.full(1, 0.5)), drift=1.0)
-    (array([0.5]), array([0.625]))
-    """
+    """Return mean and variance given the smoothed ones of the next period."""
     mean, variance = (np.asarray(values, dtype=np.float64) for values in filtered)
     gain = variance / (variance + drift)
     return mean + gain * (after[0] - mean), variance + gain**2 * (after[1] - variance - drift)

@@ -57,25 +57,6 @@ def propagate(
     """Return how a row changes the moments of its scores, by expectation propagation.
 
     There is one factor for every pair of a relevant and an irrelevant label.
-
-    Parameters
-    ----------
-    mean, variance : (L,) arrays
-        Moments of the noisy scores f before the row.
-    labels : (L,) array
-        1 for relevant, 0 for irrelevant labels, -1 for unknown ones.
-    margin : (L,) array
-        By how much f of each relevant label has to exceed that of irrelevant ones.
-    flip : float, default=0.0
-        The probability that a comparison is wrong: f_k exceeds f_r by the margin.
-
-    Examples
-    --------
-    >>> mean, variance = np.zeros(3), np.ones(3)
-    >>> labels = np.array([1, 0, -1], dtype=np.int8)
-    >>> update = propagate(mean, variance, labels, margin=np.zeros(3))
-    >>> (variance * update.gradient).round(3)  # E[max] of two standard normal variables, and E[min]
-    array([ 0.564, -0.564,  0.   ])
     """
     relevant, irrelevant = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
     prior = np.stack([1 / variance, mean / variance])

@@ -37,13 +37,6 @@ class WeightPanels:
     ----------
     prior_variance : float
         What new weights start from, with mean 0.
-
-    Examples
-    --------
-    >>> panels = WeightPanels(0.25)
-    >>> panels.grow(3, 100)
-    >>> [panel.shape for panel in panels.views()]
-    [(3, 2, 64), (3, 2, 36)]
     """
 
     def __init__(self, prior_variance: float) -> None:
@@ -92,25 +85,13 @@ class WeightPanels:
 
 
 def panel_bytes(n_features: int, n_labels: int) -> list[int]:
-    """Return the bytes of each panel, labels rounded up to whole cache lines.
-
-    Examples
-    --------
-    >>> panel_bytes(1000, 65)
-    [512000, 128000]
-    """
+    """Return the bytes of each panel, labels rounded up to whole cache lines."""
     widths = (labels.stop - labels.start for labels in panel_slices(n_labels))
     return [n_features * 2 * 4 * -(-width // _BLOCK) * _BLOCK for width in widths]
 
 
 def panel_slices(n_labels: int) -> list[slice]:
-    """Return which labels each panel holds.
-
-    Examples
-    --------
-    >>> panel_slices(300)
-    [slice(0, 64, None), slice(64, 128, None), slice(128, 256, None), slice(256, 300, None)]
-    """
+    """Return which labels each panel holds."""
     slices: list[slice] = []
     first = 0
     while first < n_labels:
@@ -128,18 +109,7 @@ def _aligned(n_features: int, width: int) -> Weights:
 
 
 def check_posterior(arrays: Mapping[str, NDArray[Any]], settings: OnlineSettings) -> None:
-    """Raise ValueError unless the arrays describe a posterior: shapes, types and values.
-
-    Examples
-    --------
-    >>> from labelweave.models.online.state import OnlineState
-    >>> arrays, settings = OnlineState(2, 3).to_arrays()
-    >>> check_posterior(arrays, OnlineSettings(**settings))
-    >>> check_posterior(arrays | {"bias_mean": np.array([np.nan])}, OnlineSettings(**settings))
-    Traceback (most recent call last):
-    ...
-    ValueError: bias_mean has numbers that are not finite
-    """
+    """Raise ValueError unless the arrays describe a posterior: shapes, types and values."""
     n_labels = len(arrays["positives"])
     n_biases = 1 if settings.coupled else n_labels
     n_rows = int(_array(arrays, "n_rows", (), np.int64))

@@ -98,15 +98,7 @@ class Site:
 def site(
     state: OnlineState, start: OnlineState | None, features: Indices, labels: Sequence[int]
 ) -> Site:
-    """Return what a state has learned since it was `start`, by default the prior.
-
-    Examples
-    --------
-    >>> state = OnlineState(1, 1)
-    >>> state.update(np.array([[1.0]]), np.array([[1]], dtype=np.int8))
-    >>> site(state, None, np.array([7]), [0]).precision.shape
-    (2, 1)
-    """
+    """Return what a state has learned since it was `start`, by default the prior."""
     shape = (1 + state.n_features, state.n_labels)
     precision, precision_mean = np.empty((2, *shape), dtype=np.float32)
     for number, columns in enumerate(panel_slices(state.n_labels)):
@@ -135,15 +127,6 @@ def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineSt
 
     Rows are counted from 0 again, so that as many of them are predicted for calibration as if the
     part came first.
-
-    Parameters
-    ----------
-    posterior : OnlineState
-        Of all parts, over all features.
-    labels : sequence of int
-        The number of each of its labels.
-    own : Site
-        The site of the part.
     """
     settings, target = posterior.settings, columns_of(own.labels, labels)
     start = OnlineState(len(own.features), posterior.n_labels, settings=settings)
@@ -167,19 +150,7 @@ def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineSt
 
 
 def damped(old: Site, new: Site, known_to: Indices, n_parts: int, *, coupled: bool) -> Site:
-    """Return a site that has moved from its old value towards a new one.
-
-    Parameters
-    ----------
-    old, new : Site
-        Of the same part; the labels of the old one may be fewer and in another order.
-    known_to : (D,) int array
-        How many parts know each feature.
-    n_parts : int
-        How many parts there are, all of which know the constant feature and the biases.
-    coupled : bool
-        Whether all labels share one bias.
-    """
+    """Return a site that has moved from its old value towards a new one."""
     share = np.float32(1.0) / np.append(n_parts, known_to[new.features])[:, None].astype(np.float32)
     target = columns_of(old.labels, new.labels)
     everything = slice(0, len(share))
@@ -290,33 +261,7 @@ def learn_partition(
     n_sampled: int = 0,
     limits: Limits | None = None,
 ) -> LearnedPartition:
-    """Learn from a part of the rows, which is held in memory as a whole.
-
-    Parameters
-    ----------
-    source : path, or pair of arrays
-        A file as `RowStream` reads it, or X and Y.
-    settings : OnlineSettings
-        The model and its priors.
-    others : Others, optional
-        What is known already; by default the part is learned from the prior.
-    options : dict, optional
-        How to read a file: the options of `RowStream`.
-    batch_rows : int, default=1000
-        Rows that are predicted and learned from at a time.
-    score : bool, default=False
-        Whether to predict each batch before learning from it.
-    n_sampled : int, default=0
-        How many of its rows to return, evenly spaced.
-    limits : Limits, optional
-        How much memory learning may take.
-
-    Examples
-    --------
-    >>> X, Y = np.eye(3), np.array([[1, 0], [0, 1], [1, 0]])
-    >>> learn_partition((X, Y), OnlineSettings()).site.features
-    array([0, 1, 2])
-    """
+    """Learn from a part of the rows, which is held in memory as a whole."""
     known = () if others is None else others.labels
     limits = limits or Limits()
     X, Y, labels, summary = _read(source, known, options or {}, limits)
@@ -345,15 +290,6 @@ def calibrate(state: OnlineState, labels: Sequence[int], parts: Iterable[Learned
     """Calibrate the posterior of several parts by sampled rows, each predicted by other parts only.
 
     What a part saw while it was learned alone says little about how sure all of them are together.
-
-    Parameters
-    ----------
-    state : OnlineState
-        The posterior of all parts, whose calibration is replaced.
-    labels : sequence of int
-        The number of each of its labels.
-    parts : iterable of LearnedPartition
-        The parts; `LearnedPartition.of_sample` is enough of them.
     """
     counts = {name: array.copy() for name, array in state.counts().items()}
     calibration = Calibration()
@@ -433,16 +369,6 @@ class SiteSum:
     ----------
     labels : tuple of int
         The numbers of the labels of all parts.
-
-    Examples
-    --------
-    >>> from labelweave.models.online.partitions import learn_partition
-    >>> X, Y = np.eye(3), np.array([[1, 0], [0, 1], [1, 0]])
-    >>> settings, total = OnlineSettings(), SiteSum(OnlineSettings())
-    >>> for rows in (slice(0, 1), slice(1, 3)):
-    ...     total.add(learn_partition((X[rows], Y[rows]), settings).site)
-    >>> total.posterior().n_rows
-    3
     """
 
     def __init__(self, settings: OnlineSettings, limits: Limits | None = None) -> None:

@@ -75,15 +75,6 @@ def pass_order(
 
     A shuffled order belongs to the content of the rows and the seed: the order they are given in
     has no say, and equal rows stay together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, Y = np.arange(4.0)[:, None], np.zeros((4, 1), dtype=np.int8)
-    >>> there = X[pass_order(X, Y, None, 0, True)]
-    >>> back = X[::-1][pass_order(X[::-1], Y, None, 0, True)]
-    >>> bool((there == back).all())
-    True
     """
     order = presentation_order(X, labels, seed) if shuffle else np.arange(len(labels))
     if sample_weight is None:
@@ -112,15 +103,6 @@ class RowScale:
     ----------
     sums : (2,) array
         Sum of the lengths, and their number.
-
-    Examples
-    --------
-    >>> scale = RowScale()
-    >>> scale.mean
-    1.0
-    >>> scale.sums = scale.after(np.array([3.0, 0.0, 5.0]))[-1]
-    >>> scale.mean
-    4.0
     """
 
     def __init__(self) -> None:
@@ -145,14 +127,7 @@ def mean_lengths(sums: Floats) -> Floats:
 
 
 def row_lengths(rows: CsrArrays) -> Floats:
-    """Return ‖x‖ of every row.
-
-    Examples
-    --------
-    >>> starts, columns = np.array([0, 2, 2]), np.array([0, 1], dtype=np.int32)
-    >>> row_lengths((starts, columns, np.array([3.0, 4.0])))
-    array([5., 0.])
-    """
+    """Return ‖x‖ of every row."""
     indptr, _, values = rows
     counts = np.diff(indptr)
     filled = counts > 0

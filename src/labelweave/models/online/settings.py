@@ -152,11 +152,5 @@ def _native_settings(settings: OnlineSettings) -> native.OnlineSettings:
 
 
 def skew_of(absent: Floats) -> Floats:
-    """Return ln(e + 1/r) for labels that 1/r rows lack for each row that has them.
-
-    Examples
-    --------
-    >>> skew_of(np.array([0.0, 1.0, 100.0])).round(2)
-    array([1.  , 1.31, 4.63])
-    """
+    """Return ln(e + 1/r) for labels that 1/r rows lack for each row that has them."""
     return np.asarray(np.log(np.e + absent))

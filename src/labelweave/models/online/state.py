@@ -44,18 +44,7 @@ _CERTAIN = 100.0
 
 
 def categorical_log_odds(log_odds: Floats) -> Floats:
-    """Return the log-odds of each label given that exactly one of independent labels applies.
-
-    Parameters
-    ----------
-    log_odds : (n, L) array
-        Log-odds of each label on its own.
-
-    Examples
-    --------
-    >>> categorical_log_odds(np.log([[1.0, 2.0, 5.0]])).round(3)  # 1:7, 2:6 and 5:3
-    array([[-1.946, -1.099,  0.511]])
-    """
+    """Return the log-odds of each label given that exactly one of independent labels applies."""
     before, after = np.full((2, *log_odds.shape), -np.inf)
     before[:, 1:] = np.logaddexp.accumulate(log_odds, axis=1)[:, :-1]
     after[:, :-1] = np.logaddexp.accumulate(log_odds[:, ::-1], axis=1)[:, -2::-1]
@@ -67,19 +56,6 @@ def categorical_joint(log_odds: Floats, **options: Any) -> ChainJoint:
 
     P(only c) is proportional to the odds of label c. As a chain, label c is conditioned on no
     earlier label applying.
-
-    Parameters
-    ----------
-    log_odds : (n, L) array
-        Log-odds of each label on its own.
-    **options
-        As in `ChainJoint`.
-
-    Examples
-    --------
-    >>> joint = categorical_joint(np.log([[1.0, 2.0, 5.0]]))
-    >>> joint.marginals()
-    array([[0.125, 0.25 , 0.625]])
     """
     log_p = log_softmax(log_odds, axis=1)
     # The probability that it is this label or a later one.
@@ -408,22 +384,6 @@ class OnlineState(Posterior):
         Rows learned from.
     positives, observed : (L,) int64 arrays
         How many rows had each label, and for how many rows it is known whether they had it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> state = OnlineState(n_features=2, n_labels=1)
-    >>> X, Y = np.eye(2), np.array([[1], [0]], dtype=np.int8)
-    >>> for _ in range(20):
-    ...     state.update(X, Y)
-    >>> state.probabilities(X)[:, 0].round(2).tolist()
-    [1.0, 0.0]
-
-    A feature or a label that comes later starts from the prior:
-
-    >>> state.grow(n_features=3, n_labels=2)
-    >>> state.variance[2], state.mean[2]
-    (array([0.1, 0.1], dtype=float32), array([0., 0.], dtype=float32))
     """
 
     def update(self, X: Any, Y: NDArray[Any], n_threads: int = 1, *, seen: bool = False) -> None:
@@ -442,20 +402,6 @@ class OnlineState(Posterior):
         """Make room for the features and labels of a batch, the next one to learn from.
 
         What is wrong with the batch is found before anything changes.
-
-        Parameters
-        ----------
-        X, Y
-            As in `update`, with at least as many labels as are known.
-
-        Examples
-        --------
-        >>> state = OnlineState()
-        >>> X, Y = np.eye(2), np.array([[1, 0, 0], [0, 1, 0]])
-        >>> state.admit(X, Y)
-        >>> state.update(X, Y)
-        >>> state.sizes
-        (2, 3)
         """
         self._label_matrix(Y, X.shape[0], max(self.n_labels, Y.shape[1]))
         check_rows(X, X.shape[1])

@@ -55,15 +55,6 @@ class Checkpoint:
         Settings, the place in the input, counters: whatever JSON can hold.
     arrays : mapping of str to array
         The posterior and other counts.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "run.checkpoint")
-    ...     Checkpoint({"rows": 5}, {"mean": np.zeros(2)}).save(path)
-    ...     Checkpoint.load(path)
-    Checkpoint(facts={'rows': 5}, arrays={'mean': array([0., 0.])})
     """
 
     facts: Mapping[str, Any]
@@ -133,14 +124,6 @@ class LabelColumns:
     ----------
     numbers : iterable of int
         Numbers that have a column, in the order of the columns.
-
-    Examples
-    --------
-    >>> columns, Y = LabelColumns().read(np.array([7, 7, 3]), np.array([0, 1, 1, 3]))
-    >>> Y.tolist()
-    [[1, -1], [0, -1], [1, 1]]
-    >>> columns.numbers
-    (7, 3)
     """
 
     def __init__(self, numbers: Iterable[int] = ()) -> None:
@@ -154,15 +137,7 @@ class LabelColumns:
     def read(
         self, numbers: NDArray[np.integer], row_starts: Indices
     ) -> tuple[LabelColumns, Labels]:
-        """Return the columns after a batch, and its (n, L) int8 label matrix.
-
-        Parameters
-        ----------
-        numbers : array of int
-            The label numbers of all rows, one row after the other.
-        row_starts : (n + 1,) array
-            Where each row begins in `numbers`.
-        """
+        """Return the columns after a batch, and its (n, L) int8 label matrix."""
         n = len(row_starts) - 1
         rows = np.repeat(np.arange(n), np.diff(row_starts))
         distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
@@ -177,16 +152,7 @@ class LabelColumns:
 
 
 class PrequentialF1:
-    """Macro and micro F1 over all rows counted so far; labels may join on the way.
-
-    Examples
-    --------
-    >>> quality = PrequentialF1()
-    >>> quality.add(truth=np.array([[1], [0]]), predicted=np.array([[1], [1]]))
-    >>> quality.add(truth=np.array([[1, 1]]), predicted=np.array([[1, 1]]))
-    >>> quality.macro(), quality.micro()
-    (0.9, 0.8571428571428571)
-    """
+    """Macro and micro F1 over all rows counted so far; labels may join on the way."""
 
     def __init__(self) -> None:
         #: For each label: true positives, rows that have it, rows predicted to have it.
@@ -205,15 +171,7 @@ class PrequentialF1:
 
     @classmethod
     def sum(cls, parts: Iterable[tuple[Sequence[int], PrequentialF1]]) -> PrequentialF1:
-        """Return the counts of several streams, each with the numbers of its labels.
-
-        Examples
-        --------
-        >>> one = PrequentialF1()
-        >>> one.add(truth=np.array([[1]]), predicted=np.array([[1]]))
-        >>> PrequentialF1.sum([([3], one), ([7], one)]).true
-        array([1, 1])
-        """
+        """Return the counts of several streams, each with the numbers of its labels."""
         parts, total = list(parts), cls()
         numbers = dict.fromkeys(number for labels, _ in parts for number in labels)
         column = {number: place for place, number in enumerate(numbers)}

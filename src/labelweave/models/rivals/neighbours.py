@@ -58,25 +58,6 @@ def nearest_rows(train: Any, X: Any, k: int, *, n_threads: int = 1) -> Positions
     """Return the k nearest rows of `train` for every row of X, in ascending order, (n, k).
 
     Distances are Euclidean; ties go to the earlier rows.
-
-    Parameters
-    ----------
-    train : (m, D) float64 array or CSR
-    X : (n, D) float64 array or CSR, or None
-        None: the neighbours of the training rows themselves, where no row is its own neighbour.
-    k : int
-        At most m, or m - 1 if X is None.
-    n_threads : int
-        Number of threads; the result does not depend on it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> train = np.array([[0.0], [1.0], [2.0], [9.0]])
-    >>> nearest_rows(train, np.array([[1.0]]), 2)
-    array([[0, 1]])
-    >>> nearest_rows(train, None, 1).ravel()
-    array([1, 0, 1, 2])
     """
     alone = X is None
     if alone:
@@ -227,18 +208,7 @@ class NeighbourClassifier(MultiLabelClassifier):
     n_neighbors: int
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Learn from the labels of every row's neighbours.
-
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        y : (n, L) array, sparse matrix or data frame of 0/1
-            The label matrix. A one-dimensional array of two classes is a single label.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from the labels of every row's neighbours."""
         return super().fit(X, y)
 
     def _remember(self, X: Any, labels: Labels) -> Counts:

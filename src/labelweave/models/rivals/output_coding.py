@@ -59,20 +59,7 @@ def solve_boxes(
     tolerance: float = 1e-9,
     max_sweeps: int = 1000,
 ) -> Floats:
-    """Minimise yᵀQy − 2 cᵀy over [0, 1]^L for every row c of ``linear``, (n, L).
-
-    Parameters
-    ----------
-    Q : (L, L) array
-        Symmetric and positive semidefinite.
-    linear : (n, L) array
-    start : (n, L) array, optional
-        Initial point; by default the centre of the box.
-    tolerance : float
-        A row has converged when a sweep moves none of its coordinates by more than this.
-    max_sweeps : int
-        Maximum number of sweeps.
-    """
+    """Minimise yᵀQy − 2 cᵀy over [0, 1]^L for every row c of ``linear``, (n, L)."""
     solution = np.full(linear.shape, 0.5) if start is None else start.copy()
     rows = np.arange(len(linear))
     y = solution.copy()
@@ -111,17 +98,7 @@ def fit_ridge(X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
 def out_of_fold_predictions(
     X: Any, Y: Floats, weight: Floats, penalty: float | str, fold: Positions
 ) -> tuple[Floats, float]:
-    """Return the predicted labels of each row, fitted without its fold, and the penalty used.
-
-    Parameters
-    ----------
-    X, Y, weight
-        Training rows.
-    penalty : float or "cv"
-        "cv" takes the penalty of smallest out-of-fold squared error.
-    fold : (n,) array of int
-        If there is only one fold, nothing is left out.
-    """
+    """Return the predicted labels of each row, fitted without its fold, and the penalty used."""
     candidates = RIDGE_GRID if penalty == "cv" else (float(penalty),)
     if not fold.any():
         middle = candidates[len(candidates) // 2]
@@ -160,13 +137,6 @@ def descend(Q: Floats, linear: Floats, start: Floats) -> Floats:
 
     The best single flip is made until none improves, then the best flip of two labels. The result
     is a local minimum within two flips, and that of a row does not depend on the other rows.
-
-    Parameters
-    ----------
-    Q : (L, L) array
-        Symmetric.
-    linear : (n, L) array
-    start : (n, L) array of 0.0 and 1.0
     """
     labels = start.copy()
     rows = np.arange(len(labels))
@@ -450,18 +420,7 @@ def decode(metric: Floats, linear: Floats) -> Floats:
 def choose_margin_weight(
     rows: OutOfFold, candidates: Sequence[float], most: int | None, decoding_weight: float
 ) -> float:
-    """Return the margin weight of most exact matches by cross-validation.
-
-    Parameters
-    ----------
-    rows : OutOfFold
-    candidates : sequence of float
-        Ties go to the first.
-    most : int, optional
-        Maximum number of codes.
-    decoding_weight : float
-        Weight of the log-odds in decoding.
-    """
+    """Return the margin weight of most exact matches by cross-validation."""
     matches = np.zeros(len(candidates))
     for fold in np.unique(rows.fold):
         learned, asked = rows[rows.fold != fold], rows[rows.fold == fold]

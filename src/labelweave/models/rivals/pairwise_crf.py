@@ -63,15 +63,6 @@ class LabelMoments:
     ----------
     sets : (K,) array
         The sets, increasing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> moments = LabelMoments(2)
-    >>> moments.sets
-    array([1, 2, 3])
-    >>> moments.of(np.array([[0.4, 0.3, 0.2, 0.1]]))
-    array([[0.4, 0.3, 0.1]])
     """
 
     def __init__(self, n_labels: int) -> None:
@@ -510,20 +501,7 @@ def fit_field(
     *,
     exact: bool,
 ) -> LinearConditionals:
-    """Fit a field, starting from conditionals whose couplings are not tied.
-
-    Parameters
-    ----------
-    X : (n, D) array or CSR
-    labels : (n, L) int8 array
-    edges : (L, L) bool array
-        Symmetric mask of the pairs that may be coupled.
-    start : LinearConditionals
-        Fitted with the same penalties, each label given those that it may be coupled with.
-    sample_weight : (n,) array, optional
-    exact : bool
-        Whether to maximise the likelihood rather than the pseudo-likelihood.
-    """
+    """Fit a field, starting from conditionals whose couplings are not tied."""
     # A constant label has no finite optimum: it keeps the smoothed intercept of the start.
     varies = np.flatnonzero(labels.min(axis=0) != labels.max(axis=0))
     inner = edges[np.ix_(varies, varies)]
@@ -559,15 +537,6 @@ def strongest_pairs(
 
     Rao's score test at independent labels: the squared slope of the pseudo-likelihood in the
     coupling of a pair over the variance of that slope. It needs no fit of any pair.
-
-    Parameters
-    ----------
-    scores : (n, L) array
-        Log-odds of independently fitted labels.
-    labels, sample_weight
-        The rows that they were fitted to.
-    allowed : (L, L) bool array
-    k : int
     """
     probability: Floats = expit(scores)
     Y = labels.astype(np.float64)

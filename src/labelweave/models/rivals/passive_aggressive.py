@@ -59,23 +59,7 @@ def learn(
     n_threads: int,
     scores: Floats | None = None,
 ) -> None:
-    """Update the weights by rows in turn, in place.
-
-    Parameters
-    ----------
-    weights : (D + 1, L rounded up) array
-    X, labels
-        The rows, (n, D) and (n, L).
-    limits : (n,) array
-        The maximum step size of each row.
-    order : (m,) array
-        Rows in the order of presentation.
-    intercept : bool
-        Whether to learn an intercept, as a constant feature of 1.
-    n_threads : int
-    scores : (m, L) array, optional
-        Receives the score of each row before its update.
-    """
+    """Update the weights by rows in turn, in place."""
     native.passive_aggressive(
         native_matrix(X), labels, limits, order, intercept, weights, scores, n_threads
     )
@@ -89,15 +73,6 @@ class Window:
     ----------
     scores, labels : (n, L) arrays
     weight : (n,) array
-
-    Examples
-    --------
-    >>> window = Window.empty(1)
-    >>> for score in (0.1, 0.2, 0.3):
-    ...     labels = np.zeros((1, 1), np.int8)
-    ...     window = window.extended(np.array([[score]]), labels, np.ones(1), most=2)
-    >>> window.scores.ravel()
-    array([0.2, 0.3])
     """
 
     scores: Floats
