@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from sklearn.base import clone
 
 from labelweave.models import LabelClassifier
@@ -12,24 +13,29 @@ from tests.contract.variants import VARIANTS
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a law on all defaults and variants; on variants that do not touch it as a slow test.
-
-    Nor does a variant touch a law that a class keeps or breaks whatever its parameters are
-    (`of_classes`).
-    """
+    """Run a law on all defaults and variants."""
     if "case" not in metafunc.fixturenames:
         return
     law = metafunc.module.__name__.rpartition(".test_")[2]
     of_classes = metafunc.definition.get_closest_marker("of_classes") is not None
+    fast = metafunc.config.getoption("fast")
+    metafunc.parametrize("case", cases_of(law, of_classes=of_classes, fast=fast))
+
+
+def cases_of(law: str, *, of_classes: bool, fast: bool) -> list[ParameterSet]:
+    """Return the cases of a law; those of variants that do not touch it are slow.
+
+    No variant touches a law that a class keeps or breaks whatever its parameters are
+    (`of_classes`). The fast suite does without slow cases, instead of making thousands of them in
+    every worker to throw them away.
+    """
     cases = [pytest.param(case, id=name) for name, case in DEFAULTS.items()]
-    # The fast suite would make thousands of tests in every worker to throw them away.
-    fast_only = metafunc.config.getoption("markexpr") == "not slow"
     for name, variant in VARIANTS.items():
         if law in variant.laws and not of_classes:
             cases.append(pytest.param(variant.case, id=name))
-        elif not fast_only:
+        elif not fast:
             cases.append(pytest.param(variant.case, id=name, marks=pytest.mark.slow))
-    metafunc.parametrize("case", cases)
+    return cases
 
 
 # Of scikit-learn's checks, those that repeat a law of this folder on the same classes.

@@ -8,11 +8,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.engine import processes
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, presentation_order
 from labelweave.models.stacking.base_learner import BaseLearner, FittedBase
@@ -156,9 +157,9 @@ def _by_row(shape: tuple[int, int], parts: list[tuple[NDArray[np.integer[Any]], 
 def _run(calls: list[Any], n_jobs: int | None) -> list[Any]:
     results = []
     try:
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        parallel = processes(n_jobs, return_as="generator")
     except ValueError:  # joblib's multiprocessing returns all results at once
-        parallel = Parallel(n_jobs=n_jobs)
+        parallel = processes(n_jobs)
     with stage("fitting base classifiers", len(calls)) as advance:
         for result in parallel(calls):
             results.append(result)
