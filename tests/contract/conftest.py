@@ -38,37 +38,6 @@ def cases_of(law: str, *, of_classes: bool, fast: bool) -> list[ParameterSet]:
     return cases
 
 
-# Of scikit-learn's checks, those that repeat a law of this folder on the same classes.
-REPEATED = (
-    "check_classifiers_multilabel_representation_invariance",  # inputs
-    "check_estimator_sparse_matrix",
-    "check_f_contiguous_array_estimator",
-    "readonly_memmap=True",
-    "check_fit_idempotent",  # determinism
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_estimators_pickle",  # persistence
-    "check_sample_weight_equivalence_on_dense_data",  # weights
-)
-# It has more kinds of sparse arrays than `test_inputs`: one class of each way to read them.
-SPARSE = "check_estimator_sparse_array"
-READERS = ("BinaryRelevance(", "LabelPowerset(", "MLkNN(", "LaSVM(", "BayesianOnlineClassifier(")
-
-
-def is_repeated(check: str) -> bool:
-    """Whether a check of scikit-learn, by the name of its test, repeats a law."""
-    if SPARSE in check:
-        return not any(f"[{name}" in check for name in READERS)
-    return any(name in check for name in REPEATED)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave scikit-learn's checks that repeat a law to the whole suite."""
-    for item in items:
-        if "test_sklearn_checks.py" in item.nodeid and is_repeated(item.name):
-            item.add_marker(pytest.mark.slow)
-
-
 @pytest.fixture
 def weighted(case: Case) -> None:
     """Skip where sample weights have no meaning."""
