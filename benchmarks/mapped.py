@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.measure import _status_bytes, machine, one_blas_thread
-from benchmarks.table import _megabytes, _seconds, markdown
+from benchmarks.measure import _status_bytes, one_blas_thread
+from benchmarks.tables import keep, markdown, show_megabytes, show_seconds
 from labelweave.datasets import Dataset, read_mapped, write_mapped
 from labelweave.models import BinaryRelevance
 
@@ -128,9 +128,9 @@ def table(n: int, C: float | str, folder: Path, limited: bool) -> list[list[str]
         result = in_fresh_process(fit, folder, *settings)
         expected = expected or result.digest
         same = {None: "out of memory", expected: "same bits"}.get(result.digest, "DIFFERENT")
-        used = f"{_megabytes(result.anonymous)} ({result.anonymous / n_bytes:.2f} X)"
-        seconds = _seconds(result.seconds) if result.digest else "–"
-        rows.append([f"{n:,}", str(C), _megabytes(n_bytes), name, used, seconds, same])
+        used = f"{show_megabytes(result.anonymous)} ({result.anonymous / n_bytes:.2f} X)"
+        seconds = show_seconds(result.seconds) if result.digest else "–"
+        rows.append([f"{n:,}", str(C), show_megabytes(n_bytes), name, used, seconds, same])
         print(*rows[-1], sep=" | ", flush=True)
     return rows
 
@@ -146,7 +146,8 @@ def main() -> None:
             in_fresh_process(make, n, Path(folder))
             for C in (1.0, "cv"):
                 rows += table(n, C, Path(folder), limited=n > arguments.rows)
-    print(f"\n{machine()}\n\n{markdown(rows)}")
+    print(markdown(rows))
+    keep("mapped", {"fits": rows})
 
 
 if __name__ == "__main__":
