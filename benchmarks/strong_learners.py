@@ -24,8 +24,9 @@ from benchmarks.table import README, markdown, replace_between, rounded
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
 from labelweave.datasets import load
-from labelweave.decision import MicroF1Threshold, ThresholdRule
-from labelweave.decision.registry import LOSS_NAMES
+from labelweave.decision import TunedThresholds
+from labelweave.decision.decide import LOSS_NAMES
+from labelweave.decision.rules import ThresholdRule
 from labelweave.evaluation import (
     METRICS,
     PORTFOLIO,
@@ -71,7 +72,7 @@ class Pool(BestJoint):
     ) -> ThresholdRule:
         self.rules = {
             metric: super(Pool, self)._tuned(each, X, labels, sample_weight)
-            for metric, each in (("f1_micro", MicroF1Threshold()), ("f1_macro", rule))
+            for metric, each in (("f1_micro", TunedThresholds(average="micro")), ("f1_macro", rule))
         }
         return self.rules["f1_macro"]
 

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from labelweave import persistence
 from labelweave._common.pipelines import last_step
 from labelweave.datasets import load_emotions
-from labelweave.decision import MicroF1Threshold
+from labelweave.decision import TunedThresholds
 from labelweave.evaluation import BestJoint, compare, pool_weights, predict_joint
 from labelweave.evaluation.joint_estimators import fold_estimator
 from labelweave.evaluation.selection.race import Race
@@ -128,7 +128,7 @@ def test_thresholds_are_tuned_on_the_rows_that_were_held_out(pool):
     np.testing.assert_array_equal(model.predict_proba(TEST), marginals)
     np.testing.assert_array_equal(model.predict(TEST), marginals > model.thresholds_)
     assert (model.thresholds_ < 0.5).all()  # F1 is better served by more labels
-    assert isinstance(model.rule_, MicroF1Threshold)
+    assert isinstance(model.rule_, TunedThresholds)
 
 
 def test_names_of_candidates_are_told_apart():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from labelweave.decision import F1Statistics
+from labelweave.decision.expected import F1Statistics
 from labelweave.evaluation import f1_by_threshold
 from labelweave.plots import ExpectedF1Display
 

@@ -12,7 +12,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.row_keys import assign_folds
 from labelweave.baselines._decision_functions import Scorer
-from labelweave.decision.tuned_thresholds import best_cut
+from labelweave.decision.tuned import best_cut
 
 #: Trains on features, labels, row weights and C; returns the scorer of the labels.
 Train = Callable[[Any, Labels, Floats, float], Scorer]

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from labelweave._common.archives import check_shape
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.logistic import fit_conditionals
 from labelweave.models import MultiLabelClassifier

@@ -16,7 +16,7 @@ from labelweave._core import native
 from labelweave.baselines._decision_functions import KernelScorer, LinearScorer, Scorer, varying
 from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
-from labelweave.decision import ThresholdRule
+from labelweave.decision.rules import ThresholdRule
 
 
 class LaSVM(ThresholdClassifier):
@@ -41,8 +41,8 @@ class LaSVM(ThresholdClassifier):
         Weight of the hinge losses against the penalty, common to all labels; "scale" is one over
         the mean of K(x, x), "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows, at 25 times the cost.
-    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
-        "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
+    decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
+        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
         each label on the share of rows that had it in training, "lcard" as many labels a row, on
         average, as in training, "fixed" cuts at 0.
     n_folds : int, default=5
@@ -102,7 +102,7 @@ class LaSVM(ThresholdClassifier):
         kernel: str = "linear",
         gamma: float | str = "scale",
         C: float | str = "scale",
-        decision: str | ThresholdRule = "scut",
+        decision: str | ThresholdRule = "macro_f1",
         n_folds: int = 5,
         passes: int = 1,
         shuffle: bool = True,

@@ -12,7 +12,7 @@ from labelweave._common.checks import check_number
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines._neighbour_classifier import NeighbourClassifier
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 
 

@@ -12,7 +12,7 @@ from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines._field_fit import fit_field, strongest_pairs
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference import Inference
 from labelweave.joint import FieldJoint, JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED

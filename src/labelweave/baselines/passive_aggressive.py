@@ -16,7 +16,7 @@ from labelweave.baselines._passive_aggressive_updates import learn, no_weights, 
 from labelweave.baselines._sliding_window import Window
 from labelweave.baselines.threshold_classifier import ThresholdClassifier, tuned_rule
 from labelweave.baselines.thresholded_svm import train_svms
-from labelweave.decision import ThresholdRule
+from labelweave.decision.rules import ThresholdRule
 from labelweave.models.streaming import StreamingClassifier
 
 # Rows that the kernel learns between two looks at Ctrl-C.
@@ -38,8 +38,8 @@ class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
         The longest step; "scale" is one over the mean square of a row, "cv" chooses from 0.1 to 10
         times that by the macro F1 of held-out rows. If learning begins with `partial_fit`, there is
         nothing to choose by, and both stand for 1, which suits rows of unit length.
-    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
-        "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
+    decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
+        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
         each label on the share of rows that had it in training, "lcard" as many labels a row, on
         average, as in training, "fixed" cuts at 0.
     tuned_with : {"online", "batch"}, default="online"
@@ -110,7 +110,7 @@ class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
         self,
         *,
         C: float | str = "cv",
-        decision: str | ThresholdRule = "scut",
+        decision: str | ThresholdRule = "macro_f1",
         tuned_with: str = "online",
         n_folds: int = 5,
         window: int = 2000,

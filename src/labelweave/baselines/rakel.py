@@ -17,7 +17,7 @@ from labelweave._common.engine import processes
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines.label_powerset import LabelPowerset, feature_penalty
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models import MultiLabelClassifier
 from labelweave.models.base_classifier import check_base_classifier

@@ -17,7 +17,8 @@ from labelweave.baselines._decision_functions import LinearScorer, varying
 from labelweave.baselines._duplicate_rows import merge_equal_rows
 from labelweave.baselines._out_of_fold import row_squares
 from labelweave.baselines.threshold_classifier import ThresholdClassifier
-from labelweave.decision import FixedThreshold, ThresholdRule
+from labelweave.decision import FixedThreshold
+from labelweave.decision.rules import ThresholdRule
 from labelweave.logistic.class_weights import (
     ClassWeight,
     check_class_weight,
@@ -44,8 +45,8 @@ class ThresholdedSVM(ThresholdClassifier):
         Weight of the losses against the penalty, common to all labels; "scale" is one over the
         mean square of a row, "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows.
-    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
-        "scut" (or "macro_f1") tunes one threshold per label on held-out rows, and chooses the FBR
+    decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
+        "macro_f1" tunes one threshold per label on held-out rows, and chooses the FBR
         value by the macro F1 of each fold under thresholds tuned on the others; "micro_f1" tunes
         one threshold for all labels. "cmn" predicts each label on the share of rows that had it in
         training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0. A
@@ -107,7 +108,7 @@ class ThresholdedSVM(ThresholdClassifier):
         self,
         *,
         C: float | str = "cv",
-        decision: str | ThresholdRule = "scut",
+        decision: str | ThresholdRule = "macro_f1",
         class_weight: Mapping[int, float] | str | None = None,
         n_folds: int = 5,
         tol: float = 1e-4,
@@ -149,7 +150,7 @@ class ThresholdedSVM(ThresholdClassifier):
 
     def _resolved_rule(self) -> ThresholdRule:
         rule = super()._resolved_rule()
-        is_weighted = self.class_weight is not None and rule.needs_held_out
+        is_weighted = self.class_weight is not None and "held_out" in rule.needs
         return FixedThreshold(0.0) if is_weighted else rule
 
     def _scorer(

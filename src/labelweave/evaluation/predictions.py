@@ -15,8 +15,9 @@ from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import is_fitted_search, last_step
-from labelweave.decision import Decision, Probabilities, resolve_decision
-from labelweave.decision.probabilities import Scores, check_scores
+from labelweave.decision.decide import resolve_decision
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores
 from labelweave.evaluation.metrics.likelihood import SupportsLogProb
 
 __all__ = [

@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indices, Mask
-from labelweave.decision import FLoss, HammingLoss, Loss, SubsetLoss
+from labelweave.decision import FLoss, HammingLoss, SubsetLoss
+from labelweave.decision.losses import Loss
 from labelweave.explore.session import Session
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution, Mode

@@ -13,16 +13,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave.decision import (
-    Decided,
-    Decision,
-    Evidence,
-    FixedThreshold,
-    SubsetLoss,
-    ThresholdRule,
-    decide,
-    resolve_decision,
-)
+from labelweave.decision import Decided, FixedThreshold, SubsetLoss
+from labelweave.decision.decide import decide, resolve_decision
+from labelweave.decision.losses import Decision
+from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.inference import Auto, Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.cross_fitted_scores import cross_fitted_scores
@@ -99,7 +93,7 @@ class MultiLabelClassifier(LabelClassifier):
         rule = self.threshold_rule()
         if rule is None:
             return self._encoding.decode(self._decide()(self.predict_joint(X)))
-        return self._encoding.decode(rule.label(*self.evidence(X)))
+        return self._encoding.decode(rule.label(*self.scored(X)))
 
     def decide(self, X: Any, loss: str | Decision) -> Decided:
         """Return the labels of least expected loss, and that loss, without fitting anew.
@@ -124,10 +118,10 @@ class MultiLabelClassifier(LabelClassifier):
         decision = self._decide()
         return decision if isinstance(decision, ThresholdRule) else None
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return what `threshold_rule` decides by, usually the marginals, held as log-odds."""
         joint, rule = self.predict_joint(X), self.threshold_rule()
-        return Evidence.of(joint) if rule is None else rule.evidence(joint)
+        return ScoredRows.of(joint) if rule is None else rule.scored(joint)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the marginal probability of each label, (n, L).
@@ -186,7 +180,7 @@ class MultiLabelClassifier(LabelClassifier):
         decision = self._resolved_decision()
         if not isinstance(decision, ThresholdRule):
             return decision
-        if not decision.needs_held_out:
+        if "held_out" not in decision.needs:
             return decision.informed(self._training_rates())
         if getattr(self, "_untuned_rule", None) != decision:
             raise ValueError(
@@ -204,7 +198,7 @@ class MultiLabelClassifier(LabelClassifier):
     def _untuned(self) -> ThresholdRule | None:
         """Return the rule that `decision` stands for if it is tuned on held-out rows."""
         rule = self._resolved_decision()
-        return rule if isinstance(rule, ThresholdRule) and rule.needs_held_out else None
+        return rule if isinstance(rule, ThresholdRule) and "held_out" in rule.needs else None
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         rule = self._untuned()

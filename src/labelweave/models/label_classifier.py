@@ -19,8 +19,8 @@ from labelweave._common.checks import check_n_jobs, check_number, check_whole_nu
 from labelweave._common.features import mean_row, validated_features
 from labelweave._common.presets import HasPresets
 from labelweave._common.progress import progress_shown
-from labelweave.decision import Evidence, ThresholdRule, apply_thresholds
 from labelweave.decision.probabilities import Scores
+from labelweave.decision.rules import ScoredRows, ThresholdRule, apply_thresholds
 from labelweave.logistic import LinearConditionals
 from labelweave.models.label_encoding import LabelEncoding, read_labels
 
@@ -189,12 +189,12 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         """
         return None
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return what `threshold_rule` decides by: the scores of the rows of X, and draws."""
         raise NotImplementedError(f"{type(self).__name__} decides row by row")
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
-        """Return the labels whose scores in `evidence` are above their thresholds.
+        """Return the labels whose scores in `scored` are above their thresholds.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         thresholds : (L,) array or Probabilities
             Those that `threshold_rule` chose for a test set, of which X may be a part.
         """
-        return self._encoding.decode(apply_thresholds(self.evidence(X).scores, thresholds))
+        return self._encoding.decode(apply_thresholds(self.scored(X).scores, thresholds))
 
     @property
     def label_encoding(self) -> LabelEncoding:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
-from labelweave.decision import ClassMassNormalization, Decision
+from labelweave.decision import ClassMassNormalization
+from labelweave.decision.losses import Decision
 from labelweave.models.label_encoding import LabelEncoding
 from labelweave.models.streaming import StreamingClassifier
 from labelweave.online.predictor import PosteriorPredictor

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelweave._common.arrays import Counts, Labels
-from labelweave.decision import ClassMassNormalization, Probabilities
+from labelweave.decision import ClassMassNormalization
+from labelweave.decision.probabilities import Probabilities
 from labelweave.online.state import OnlineState
 
 

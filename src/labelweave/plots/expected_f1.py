@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_label
 from labelweave._common.drawing import COLOURS, EDGE, literal
-from labelweave.decision import F1Statistics
+from labelweave.decision.expected import F1Statistics
 from labelweave.evaluation import f1_by_threshold
 from labelweave.plots.canvas import Display, label_matrix, names_of, tidy
 

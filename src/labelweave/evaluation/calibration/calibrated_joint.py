@@ -16,21 +16,18 @@ from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.pipelines import innermost
 from labelweave.decision import (
     Decided,
-    Decision,
-    Evidence,
     FixedThreshold,
     HammingLoss,
-    LabelledScores,
     PartialAbstention,
     PrecisionAtK,
-    Probabilities,
     RankingLoss,
     SubsetLoss,
-    ThresholdRule,
-    decide,
-    resolve_decision,
 )
-from labelweave.decision.probabilities import Scores
+from labelweave.decision.decide import decide, resolve_decision
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities, Scores
+from labelweave.decision.rules import ScoredRows, ThresholdRule
+from labelweave.decision.tuned import LabelledScores
 from labelweave.evaluation.calibration.held_out_joints import HeldOutJoints, held_out_joints
 from labelweave.evaluation.calibration.marginal_calibration import (
     MarginalCalibration,
@@ -284,8 +281,8 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _scores(self, rule: ThresholdRule | None, joint: JointDistribution) -> Scores:
         """Return what a rule decides by, given what the estimator predicts."""
-        if rule is not None and rule.needs_joint:
-            return rule.evidence(joint).scores
+        if rule is not None and "joint" in rule.needs:
+            return rule.scored(joint).scores
         return Probabilities(self._log_odds(joint))
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
@@ -347,7 +344,7 @@ class CalibratedJointCV(MultiLabelClassifier):
             decided = replace(decided, risk=risk)
         return decided
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return what `threshold_rule` decides by, usually the calibrated marginals."""
         check_is_fitted(self)
         joint = self._base_joint(X)
@@ -355,4 +352,4 @@ class CalibratedJointCV(MultiLabelClassifier):
             self._scores(self.threshold_rule(), joint),
             joint.tempered(self.temperature_),
         )
-        return Evidence(scores, lambda k: np.moveaxis(tempered.sample(k, 0), 1, 0))
+        return ScoredRows(scores, lambda k: np.moveaxis(tempered.sample(k, 0), 1, 0))

@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any
 
 from labelweave._common.pipelines import last_step
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.evaluation.methods.decisions import deciding
 from labelweave.evaluation.metrics.registry import Metric

@@ -18,7 +18,9 @@ from labelweave._common.checks import check_choice, check_number, check_whole_nu
 from labelweave._common.engine import processes
 from labelweave._common.pipelines import innermost
 from labelweave._common.row_keys import assign_folds, number_rows
-from labelweave.decision import Decision, VectorSets, vector_sets
+from labelweave.decision import VectorSets
+from labelweave.decision.losses import Decision
+from labelweave.decision.sets import vector_sets
 from labelweave.evaluation.conformal.cross_conformal import cross_conformal_sets
 from labelweave.evaluation.conformal.nonconformity import (
     NONCONFORMITY,

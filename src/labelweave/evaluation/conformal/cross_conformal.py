@@ -8,7 +8,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave.decision import VectorSets
-from labelweave.decision.probable_vectors import probable_vectors, reachable_values
+from labelweave.decision.sets import probable_vectors, reachable_values
 from labelweave.evaluation.conformal.nonconformity import HeldOutScores
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from labelweave import decision as decisions_package
 from labelweave._common.pipelines import last_step
-from labelweave.decision import DECISION_NAMES, Decision, resolve_decision
+from labelweave.decision.decide import DECISION_NAMES, resolve_decision
+from labelweave.decision.losses import Decision
 from labelweave.evaluation.methods.registry import build
 from labelweave.evaluation.methods.specifications import parse_specification, split_specifications
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import precision_recall_fscore_support
 
 from labelweave._common.arrays import Floats
-from labelweave.decision import F1Statistics
+from labelweave.decision.expected import F1Statistics
 from labelweave.evaluation.metrics.ranking import auc_per_column, average_precision_per_column
 from labelweave.evaluation.metrics.validation import check_labels
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from labelweave.decision import Decision, ExpectedF
+from labelweave.decision import ExpectedF
+from labelweave.decision.losses import Decision
 from labelweave.evaluation.metrics import ranking
 from labelweave.evaluation.metrics.classification import (
     exact_match,

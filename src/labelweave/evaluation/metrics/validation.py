@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indicators
-from labelweave.decision import Probabilities
-from labelweave.decision.probabilities import check_scores
+from labelweave.decision.probabilities import Probabilities, check_scores
 
 __all__ = ["check_label_pair", "check_labels", "check_scored", "check_weight"]
 

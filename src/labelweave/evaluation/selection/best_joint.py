@@ -14,7 +14,10 @@ from labelweave._common.checks import check_flag, check_number, check_whole_numb
 from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
-from labelweave.decision import Decision, FixedThreshold, LabelledScores, ThresholdRule
+from labelweave.decision import FixedThreshold
+from labelweave.decision.losses import Decision
+from labelweave.decision.rules import ThresholdRule
+from labelweave.decision.tuned import LabelledScores
 from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
 from labelweave.evaluation.predictions import predict_joint
 from labelweave.evaluation.selection.candidates import make_candidates, unaffordable
@@ -153,7 +156,7 @@ class BestJoint(MultiLabelClassifier):
             raise ValueError(
                 f"pool=True weighs candidates by scoring='log_likelihood'; got {self.scoring!r}"
             )
-        if self.pool and rule is not None and rule.needs_joint:
+        if self.pool and rule is not None and "joint" in rule.needs:
             raise ValueError(
                 f"decision {self.decision!r} is tuned on the votes of one model: choose one that "
                 "is tuned on marginals, such as 'macro_f1', or pool=False"

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import clone
 
 from labelweave._common.pipelines import last_step
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.evaluation.methods.preprocessing import with_preprocessing
 from labelweave.evaluation.methods.registry import make_method
 from labelweave.models import MultiLabelClassifier

@@ -13,8 +13,8 @@ from sklearn.exceptions import FitFailedWarning
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.engine import processes
 from labelweave._common.paired_gain import in_standard_errors
-from labelweave.decision import Probabilities, ThresholdRule
-from labelweave.decision.probabilities import Scores, check_scores
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores
+from labelweave.decision.rules import ThresholdRule
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.selection.pooling import pool_weights
 from labelweave.evaluation.selection.trials import (

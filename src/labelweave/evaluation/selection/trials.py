@@ -13,8 +13,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.pipelines import last_step
-from labelweave.decision import ThresholdRule
 from labelweave.decision.probabilities import Scores, joined
+from labelweave.decision.rules import ThresholdRule
 from labelweave.evaluation.comparison.fold_runs import score_model
 from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.predictions import predict_joint
@@ -121,7 +121,7 @@ def judge_fold(
     joint: Any = predict_joint(fitted(without_tuning(estimator), inside), X)
     log_prob = joint.log_prob(truth)
     log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
-    evidence = _NOTHING if rule is None else rule.evidence(joint).scores
+    evidence = _NOTHING if rule is None else rule.scored(joint).scores
     return HeldOutFold(float(np.average(log_prob, weights=weight)), log_prob, evidence)
 
 

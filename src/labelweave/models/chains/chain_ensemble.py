@@ -9,7 +9,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.logistic import LinearConditionals, PenaltyChoice, structure_penalties
 from labelweave.models.chains.classifier_chain import ClassifierChain

@@ -11,7 +11,7 @@ from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, GeneralChain, JointDistribution
 from labelweave.logistic import fit_conditionals

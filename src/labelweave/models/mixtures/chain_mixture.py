@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference import Inference
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.logistic import (

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice

@@ -16,7 +16,8 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_flag, check_whole_number
 from labelweave._common.pipelines import last_step
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Decision, ThresholdRule
+from labelweave.decision.losses import Decision
+from labelweave.decision.rules import ThresholdRule
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.base import MultiLabelClassifier

@@ -10,7 +10,7 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice
 from labelweave._common.label_graph import LabelGraph
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic import LinearConditionals, PenaltyChoice
