@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.table import README, markdown, replace_between
 from labelweave._common.keyed_lines import KeyedLines
 from labelweave.datasets import Dataset, load
-from labelweave.evaluation import CalibratedJointCV, log_loss
+from labelweave.evaluation import METRICS, CalibratedJointCV
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
 from labelweave.models import BinaryRelevance, ClassifierChain, DistributionalForest
@@ -74,7 +74,7 @@ def _sums(
         "T": [model.temperature_],
         "CLL-loss": [float(-joint.log_prob(Y).sum()) for joint in (before, after)],
         "joint ECE": [_excesses(np.exp(mode.log_prob), right) for mode in modes],
-        "log-loss of marginals": [len(Y) * log_loss(Y, p) for p in marginals],
+        "log-loss of marginals": [len(Y) * METRICS["log_loss"](Y, p) for p in marginals],
         "ECE of marginals": [_excesses(p, np.asarray(Y)) for p in marginals],
         "same mode": [int(same.sum())],
     }

@@ -55,7 +55,7 @@ DECISIONS = {
     "f1_macro": "macro_f1",
     "hamming_loss": "hamming",
 }
-LOSS = "cll_loss_row"
+LOSS = "cll_loss"
 MEASURES = (*DECISIONS, LOSS)
 Record = dict[str, Any]
 

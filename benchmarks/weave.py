@@ -45,7 +45,7 @@ from labelweave.versions import code_version
 MARK = "<!-- written by python -m benchmarks.weave {}: {} -->"
 DATA = ("emotions", "scene", "yeast", "image", "slashdot", "enron")
 BASES = ("forest", "boosting", "ML-kNN", "naive Bayes", "MLP")
-MEASURES = {"exact_match": "exact match", "cll_loss_row": "CLL-loss"}
+MEASURES = {"exact_match": "exact match", "cll_loss": "CLL-loss"}
 KEPT = Path(__file__).with_suffix(".jsonl")
 Record = dict[str, Any]
 
@@ -123,7 +123,7 @@ def measured(model: Any, fold: Fold) -> Record:
         joint = model.predict_joint(fold.X_test)
         scores = {
             "exact_match": METRICS["exact_match"](fold.Y_test, model.predict(fold.X_test)),
-            "cll_loss_row": METRICS["cll_loss_row"](fold.Y_test, joint),
+            "cll_loss": METRICS["cll_loss"](fold.Y_test, joint),
         }
     return {"scores": scores, "seconds": round(seconds, 3), "code": code_version()}
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import labelweave as lw
-from labelweave.evaluation import best_queries, exact_match, row_uncertainty
+from labelweave.evaluation import METRICS, best_queries, row_uncertainty
 
 START, STEP, ROUNDS, REPEATS = 30, 20, 8, 10
 
@@ -30,7 +30,9 @@ def learning_curve(score, rng):
     for _ in range(ROUNDS):
         model.fit(X[labelled], train.Y[labelled])
         joint = model.predict_joint(X_test)
-        results.append((exact_match(test.Y, model.predict(X_test)), joint.log_prob(test.Y).mean()))
+        results.append(
+            (METRICS["exact_match"](test.Y, model.predict(X_test)), joint.log_prob(test.Y).mean())
+        )
         rest = np.setdiff1d(np.arange(len(X)), labelled)
         asked = best_queries(score(model.predict_joint(X[rest]), rng), STEP)
         labelled = np.concatenate([labelled, rest[asked]])

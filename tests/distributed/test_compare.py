@@ -17,7 +17,7 @@ from tests.distributed import methods
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
-EMOTIONS = ["compare", "emotions", "--metrics", "exact_match,cll_loss_row,auc_macro"]
+EMOTIONS = ["compare", "emotions", "--metrics", "exact_match,cll_loss,auc_macro"]
 LOUD = (
     "sklearn.multioutput.MultiOutputClassifier("
     "estimator=sklearn.linear_model.LogisticRegression(max_iter=1))"

@@ -29,11 +29,11 @@ from labelweave.evaluation import (
     make_method,
     predict_joint,
     predict_marginals,
-    resolve_metrics,
-    score_model,
     with_preprocessing,
 )
+from labelweave.evaluation.predictions import score_model
 from labelweave.features import KernelFeatures
+from labelweave.metrics import resolve_metrics
 from labelweave.models import ClassifierChain
 from tests.evaluation.make import comparison
 
@@ -150,11 +150,11 @@ def test_a_joint_is_measured_through_pipelines_and_searches():
         "search": search,
         "tree": DecisionTreeClassifier(),
     }
-    result = compare(methods, X, Y, folds=3, metrics=["cll_loss", "cll_loss_row"])
+    result = compare(methods, X, Y, folds=3, metrics=["cll_loss_sum", "cll_loss"])
     for name in ("bare", "piped", "search"):
-        np.testing.assert_allclose(result.scores(name, "cll_loss_row"), 3 * math.log(2))
-        np.testing.assert_allclose(result.scores(name, "cll_loss"), 30 * 3 * math.log(2))
-    assert np.isnan(result.scores("tree", "cll_loss")).all()
+        np.testing.assert_allclose(result.scores(name, "cll_loss"), 3 * math.log(2))
+        np.testing.assert_allclose(result.scores(name, "cll_loss_sum"), 30 * 3 * math.log(2))
+    assert np.isnan(result.scores("tree", "cll_loss_sum")).all()
     assert not result.failures()
     assert predict_joint(make_pipeline(Recorder()).fit(X, Y), X).shape == (90, 3)
 
@@ -244,9 +244,7 @@ def test_json_keeps_everything():
     assert content["data"] == {"name": "töy", "n_rows": 90, "n_features": 6, "n_labels": 3}
     assert content["splitter"] == "KFold(n_splits=2, random_state=0, shuffle=True)"
     assert content["methods"][0]["estimator"] == "DecisionTreeClassifier(max_depth=2)"
-    assert content["methods"][0]["folds"][1]["scores"].keys() == set(result.metrics) - {
-        "cll_loss_row"
-    }
+    assert content["methods"][0]["folds"][1]["scores"].keys() == set(result.metrics) - {"cll_loss"}
     assert content["methods"][1]["folds"][0]["fit_seconds"] == "nan"
     assert {"labelweave", "numpy", "python"} <= content["versions"].keys()
 
@@ -304,7 +302,7 @@ def test_one_method_alone_has_no_marks():
 
 
 def test_measures_of_scores_take_probabilities_or_decision_values():
-    chosen = resolve_metrics(["auc_micro", "exact_match"])
+    chosen = resolve_metrics(["auc_micro", "exact_match"]).values()
     neighbours = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
     expected = roc_auc_score(Y, predict_marginals(neighbours, X), average="micro")
     assert score_model(neighbours, X, Y, chosen)[0]["auc_micro"] == pytest.approx(expected)
@@ -323,10 +321,10 @@ def test_json_of_an_infinite_loss():
         def predict_joint(self, X):
             return Certain(X.shape[0], self.n_labels_)
 
-    result = compare({"wrong": Wrong()}, X, Y, folds=2, metrics=["cll_loss"])
+    result = compare({"wrong": Wrong()}, X, Y, folds=2, metrics=["cll_loss_sum"])
     again = Comparison.from_json(result.to_json())
     assert again == result
-    assert (again.scores("wrong", "cll_loss") == np.inf).all()
+    assert (again.scores("wrong", "cll_loss_sum") == np.inf).all()
 
 
 @pytest.mark.parametrize(

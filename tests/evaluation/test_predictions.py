@@ -10,13 +10,8 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from labelweave.evaluation import (
-    METRICS,
-    predict_labels,
-    predict_marginals,
-    predict_scores,
-    score_model,
-)
+from labelweave.evaluation import METRICS, predict_labels, predict_marginals, predict_scores
+from labelweave.evaluation.predictions import score_model
 from labelweave.joint import IndependentJoint
 from labelweave.models import BinaryRelevance
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.calibration import calibration_curve
 
-from labelweave.evaluation import reliability_curve, wilson_interval
+from labelweave.evaluation import reliability_curve
+from labelweave.metrics import wilson_interval
 
 RNG = np.random.default_rng(0)
 P = RNG.beta(1, 3, size=(200, 4))

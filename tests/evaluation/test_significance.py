@@ -116,10 +116,10 @@ def test_corrected_verdicts_use_the_sizes_of_the_folds():
 
 
 def test_no_verdict_without_figures():
-    figures_without_joint = {"first": {"cll_loss": [1.0, 2.0]}, "tree": {}}
+    figures_without_joint = {"first": {"cll_loss_sum": [1.0, 2.0]}, "tree": {}}
     result = comparison(figures_without_joint)
-    assert verdicts(result, "cll_loss") == {"tree": None}
-    assert str(win_tie_loss({"cll_loss": verdicts(result, "cll_loss")})["tree"]) == "0/0/0"
+    assert verdicts(result, "cll_loss_sum") == {"tree": None}
+    assert str(win_tie_loss({"cll_loss_sum": verdicts(result, "cll_loss_sum")})["tree"]) == "0/0/0"
 
 
 def test_tallies_count_over_measures():

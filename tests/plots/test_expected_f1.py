@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from labelweave.decision.expected import F1Statistics
-from labelweave.evaluation import f1_by_threshold
+from labelweave.metrics import f1_by_threshold
 from labelweave.plots import ExpectedF1Display
 
 

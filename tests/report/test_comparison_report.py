@@ -91,7 +91,7 @@ def several():
     return scores, [
         comparison(
             {
-                name: {"exact_match": [x - 0.01, x + 0.01], "cll_loss": [10 * x, 10 * x]}
+                name: {"exact_match": [x - 0.01, x + 0.01], "cll_loss_sum": [10 * x, 10 * x]}
                 for name, x in zip("abc", row, strict=True)
             },
             name=f"data {k}",
@@ -121,7 +121,11 @@ def test_several_data_sets_have_ranks():
 def test_a_method_without_the_metric_is_not_ranked():
     results = [
         comparison(
-            {"a": {"cll_loss": [1, 2]}, "b": {"cll_loss": [2, 3]}, "c": {"exact_match": [1, 1]}}
+            {
+                "a": {"cll_loss_sum": [1, 2]},
+                "b": {"cll_loss_sum": [2, 3]},
+                "c": {"exact_match": [1, 1]},
+            }
         )
     ] * 3
     (diagram,) = of_kind(comparison_document(results).sections[0].blocks, RankDiagram)

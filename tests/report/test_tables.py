@@ -20,12 +20,12 @@ FIGURES = {
     "br": {
         "exact_match": [0.20, 0.22, 0.21, 0.25],
         "hamming_loss": [0.19, 0.20, 0.19, 0.21],
-        "cll_loss": [150.0, 152.0, 149.0, 151.0],
+        "cll_loss_sum": [150.0, 152.0, 149.0, 151.0],
     },
     "pcc(C=1, label_penalty=0.01)": {
         "exact_match": [0.30, 0.33, 0.31, 0.34],
         "hamming_loss": [0.22, 0.24, 0.23, 0.25],
-        "cll_loss": [140.0, 139.0, 141.0, 138.0],
+        "cll_loss_sum": [140.0, 139.0, 141.0, 138.0],
     },
     "tree": {
         "exact_match": [0.20, 0.21, 0.22, 0.24],
@@ -137,7 +137,7 @@ def test_one_fold_has_no_spread_and_no_test():
 
 
 def test_infinite_losses_are_shown():
-    figures = {"sure": {"cll_loss": [1.0, float("inf")]}, "fair": {"cll_loss": [2.0, 3.0]}}
+    figures = {"sure": {"cll_loss_sum": [1.0, float("inf")]}, "fair": {"cll_loss_sum": [2.0, 3.0]}}
     text = printed(comparison(figures))
     assert row(text, "CLL-loss") == ["CLL-loss", "inf", "2.5000 ± 0.7071*"]
 

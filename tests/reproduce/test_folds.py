@@ -9,7 +9,7 @@ from labelweave.reproduce.measurements import SHARED
 from labelweave.reproduce.measurements.folds import fit_key, fold
 from labelweave.reproduce.task import Task
 
-SETTINGS = {"n_folds": 10, "metrics": ["exact_match", "hamming_loss", "cll_loss_row"]}
+SETTINGS = {"n_folds": 10, "metrics": ["exact_match", "hamming_loss", "cll_loss"]}
 CHAINS = ("cc(C=1)", "pcc(C=1)", "p2cg(C=1)", "ecc(C=1,n_estimators=3)", "epcc(C=1,n_estimators=3)")
 
 

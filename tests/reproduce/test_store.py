@@ -27,9 +27,9 @@ def test_what_is_written_is_read(tmp_path):
 
 
 def test_infinite_losses_survive(tmp_path):
-    record = Record(RECORDS[0][1].task, {"cll_loss": float("inf")}, 1.0)
+    record = Record(RECORDS[0][1].task, {"cll_loss_sum": float("inf")}, 1.0)
     write(tmp_path, [("key", record)])
-    assert ResultStore(tmp_path).read()["key"].values["cll_loss"] == float("inf")
+    assert ResultStore(tmp_path).read()["key"].values["cll_loss_sum"] == float("inf")
 
 
 @given(st.data())

@@ -42,9 +42,9 @@ class LaSVM(ThresholdClassifier):
         the mean of K(x, x), "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows, at 25 times the cost.
     decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
-        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
-        each label on the share of rows that had it in training, "lcard" as many labels a row, on
-        average, as in training, "fixed" cuts at 0.
+        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`),
+        "micro_f1" one for all labels. "cmn" predicts each label on the share of rows that had it in
+        training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0.
     n_folds : int, default=5
         Parts of the training rows that are held out in turn.
     passes : int, default=1

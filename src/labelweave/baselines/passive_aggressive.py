@@ -39,9 +39,9 @@ class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
         times that by the macro F1 of held-out rows. If learning begins with `partial_fit`, there is
         nothing to choose by, and both stand for 1, which suits rows of unit length.
     decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
-        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
-        each label on the share of rows that had it in training, "lcard" as many labels a row, on
-        average, as in training, "fixed" cuts at 0.
+        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`),
+        "micro_f1" one for all labels. "cmn" predicts each label on the share of rows that had it in
+        training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0.
     tuned_with : {"online", "batch"}, default="online"
         What scores the rows that thresholds are tuned on: this learner, or linear SVMs trained on
         all rows but those held out.

@@ -44,10 +44,12 @@ def evaluate(
     fitted = load_model(model, trust)
     data, features, truth = labelled_rows(fitted, dataset, read_options)
 
-    from labelweave import evaluation, report
+    from labelweave import report
+    from labelweave.evaluation.predictions import predict_labels, predict_scores, score_model
+    from labelweave.metrics import scores_by_label
 
     try:
-        scores, seconds = evaluation.score_model(fitted, features, truth, measures)
+        scores, seconds = score_model(fitted, features, truth, measures)
     except ValueError as error:
         raise WorkFailedError(f"{model} cannot be evaluated on {data.name}: {error}") from error
     if output is not None:
@@ -57,8 +59,8 @@ def evaluate(
     console = report.make_console(sys.stdout)
     report.show_scores(scores, measures, console)
     if by_label:
-        predicted = evaluation.predict_labels(fitted, features)
+        predicted = predict_labels(fitted, features)
         names = label_names_of(fitted, truth.shape[1])
-        values = evaluation.predict_scores(fitted, features)
-        table = evaluation.per_label(truth, predicted, values, label_names=names)
+        values = predict_scores(fitted, features)
+        table = scores_by_label(truth, predicted, values, label_names=names)
         report.show_label_table(table, console)

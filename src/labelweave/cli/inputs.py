@@ -11,7 +11,7 @@ from labelweave.cli.reading import ReadOptions
 
 if TYPE_CHECKING:
     from labelweave.datasets import Dataset
-    from labelweave.evaluation import Metric
+    from labelweave.metrics import Metric
 
 __all__ = [
     "check_magnitude",
@@ -84,10 +84,11 @@ def classifier_with_joint(model: Any) -> Any:
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
     """Return the metrics named by --metrics."""
-    from labelweave.evaluation import DEFAULT_METRICS, resolve_metrics
+    from labelweave.metrics import DEFAULT_METRICS, resolve_metrics
 
     with argument("--metrics"):
-        return resolve_metrics(DEFAULT_METRICS if names is None else names.split(","))
+        chosen = DEFAULT_METRICS if names is None else names.split(",")
+        return tuple(resolve_metrics(chosen).values())
 
 
 def check_writable(path: Path | None, option: str) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from labelweave.evaluation import chow_liu, per_label
-from labelweave.evaluation.metrics.reliability import reliability_curve
+from labelweave.evaluation import chow_liu
 from labelweave.explore.session import Session
+from labelweave.metrics import reliability_curve, scores_by_label
 from labelweave.models import Structure, structures_of
 
 __all__ = ["MATRICES", "label_curves", "label_list", "label_matrix"]
@@ -32,7 +32,7 @@ def label_list(session: Session) -> dict[str, Any]:
         for j in range(session.n_labels)
     ]
     if session.truth is not None and done.stop:
-        table = per_label(session.truth[done], answers.labels[done], marginals)
+        table = scores_by_label(session.truth[done], answers.labels[done], marginals)
         for entry, (_, line) in zip(listed, table.iterrows(), strict=True):
             entry["positives"] = int(line["support"])
             entry |= {name: _number(line[name]) for name in _UNKNOWN}

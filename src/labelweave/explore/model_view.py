@@ -64,7 +64,7 @@ def model_view(session: Session, comparison: Comparison | None = None) -> dict[s
     confidence = np.minimum(np.exp(answers.log_prob[done]), 1.0)
     right = (truth == labels).all(axis=1)
     measures = [(METRICS[name].title, METRICS[name](truth, labels)) for name in _MEASURES]
-    measures.append((METRICS["cll_loss_row"].title, -float(answers.log_truth[done].mean())))
+    measures.append((METRICS["cll_loss"].title, -float(answers.log_truth[done].mean())))
     answer["measures"] = [
         {"name": name, "value": float(value)} for name, value in measures if np.isfinite(value)
     ]

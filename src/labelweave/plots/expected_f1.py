@@ -12,7 +12,7 @@ from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_label
 from labelweave._common.drawing import COLOURS, EDGE, literal
 from labelweave.decision.expected import F1Statistics
-from labelweave.evaluation import f1_by_threshold
+from labelweave.metrics import f1_by_threshold
 from labelweave.plots.canvas import Display, label_matrix, names_of, tidy
 
 __all__ = ["ExpectedF1Display"]

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.checks import check_choice
 from labelweave._common.drawing import COLOURS, EDGE, literal
-from labelweave.evaluation import ReliabilityCurve, predict_marginals, reliability_curve
+from labelweave.evaluation import predict_marginals, reliability_curve
 from labelweave.joint import JointDistribution
+from labelweave.metrics import ReliabilityCurve
 from labelweave.plots.canvas import Display, choose_labels, label_matrix, names_of, tidy
 from labelweave.plots.models import joint_of, model_names
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from labelweave._common.wording import Symbols
 from labelweave.datasets import CatalogueEntry
-from labelweave.evaluation import Metric
+from labelweave.metrics import Metric
 from labelweave.models import Explanation
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def show_scores(scores: Mapping[str, float], metrics: Iterable[Metric], console:
     Examples
     --------
     >>> import sys
-    >>> from labelweave.evaluation import resolve_metrics
+    >>> from labelweave.metrics import resolve_metrics
     >>> from labelweave.report import make_console
-    >>> metrics = resolve_metrics(["exact_match", "cll_loss"])
+    >>> metrics = resolve_metrics(["exact_match", "cll_loss_sum"]).values()
     >>> show_scores({"exact_match": 0.25}, metrics, make_console(sys.stdout))
     exact match  0.2500
     CLL-loss          –
@@ -54,16 +54,16 @@ def show_label_table(table: pd.DataFrame, console: Console) -> None:
     Parameters
     ----------
     table : pandas.DataFrame
-        The result of :func:`labelweave.evaluation.per_label`.
+        The result of :func:`labelweave.metrics.scores_by_label`.
     console : rich.console.Console
         Where to print.
 
     Examples
     --------
     >>> import sys
-    >>> from labelweave.evaluation import per_label
+    >>> from labelweave.metrics import scores_by_label
     >>> from labelweave.report import make_console
-    >>> table = per_label([[1, 0], [0, 1]], [[1, 1], [0, 1]], label_names=["sun", "rain"])
+    >>> table = scores_by_label([[1, 0], [0, 1]], [[1, 1], [0, 1]], label_names=["sun", "rain"])
     >>> show_label_table(table, make_console(sys.stdout))
     <BLANKLINE>
     label  support  predicted  precision  recall      f1

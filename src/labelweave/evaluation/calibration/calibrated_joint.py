@@ -36,9 +36,9 @@ from labelweave.evaluation.calibration.marginal_calibration import (
 from labelweave.evaluation.calibration.temperature import best_temperature
 from labelweave.evaluation.conformal.conformal_classifier import ConformalClassifier
 from labelweave.evaluation.joint_estimators import check_frozen, checked_joint_estimator, joint_of
-from labelweave.evaluation.metrics.likelihood import log_loss
 from labelweave.inference import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.metrics import METRICS
 from labelweave.models import MultiLabelClassifier
 from labelweave.models.base_classifier import seeded_clone, weight_parameter, with_weight
 from labelweave.models.label_classifier import checked_weight
@@ -237,7 +237,7 @@ class CalibratedJointCV(MultiLabelClassifier):
                 marginals[others], labels[others], weight[others], isotonic=isotonic
             )
             after[rows] = function(marginals[rows])
-        losses = [log_loss(labels, p, sample_weight=weight) for p in (marginals, after)]
+        losses = [METRICS["log_loss"](labels, p, sample_weight=weight) for p in (marginals, after)]
         self.log_loss_["marginals"] = losses[0], losses[1]
 
     def _tuned(

@@ -25,8 +25,7 @@ from labelweave.evaluation.comparison.results import Comparison, DataSummary, Fo
 from labelweave.evaluation.comparison.splits import make_splitter
 from labelweave.evaluation.methods.classifier_checks import check_classifier
 from labelweave.evaluation.methods.preprocessing import Scale, with_preprocessing
-from labelweave.evaluation.metrics.registry import DEFAULT_METRICS, resolve_metrics
-from labelweave.evaluation.metrics.validation import check_labels
+from labelweave.metrics import DEFAULT_METRICS, check_labels, resolve_metrics
 from labelweave.versions import environment, library_versions
 
 __all__ = ["compare"]
@@ -115,7 +114,7 @@ def compare(
         raise ValueError("methods is empty: pass at least one estimator")
     for method, estimator in methods.items():
         check_classifier(estimator, method)
-    measures = resolve_metrics(metrics)
+    measures = tuple(resolve_metrics(metrics).values())
     check_consistent_length(X, Y)
     truth = check_labels(Y, "Y")
     X = X.tocsr() if hasattr(X, "tocsr") else X

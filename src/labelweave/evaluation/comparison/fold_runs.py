@@ -17,11 +17,10 @@ from labelweave._common.arrays import Indices
 from labelweave._common.engine import MACHINE_ERRORS, Call, Engine, Lost, process_to_itself
 from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.evaluation.comparison.shared_fits import fit_key, predicting_as
-from labelweave.evaluation.metrics.registry import Metric
-from labelweave.evaluation.metrics.validation import check_labels
-from labelweave.evaluation.predictions import marginals_or_scores, predict_joint, predict_labels
+from labelweave.evaluation.predictions import score_model
+from labelweave.metrics import Metric
 
-__all__ = ["FoldTask", "run_folds", "score_model"]
+__all__ = ["FoldTask", "run_folds"]
 
 
 @dataclass(frozen=True)
@@ -158,50 +157,3 @@ def _messages(caught: Iterable[warnings.WarningMessage]) -> tuple[str, ...]:
 
 def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
-
-
-def score_model(
-    model: Any, X: Any, Y: Any, metrics: Iterable[Metric]
-) -> tuple[dict[str, float], float]:
-    """Score a fitted model on test data.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        A multi-label classifier, or a pipeline that ends in one.
-    X, Y : array-like
-        Test data.
-    metrics : iterable of Metric
-        The metrics to compute; those that need a joint distribution or scores are omitted if the
-        model has none.
-
-    Returns
-    -------
-    dict, float
-        The scores by metric, and the seconds that ``predict`` took.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> import numpy as np
-    >>> from labelweave.evaluation import resolve_metrics
-    >>> X, Y = np.eye(4), np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
-    >>> tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
-    >>> scores, seconds = score_model(tree, X, Y, resolve_metrics(["exact_match", "cll_loss"]))
-    >>> scores
-    {'exact_match': 1.0}
-    """
-    truth = check_labels(Y, "Y")
-    start = time.perf_counter()
-    prediction = predict_labels(model, X)
-    seconds = time.perf_counter() - start
-    wanted = list(metrics)
-    joint = predict_joint(model, X) if any(metric.needs_joint for metric in wanted) else None
-    need_scores = any(metric.needs_scores for metric in wanted)
-    scores = marginals_or_scores(model, X) if need_scores else None
-    inputs = {
-        metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
-        for metric in wanted
-    }
-    results = {m.name: m(truth, values) for m, values in inputs.items() if values is not None}
-    return results, seconds

@@ -11,8 +11,8 @@ from labelweave._common.pipelines import last_step
 from labelweave.decision.losses import Decision
 from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.evaluation.methods.decisions import deciding
-from labelweave.evaluation.metrics.registry import Metric
 from labelweave.inference import Auto, BestFirst, Exhaustive
+from labelweave.metrics import Metric
 
 __all__ = ["merged", "variants_of"]
 
@@ -29,11 +29,10 @@ def variants_of(
 
     Examples
     --------
-    >>> from labelweave.evaluation import resolve_metrics
+    >>> from labelweave.metrics import resolve_metrics
     >>> from labelweave.models import BinaryRelevance
-    >>> for variant, judged_by in variants_of(
-    ...     BinaryRelevance(), resolve_metrics(["f1_example", "hamming_loss", "recall_micro"])
-    ... ):
+    >>> metrics = resolve_metrics(["f1_example", "hamming_loss", "recall_micro"])
+    >>> for variant, judged_by in variants_of(BinaryRelevance(), tuple(metrics.values())):
     ...     print(variant, *(metric.name for metric in judged_by))
     BinaryRelevance() recall_micro
     BinaryRelevance(decision='f1') f1_example

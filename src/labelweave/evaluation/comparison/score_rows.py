@@ -15,7 +15,7 @@ import numpy as np
 from labelweave._common.arrays import Floats
 from labelweave._common.wording import Symbols
 from labelweave.evaluation.comparison.significance import Standing, verdicts, win_tie_loss
-from labelweave.evaluation.metrics.registry import METRICS
+from labelweave.metrics import METRICS
 
 if TYPE_CHECKING:
     from labelweave.evaluation.comparison.results import Comparison

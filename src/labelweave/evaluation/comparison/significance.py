@@ -18,7 +18,7 @@ from scipy import stats
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice, check_number
-from labelweave.evaluation.metrics.registry import METRICS
+from labelweave.metrics import METRICS
 
 if TYPE_CHECKING:
     from labelweave.evaluation.comparison.results import Comparison

@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, mini
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave.evaluation.dependence.pairwise import mutual_information
-from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.joint.dependence import log_odds_ratios
+from labelweave.metrics import check_labels
 from labelweave.models import Structure
 
 __all__ = ["chow_liu", "strongest_forest"]

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.joint import JointDistribution
 from labelweave.joint.dependence import log_ratio, pair_cells
 from labelweave.joint.dependence import mutual_information as pairs_information
 from labelweave.joint.enumeration import row_blocks
+from labelweave.metrics import check_labels
 
 __all__ = [
     "common_log_odds_ratios",

@@ -18,7 +18,6 @@ from labelweave.decision import FixedThreshold
 from labelweave.decision.losses import Decision
 from labelweave.decision.rules import ThresholdRule
 from labelweave.decision.tuned import LabelledScores
-from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
 from labelweave.evaluation.predictions import predict_joint
 from labelweave.evaluation.selection.candidates import make_candidates, unaffordable
 from labelweave.evaluation.selection.pooling import pool_weights
@@ -26,6 +25,7 @@ from labelweave.evaluation.selection.race import LEAST_WEIGHT, Race
 from labelweave.evaluation.selection.trials import TrainingData, fitted, without_tuning
 from labelweave.inference import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.metrics import Metric, resolve_metrics
 from labelweave.models import MultiLabelClassifier
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class BestJoint(MultiLabelClassifier):
             raise ValueError(
                 f"scoring must be 'log_likelihood' or the name of a metric; got {self.scoring!r}"
             )
-        return resolve_metrics([self.scoring])[0]
+        return next(iter(resolve_metrics([self.scoring]).values()))
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         super()._tune(X, labels, sample_weight)

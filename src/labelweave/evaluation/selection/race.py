@@ -15,7 +15,6 @@ from labelweave._common.engine import processes
 from labelweave._common.paired_gain import in_standard_errors
 from labelweave.decision.probabilities import Probabilities, Scores, check_scores
 from labelweave.decision.rules import ThresholdRule
-from labelweave.evaluation.metrics.registry import Metric
 from labelweave.evaluation.selection.pooling import pool_weights
 from labelweave.evaluation.selection.trials import (
     HeldOutFold,
@@ -25,6 +24,7 @@ from labelweave.evaluation.selection.trials import (
     judge_fold,
 )
 from labelweave.joint import IndependentJoint, MixtureJoint
+from labelweave.metrics import Metric
 
 # A candidate is given up if it is behind by this many standard errors of the paired differences of
 # the rows of the first fold, or in a pool if its weight there is below the least one that counts;

@@ -122,7 +122,7 @@ def _best_likelihood(results: Results) -> Judgement:
     best, total, notes = 0, 0, []
     for data in reported.data("fold"):
         losses = {
-            rival: reported.mean("fold", data, PUBLISHED[rival], "cll_loss_row")
+            rival: reported.mean("fold", data, PUBLISHED[rival], "cll_loss")
             for rival in LIKELIHOODS
         }
         known = {r: loss for r, loss in losses.items() if r != "PCC" and not np.isnan(loss)}
@@ -133,7 +133,7 @@ def _best_likelihood(results: Results) -> Judgement:
         best += first == "MC"
         if first != "MC":
             notes.append(f"{data}: {first} {known[first]:.3f}, MC {known['MC']:.3f}")
-    pcc = tally(reported, "cll_loss_row", PUBLISHED["MC"], PUBLISHED["PCC"])
+    pcc = tally(reported, "cll_loss", PUBLISHED["MC"], PUBLISHED["PCC"])
     measured = f"lowest on {best} of {total} data sets; against PCC {'/'.join(map(str, pcc))}"
     return _by_share(best, total, _N_DATA, measured, "; ".join(notes))
 
@@ -209,7 +209,7 @@ def _curves(results: Results, data: str) -> dict[float, tuple[Floats, Floats, Fl
         )
         loss, match = (
             at_C.values("tree_counts", data, PUBLISHED["MC"], metric).mean(axis=0)
-            for metric in ("cll_loss_row", "exact_match")
+            for metric in ("cll_loss", "exact_match")
         )
         if counts.max() > _FEW:
             curves[C] = counts, loss, match
@@ -256,8 +256,8 @@ def _ad_hoc_likelihoods(results: Results) -> Judgement:
     """CHF and MLKNN have a CLL-loss far above that of MC."""
     published = as_published(results)
     ratios = {
-        f"{name}, {data}": published.mean("fold", data, PUBLISHED[name], "cll_loss_row")
-        / published.mean("fold", data, PUBLISHED["MC"], "cll_loss_row")
+        f"{name}, {data}": published.mean("fold", data, PUBLISHED[name], "cll_loss")
+        / published.mean("fold", data, PUBLISHED["MC"], "cll_loss")
         for name in ("CHF", "MLKNN")
         for data in published.data("fold")
         if published.has("fold", data, PUBLISHED[name], PUBLISHED["MC"])

@@ -40,7 +40,7 @@ __all__ = ["show"]
 
 _TABLES = {
     "exact_match": "Exact match (table 2)",
-    "cll_loss_row": "CLL-loss per row (table 3)",
+    "cll_loss": "CLL-loss per row (table 3)",
     "f1_micro": "Micro F1 (table 4)",
     "f1_macro": "Macro F1 (table 5)",
 }
@@ -52,7 +52,7 @@ def show(results: Results) -> tuple[Section, ...]:
     published, ours = as_reported(as_published(results)), as_reported(as_ours(results))
     sections = [Section("data", (data_table(published.data("fold")), _size_table(published, ours)))]
     for metric, title in _TABLES.items():
-        names = LIKELIHOODS if metric == "cll_loss_row" else tuple(PUBLISHED)
+        names = LIKELIHOODS if metric == "cll_loss" else tuple(PUBLISHED)
         blocks: list[Block] = [
             _scores(f"{title}, as published", published, metric, PUBLISHED, names),
             _scores(f"{title}, our defaults", ours, metric, OURS, names),
@@ -123,7 +123,7 @@ def _charts(results: Results) -> tuple[Block, ...]:
         for record in results.records
         if record.task.measurement == "tree_counts"
     )
-    for metric, label in (("cll_loss_row", "CLL-loss per row"), ("exact_match", "exact match")):
+    for metric, label in (("cll_loss", "CLL-loss per row"), ("exact_match", "exact match")):
         for data in results.data("tree_counts"):
             series = [
                 line for C in penalties for line in _curve(at_penalty(results, C), data, metric, C)

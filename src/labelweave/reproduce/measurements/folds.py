@@ -11,14 +11,10 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from labelweave._common.pipelines import last_step
 from labelweave.datasets import Dataset
-from labelweave.evaluation import (
-    make_method,
-    make_splitter,
-    resolve_metrics,
-    score_model,
-    with_preprocessing,
-)
+from labelweave.evaluation import make_method, make_splitter, with_preprocessing
 from labelweave.evaluation.comparison import shared_fits
+from labelweave.evaluation.predictions import score_model
+from labelweave.metrics import resolve_metrics
 from labelweave.reproduce.task import Task, load_data
 
 __all__ = ["fit_key", "fold", "forget_fit", "scaled", "split_data", "standardised"]
@@ -77,7 +73,7 @@ def fold(task: Task) -> dict[str, Any]:
     """
     train, test = split_data(task)
     model, fit_seconds = _fitted(task, train)
-    metrics = resolve_metrics(task.settings["metrics"])
+    metrics = resolve_metrics(task.settings["metrics"]).values()
     scores, predict_seconds = score_model(model, test.X, test.Y, metrics)
     seconds = {"fit_seconds": fit_seconds, "predict_seconds": predict_seconds}
     return scores | seconds | _chosen(model)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation import cll_loss_row, exact_match, make_method, predict_joint
+from labelweave.evaluation import make_method, predict_joint
 from labelweave.inference import ThresholdAlgorithm
 from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.metrics import METRICS
 from labelweave.reproduce.measurements.folds import scaled, split_data
 from labelweave.reproduce.task import Task
 
@@ -27,17 +28,17 @@ def tree_counts(task: Task) -> dict[str, Any]:
     >>> task = Task("tree_counts", "emotions top:3", "mc(preset='published')", 0, 0,
     ...             {"n_folds": 10, "counts": [1, 2], "scale": "minmax", "C": 0.3})
     >>> values = tree_counts(task)
-    >>> len(values["exact_match"]), len(values["cll_loss_row"])
+    >>> len(values["exact_match"]), len(values["cll_loss"])
     (2, 2)
     """
     train, test = split_data(task)
-    scores: dict[str, list[float]] = {"exact_match": [], "cll_loss_row": []}
+    scores: dict[str, list[float]] = {"exact_match": [], "cll_loss": []}
     for count in task.settings["counts"]:
         mixture = make_method(task.method, seed=task.seed)
         mixture.set_params(n_components=count, C=task.settings["C"])
         model = scaled(mixture, train.X, task.settings["scale"]).fit(train.X, train.Y)
-        scores["exact_match"].append(exact_match(test.Y, model.predict(test.X)))
-        scores["cll_loss_row"].append(cll_loss_row(test.Y, _joint(model, test.X)))
+        scores["exact_match"].append(METRICS["exact_match"](test.Y, model.predict(test.X)))
+        scores["cll_loss"].append(METRICS["cll_loss"](test.Y, _joint(model, test.X)))
     return scores
 
 

@@ -11,7 +11,8 @@ from scipy.special import log_ndtr
 
 from labelweave._common.arrays import Floats, Indicators, Labels
 from labelweave.decision import SampledF, TunedThresholds
-from labelweave.evaluation import f1_by_threshold, f1_macro, make_method
+from labelweave.evaluation import make_method
+from labelweave.metrics import METRICS, f1_by_threshold
 from labelweave.online import BayesianOnlineClassifier, OnlineState
 from labelweave.reproduce.measurements.streams import first_rows, random_split
 from labelweave.reproduce.task import Task
@@ -66,7 +67,7 @@ def expected_f1(task: Task) -> dict[str, Any]:
 
 def _best_of_all(scores: Floats, truth: Indicators) -> float:
     labels = TunedThresholds().informed(truth.mean(axis=0), (scores, truth)).label(scores)
-    return float(truth.shape[1] * f1_macro(truth, labels))
+    return float(truth.shape[1] * METRICS["f1_macro"](truth, labels))
 
 
 def _from_frequent_to_rare(truth: Indicators) -> list[int]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from labelweave._common.arrays import Indicators
 from labelweave.datasets import Dataset
-from labelweave.evaluation import f1_macro, f1_micro, make_method, predict_labels
+from labelweave.evaluation import make_method, predict_labels
+from labelweave.metrics import METRICS
 from labelweave.reproduce.measurements.folds import standardised
 from labelweave.reproduce.task import Task, load_data
 
@@ -104,9 +105,9 @@ def _warm_up(task: Task, train: Dataset, test: Dataset) -> None:
 def _scores(truth: Indicators, labels: Indicators) -> dict[str, float]:
     occurs = truth.any(axis=0)
     return {
-        "f1_macro": f1_macro(truth, labels),
-        "f1_macro_occurring": f1_macro(truth[:, occurs], labels[:, occurs]),
-        "f1_micro": f1_micro(truth, labels),
+        "f1_macro": METRICS["f1_macro"](truth, labels),
+        "f1_macro_occurring": METRICS["f1_macro"](truth[:, occurs], labels[:, occurs]),
+        "f1_micro": METRICS["f1_micro"](truth, labels),
     }
 
 
@@ -131,5 +132,5 @@ def in_parts(task: Task) -> dict[str, Any]:
         parts = np.array_split(np.arange(test.n_rows), n_parts)
         labels = np.vstack([predict_labels(model, test.take(rows).X) for rows in parts])
         values[f"rows/{n_parts}"] = len(parts[0])
-        values[f"f1_macro/{n_parts}"] = f1_macro(test.Y, labels)
+        values[f"f1_macro/{n_parts}"] = METRICS["f1_macro"](test.Y, labels)
     return values
