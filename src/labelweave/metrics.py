@@ -46,6 +46,8 @@ from labelweave.joint import JointDistribution
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["METRICS", "reliability_curve"]
+
 
 def check_labels(values: ArrayLike, argument: str) -> Indicators:
     """Return an (n, L) array of zeros and ones; ValueError unless the argument is one."""

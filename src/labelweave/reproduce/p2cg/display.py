@@ -23,7 +23,7 @@ def show(results: Results) -> tuple[Section, ...]:
     """Return the sections of the report that show tables and figures."""
     blocks: list[Block] = [data_table(results.data("fold"))]
     titles = {
-        "exact_match": "exact match (table 2 has one minus it, the 0/1 loss)",
+        "exact_match": "exact match (table 2: one minus 0/1 loss)",
         "hamming_loss": "Hamming loss (table 3)",
     }
     matches = {
