@@ -198,6 +198,7 @@ _MODULES = (
     "distributed",
     "explore",
     "logistic",
+    "metrics",
     "persistence",
     "plots",
     "report",
