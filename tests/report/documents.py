@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from labelweave.report import (
+from labelweave.report.document import (
+    OUTCOMES,
     Cell,
     Document,
     Facts,
@@ -16,7 +17,6 @@ from labelweave.report import (
     Verdict,
     Verdicts,
 )
-from labelweave.report.document import OUTCOMES
 
 NASTY = "<script>alert('x')</script> & \"quotes\" | 100 % of $x_1^2$ \\ {a} #1 ~ --x [y] ● 中"
 INF, NAN = float("inf"), float("nan")

@@ -5,10 +5,10 @@ import re
 
 import pytest
 from hypothesis import given
-
-from labelweave.report import Document, Paragraph, Section, Table, to_html
 from labelweave.report.data import Chart
 from labelweave.report.inline import clean
+
+from labelweave.report import Document, Paragraph, Section, Table, to_html
 from tests.report.documents import EVERYTHING, NASTY, documents
 from tests.report.page import data_of, parse
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from hypothesis import given
+from labelweave.report.inline import clean
 
 from labelweave.report import (
     Cell,
@@ -17,7 +18,6 @@ from labelweave.report import (
     to_latex,
     to_markdown,
 )
-from labelweave.report.inline import clean
 from tests.report.documents import EVERYTHING, documents, tables, texts
 
 

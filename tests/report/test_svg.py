@@ -6,12 +6,12 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from labelweave.report import LineChart, RankDiagram, Series, Strips
 from labelweave.report.svg import draw_lines, draw_ranks, draw_strips
 from labelweave.report.svg.element import WIDTH
 from labelweave.report.svg.ranks import indistinguishable_groups
 from labelweave.report.svg.scales import fitted, is_drawable
+
+from labelweave.report import LineChart, RankDiagram, Series, Strips
 from tests.report.documents import INF, NAN, line_charts, rank_diagrams, strips
 from tests.report.page import parse, position, scale_of, written_value
 

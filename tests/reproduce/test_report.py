@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from labelweave.report import write_document
+from labelweave.report.document import write_document
 from labelweave.reproduce import PAPERS, Results, ResultStore, reproduce
 from labelweave.reproduce.document import reproduction_document
 from labelweave.reproduce.tables import duration, mean_and_deviation, score_table
