@@ -173,7 +173,7 @@ def draw_strips(
             style |= {"markersize": size, "markeredgecolor": colour, "markeredgewidth": 1.8}
         (used[meaning],) = panel.plot(known.mean(), place, mark, **style)
     panel.set_yticks(range(len(scores)), [literal(name) for name in scores])
-    panel.set_ylim(len(scores) - 0.5, -0.5)
+    panel.set_ylim(max(len(scores), 1) - 0.5, -0.5)
     return used
 
 
@@ -205,7 +205,7 @@ def draw_ranks(panel: Any, ranks: Mapping[str, float], critical_difference: floa
     panel.xaxis.tick_top()
     panel.spines["top"].set(position=("data", 0.0), color=INK, bounds=(low, high))
     panel.spines[["left", "right", "bottom"]].set_visible(False)
-    panel.tick_params(labelcolor=INK)
+    panel.tick_params(color=INK, labelcolor=INK)
     panel.tick_params(axis="y", length=0)
     bottom = first_row + len(order) - 0.5
     panel.set(xlim=(left, high), ylim=(bottom, _RULER - 0.8))

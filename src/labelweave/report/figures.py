@@ -53,7 +53,8 @@ def draw(chart: Chart, name: str) -> str | None:
     except ImportError:
         return None
     file = io.StringIO()
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+    # Axes over a range of many powers of ten divide by what rounds to zero.
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings(), np.errstate(all="ignore"):
         # The browser has glyphs that matplotlib's font lacks.
         warnings.filterwarnings("ignore", "Glyph")
         figure = Figure(layout="constrained")
@@ -212,7 +213,9 @@ def _inline(picture: str, name: str, title: str) -> str:
 
 def _own(value: str, prefix: str) -> str:
     """Return an attribute with the page's colours and font, referring to names of its own."""
+    # Versions of matplotlib before 3.11 write all of the font at once.
     value = re.sub(r"font: (?:\w+ )*([\d.]+px) [^;]*", r"font-size: \1", value)
+    value = re.sub(r"font-family: [^;]*;? *", "", value)
     value = re.sub(r"#[0-9a-f]{6}\b", lambda found: _VARIABLES.get(found[0], found[0]), value)
     value = re.sub(r"url\(#", f"url(#{prefix}", value)
     return re.sub(r"^#(?=\w)", f"#{prefix}", value)
