@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_label, check_label_values, check_whole_number
-from labelweave._common.drawing import EDGE, INK, literal, matplotlib_missing
+from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
 from labelweave._common.pipelines import last_step
 from labelweave.evaluation import predict_joint
 from labelweave.joint import JointDistribution
@@ -18,6 +19,7 @@ __all__ = [
     "Display",
     "choose_labels",
     "display_labels",
+    "draw_line",
     "joint_of",
     "label_matrix",
     "model_names",
@@ -25,6 +27,10 @@ __all__ = [
     "shortened",
     "tidy",
 ]
+
+# Seven markers and eight colours, so that 56 curves differ in one or the other.
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MOST_WITH_MARKERS = 30
 
 
 class Display:
@@ -84,6 +90,30 @@ def tidy(ax: Any) -> None:
     ax.tick_params(color=EDGE, labelcolor=INK)
     ax.grid(color=EDGE, alpha=0.2, linewidth=0.8)
     ax.set_axisbelow(True)
+
+
+def draw_line(
+    panel: Any,
+    name: str,
+    x: Floats,
+    y: Floats,
+    look: int,
+    *,
+    linestyle: str = "-",
+    error: ArrayLike = (),
+) -> Any:
+    """Draw a curve, and return its handle for a legend; the look says which colour and marker.
+
+    The markers of dashed curves are hollow.
+    """
+    marker = _MARKERS[look % len(_MARKERS)] if len(x) <= _MOST_WITH_MARKERS else ""
+    colour = COLOURS[look % len(COLOURS)]
+    style = {"color": colour, "marker": marker, "markersize": 5, "linestyle": linestyle}
+    if linestyle == "--":
+        style["markerfacecolor"] = "white"
+    if np.size(error):
+        return panel.errorbar(x, y, yerr=error, label=literal(name), elinewidth=1.2, **style)
+    return panel.plot(x, y, label=literal(name), **style)[0]
 
 
 def names_of(Y: Any, label_names: Sequence[str] | None, n_labels: int) -> tuple[str, ...]:

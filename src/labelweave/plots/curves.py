@@ -25,6 +25,7 @@ from labelweave.online import StreamHistory
 from labelweave.plots.canvas import (
     Display,
     choose_labels,
+    draw_line,
     joint_of,
     label_matrix,
     model_names,
@@ -37,12 +38,8 @@ __all__ = [
     "ExpectedF1Display",
     "ReliabilityDisplay",
     "StreamDisplay",
-    "draw_line",
 ]
 
-# Seven markers and eight colours, so that 56 curves differ in one or the other.
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_MOST_WITH_MARKERS = 30
 _RELIABILITY = ("marginals", "labels", "joint")
 _CONVERGENCE = ("iterations", "components")
 _MOST_PANELS = 4
@@ -53,32 +50,8 @@ _AXES = {
 }
 
 
-def draw_line(
-    panel: Any,
-    name: str,
-    x: Floats,
-    y: Floats,
-    look: int,
-    *,
-    linestyle: str = "-",
-    error: ArrayLike = (),
-) -> Any:
-    """Draw a curve, and return its handle for a legend; the look says which colour and marker.
-
-    The markers of dashed curves are hollow.
-    """
-    marker = _MARKERS[look % len(_MARKERS)] if len(x) <= _MOST_WITH_MARKERS else ""
-    colour = COLOURS[look % len(COLOURS)]
-    style = {"color": colour, "marker": marker, "markersize": 5, "linestyle": linestyle}
-    if linestyle == "--":
-        style["markerfacecolor"] = "white"
-    if np.size(error):
-        return panel.errorbar(x, y, yerr=error, label=literal(name), elinewidth=1.2, **style)
-    return panel.plot(x, y, label=literal(name), **style)[0]
-
-
 class ReliabilityDisplay(Display):
-    """Reliability diagrams: of what was predicted with probability p, a share p should come true.
+    """Reliability diagrams: a share p of the predictions with probability p should come true.
 
     Points below the diagonal were predicted with too much confidence. Bars are 95 % intervals
     (Wilson's), and the area of a point grows with the number of predictions.
@@ -88,7 +61,7 @@ class ReliabilityDisplay(Display):
     curves : mapping from str to ReliabilityCurve
         The curves, one panel each, by title.
     of : {"marginals", "labels", "joint"}, default="marginals"
-        What the probabilities are about; names the axes.
+        The events that the probabilities are about; it names the axes.
 
     Attributes
     ----------
@@ -294,7 +267,7 @@ class ConvergenceDisplay(Display):
         Arrays of the same length, by name.
     x_label, y_label : str
     limit : (float, str), optional
-        A level that no curve exceeds, and what it is.
+        A level that no curve exceeds, and its name.
     chosen : float, optional
         The x that was chosen.
 
@@ -556,8 +529,8 @@ def _from_frequent_to_rare(frequency: Any) -> Indices:
 class StreamDisplay(Display):
     r"""Prequential F1 over the rows of a stream: each batch was predicted before it was learned.
 
-    Micro F1 over all rows so far is a solid line, macro F1 a dashed one, and micro F1 of the last
-    `window` rows, which shows how good the model is by now, a thin one.
+    Micro F1 over all rows so far is a solid line, and macro F1 a dashed one. A thin line shows the
+    micro F1 of the last `window` rows, which says how good the model is by now.
 
     Parameters
     ----------
@@ -609,7 +582,7 @@ class StreamDisplay(Display):
         window: int | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw what a `StreamHistory` took down during ``StreamLearner.run(history)``.
+        """Draw the quality that a `StreamHistory` recorded in ``StreamLearner.run(history)``.
 
         Parameters
         ----------

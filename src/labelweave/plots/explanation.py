@@ -21,7 +21,7 @@ _TITLE_WIDTH = 30
 
 
 class ExplanationDisplay(Display):
-    """What speaks for a label, or for a label vector against another, as bars.
+    """Contributions to the log-odds of a label, or of one label vector against another, as bars.
 
     The base value and the largest contributions, from above; they add up to the log-odds in the
     title. Bars to the right speak for the label or the vector.

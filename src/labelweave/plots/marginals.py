@@ -29,7 +29,7 @@ class MarginalsDisplay(Display):
 
     Labels that the row has are marked ●, those it does not have ○. Marginals that were sampled have
     error bars of two standard errors. Given evidence, the known labels are grey and a thin line
-    says what the marginals were before.
+    shows the marginals without it.
 
     Parameters
     ----------

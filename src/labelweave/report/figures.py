@@ -71,8 +71,7 @@ def _draw(chart: Chart, panel: Any) -> float:
 
 @_draw.register
 def _(chart: LineChart, panel: Any) -> float:
-    from labelweave.plots.canvas import tidy
-    from labelweave.plots.curves import draw_line
+    from labelweave.plots.canvas import draw_line, tidy
 
     tidy(panel)
     _scale(panel, chart)

@@ -79,6 +79,7 @@ def to_latex(document: Document) -> str:
     r"""Return the tables of a document, one ``table`` environment each, for ``\input``.
 
     They need the package booktabs. The label of a table is ``tab:`` and the name of its block.
+    Paragraphs, such as the command that repeats a comparison, are comments.
     """
     lines = [
         rf"% {_latex(document.title)}",
@@ -88,6 +89,8 @@ def to_latex(document: Document) -> str:
         for place, block in enumerate(section.blocks, 1):
             if isinstance(block, Table):
                 lines.append(_latex_table(block, f"tab:{block_name(number, place)}"))
+            elif isinstance(block, Paragraph):
+                lines.append(rf"% {_latex(block.text)}")
     return "\n\n".join(lines) + "\n"
 
 
