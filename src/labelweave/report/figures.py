@@ -158,7 +158,7 @@ def _legend(figure: Any, handles: list[Any], names: list[str]) -> float:
     """Draw a legend below the panel, in two columns if names are short; return its height."""
     if not handles:
         return 0.0
-    columns = 2 if max(map(len, names)) <= 32 else 1
+    columns = 2 if max(map(len, names)) <= 26 else 1
     figure.legend(
         handles, names, loc="outside lower left", ncols=columns, frameon=False, fontsize=10
     )

@@ -79,10 +79,10 @@ def to_latex(document: Document) -> str:
     r"""Return the tables of a document, one ``table`` environment each, for ``\input``.
 
     They need the package booktabs. The label of a table is ``tab:`` and the name of its block.
-    Paragraphs, such as the command that repeats a comparison, are comments.
+    Paragraphs and facts, such as the command that repeats a comparison, are comments.
     """
     lines = [
-        rf"% {_latex(document.title)}",
+        _comment(document.title),
         r"% The preamble needs \usepackage{booktabs}.",
     ]
     for number, section in enumerate(document.sections, 1):
@@ -90,7 +90,10 @@ def to_latex(document: Document) -> str:
             if isinstance(block, Table):
                 lines.append(_latex_table(block, f"tab:{block_name(number, place)}"))
             elif isinstance(block, Paragraph):
-                lines.append(rf"% {_latex(block.text)}")
+                lines.append(_comment("".join(words for _, words in spans(block.text))))
+            elif isinstance(block, Facts):
+                facts = [_comment(f"{key}: {value}") for key, value in block.items]
+                lines.append("\n".join([_comment(block.title), *facts]))
     return "\n\n".join(lines) + "\n"
 
 
@@ -175,6 +178,10 @@ def _cell(cell: Cell) -> str:
     text = _escape(cell.text)
     mark = _escape(cell.mark)
     return (f"**{text}**" if cell.strong and text else text) + (f" {mark}" if mark else "")
+
+
+def _comment(text: str) -> str:
+    return f"% {_one_line(text)}"
 
 
 def _latex_table(table: Table, label: str) -> str:
