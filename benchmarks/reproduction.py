@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.data import use_published_data
-from labelweave.report import Document, Section, Verdicts
-from labelweave.report.markdown import to_markdown
+from labelweave.report.document import Document, Section, Verdicts
+from labelweave.report.text import to_markdown
 from labelweave.reproduce import PAPERS, Results
 from labelweave.reproduce.document import verdicts
 from labelweave.reproduce.plan import tasks_of

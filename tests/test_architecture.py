@@ -50,8 +50,6 @@ SHOWN_ELSEWHERE = {
         "solve_problems",
     },
     "persistence": {"load"},
-    "plots": {"Display"},
-    "report": {"comparison_table", "comparison_tables", "fold_strips", "warning_notes"},
     "reproduce": {"Progress", "Record", "Reproduction", "check_experiments"},
 }
 

@@ -1,12 +1,18 @@
-"""Folds, means and verdicts of a comparison as they are drawn."""
+"""Folds, means, verdicts and ranks of a comparison as they are drawn."""
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from labelweave.evaluation import Comparison, DataSummary, FoldResult, verdicts
 from labelweave.plots import ComparisonDisplay
+from labelweave.plots.comparisons import draw_ranks, draw_strips, indistinguishable_groups
 from tests.plots.samples import drawn
 
 RNG = np.random.default_rng(0)
@@ -77,3 +83,44 @@ def test_the_table_of_a_notebook_escapes_names():
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert f"{SCORES['worse'].mean():.4f} ±" in html
+
+
+def test_strips_without_a_test_have_their_means_alone():
+    panel = Figure().subplots()
+    used = draw_strips(panel, {"br": np.array([1.0, 2.0, np.nan]), "none": np.array([])})
+    assert list(used) == ["one fold", "mean"]
+    assert used["mean"].get_xdata()[0] == 1.5
+    assert [text.get_text() for text in panel.texts] == ["no scores"]
+
+
+names = st.text("abcdef", min_size=1, max_size=20)
+
+
+@settings(max_examples=25)
+@given(st.dictionaries(names, st.floats(1, 6), min_size=2, max_size=6), st.floats(0, 6))
+def test_ranks_are_where_the_figures_are(ranks, difference):
+    panel = Figure().subplots()
+    draw_ranks(panel, ranks, difference)
+    order = sorted(ranks, key=ranks.__getitem__)
+    labels = [label.get_text() for label in panel.get_yticklabels()]
+    assert labels == [f"{name}  {ranks[name]:.2f}" for name in order]
+    dots = [line.get_xdata()[0] for line in panel.lines if line.get_marker() == "o"]
+    assert dots == [ranks[name] for name in order]
+    bars = [sorted(line.get_xdata()) for line in panel.lines if line.get_linewidth() == 4]
+    groups = indistinguishable_groups(ranks, difference)
+    assert bars == [[ranks[group[0]], ranks[group[-1]]] for group in groups]
+    (ruler,) = (line for line in panel.lines if line.get_marker() == "|")
+    start, end = ruler.get_xdata()
+    high = max(2, len(ranks), np.ceil(max(ranks.values())))
+    assert (start, end) == (1, min(1 + difference, high))
+    assert panel.get_xlim()[1] == high
+
+
+@given(st.dictionaries(names, st.floats(1, 6), max_size=6), st.floats(0, 6))
+def test_two_methods_share_a_bar_if_and_only_if_they_do_not_differ(ranks, difference):
+    groups = indistinguishable_groups(ranks, difference)
+    for one, other in combinations(ranks, 2):
+        shared = any(one in group and other in group for group in groups)
+        assert shared == (abs(ranks[one] - ranks[other]) < difference)
+    # No bar is part of another.
+    assert not any(set(a) <= set(b) for a in groups for b in groups if a is not b)

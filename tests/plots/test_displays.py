@@ -33,6 +33,7 @@ from labelweave.models import (
     explain_label,
     explain_set,
 )
+from labelweave.plots.canvas import shortened
 from tests.plots.samples import DRAWN, NAMES, drawn, labels, long_chain, tree_joint
 
 PENALTIES = {"C": 0.01, "label_penalty": 0.03}
@@ -333,6 +334,11 @@ def test_convergence_over_components_draws_the_history(emotions):
 
 
 # ---------------------------------------------------------------------- in common
+
+
+def test_long_names_are_cut_in_their_middle():
+    assert shortened("pcc(C=1, label_penalty=0.01)", 13) == "pcc(C=…=0.01)"
+    assert shortened("short", 5) == "short"
 
 
 def test_given_axes_are_drawn_into_and_kept():

@@ -1,21 +1,21 @@
 """Reports on comparisons: the figures of the console's table, the ranks, and how to repeat it."""
 
 import dataclasses
+import re
 
 import pytest
 
-from labelweave.evaluation import FoldResult, average_ranks, nemenyi_critical_difference
-from labelweave.report import (
-    Facts,
-    Paragraph,
-    RankDiagram,
-    Strips,
-    Table,
-    comparison_document,
-    to_html,
-    to_latex,
-    to_markdown,
+from labelweave.evaluation import (
+    FoldResult,
+    average_ranks,
+    nemenyi_critical_difference,
+    verdicts,
 )
+from labelweave.report import write_report
+from labelweave.report.comparison import comparison_document
+from labelweave.report.document import Facts, Paragraph, RankDiagram, Strips, Table
+from labelweave.report.html import to_html
+from labelweave.report.text import to_latex, to_markdown
 from tests.evaluation.make import comparison
 from tests.report.test_tables import FIGURES, printed, row
 
@@ -56,8 +56,10 @@ def test_every_fold_is_in_the_strips():
     assert folds == pytest.approx((0.20, float("nan"), 0.21, 0.25), nan_ok=True)
     assert strips["exact match"].label == "higher is better"
     assert strips["Hamming loss"].label == "lower is better"
+    assert strips["Hamming loss"].standings == verdicts(result, "hamming_loss")
     times = section(comparison_document(result), "Times").blocks
     assert times[0].scores["tree"] == (1.0,) * 4
+    assert times[0].standings is None
 
 
 def test_problems_are_told():
@@ -155,6 +157,7 @@ def test_environments_that_differ_are_told_apart():
 def test_every_form_has_the_figures(render):
     result = comparison(FIGURES)
     text = render(comparison_document(result)).replace(r"$\pm$", "±").replace(r"\textendash{}", "–")
+    text = re.sub("</?small>", "", text)
     for cell in (c for r in of_table(result).cells for c in r[1:]):
         assert cell.text in text
 
@@ -162,3 +165,11 @@ def test_every_form_has_the_figures(render):
 def of_table(result):
     (table,) = of_kind(section(comparison_document(result), "Results").blocks, Table)
     return table
+
+
+def test_a_report_is_its_document_in_a_file(tmp_path):
+    result = comparison(FIGURES)
+    options = {"test": "corrected", "alpha": 0.01, "command": "labelweave compare toy"}
+    write_report(result, tmp_path / "toy.md", **options)
+    text = (tmp_path / "toy.md").read_text(encoding="utf-8")
+    assert text == to_markdown(comparison_document(result, **options))

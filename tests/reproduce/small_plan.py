@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from labelweave.report import Section
+from labelweave.report.document import Section
 from labelweave.reproduce import Claim, Experiment, Judgement, Plan, reproduce
 from labelweave.reproduce.tables import score_table
 

@@ -12,7 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from labelweave.datasets import load_emotions
 from labelweave.evaluation import make_method
 from labelweave.online import BayesianOnlineClassifier
-from labelweave.report import Document, to_html, to_markdown
+from labelweave.report.document import Document
+from labelweave.report.html import to_html
+from labelweave.report.text import to_markdown
 from labelweave.reproduce.bomc import PLAN
 from labelweave.reproduce.bomc.experiments import (
     CMN,

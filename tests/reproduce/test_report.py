@@ -4,15 +4,13 @@ import json
 
 import pytest
 
-from labelweave.report import write_document
+from labelweave.report.document import write_document
 from labelweave.reproduce import PAPERS, Results, ResultStore, reproduce
 from labelweave.reproduce.document import reproduction_document
 from labelweave.reproduce.tables import duration, mean_and_deviation, score_table
 from tests.report.page import parse
 from tests.reproduce.made_up import folds
 from tests.reproduce.small_plan import METHODS, PLAN
-
-PAGE_DATA = "JSON.parse(document.getElementById('labelweave-data').textContent)"
 
 
 @pytest.mark.browser
@@ -26,9 +24,8 @@ def test_the_page_shows_the_results_on_disk(browser, tmp_path, width, dark):
     assert browser.evaluate("document.scrollingElement.scrollWidth") <= width
     results = Results(tuple(ResultStore(tmp_path).read().values()))
     root = parse(browser.evaluate("document.body.outerHTML"))
-    blocks = browser.evaluate(PAGE_DATA)["blocks"]
-    (name,) = (n for n, block in blocks.items() if block.get("title") == "Exact match")
-    shown = [cell.text for cell in root.one("div", id=name).all("td")]
+    (table,) = (t for t in root.all("table") if t.one("caption").text == "Exact match")
+    shown = [cell.text for cell in table.all("td")]
     measured = [results.values("fold", "emotions", m, "exact_match") for m in METHODS.values()]
     assert shown == [mean_and_deviation(values) for values in measured]
 

@@ -135,7 +135,8 @@ def compare(
 
     from sklearn.exceptions import FitFailedWarning
 
-    from labelweave import evaluation, report
+    from labelweave import evaluation
+    from labelweave.report.console import make_console, show_comparison
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
@@ -179,7 +180,7 @@ def compare(
     if form is not None:
         typer.echo(comparison_text(result, form, test=test.value), nl=False)
     elif len(result.failures()) < len(result.results):
-        report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
+        show_comparison(result, make_console(sys.stdout), test=test.value)
         if decisions == "matching":
             typer.echo(
                 "each measure is judged by the labels that are best for it, where a method has "
@@ -196,9 +197,9 @@ def _what_is_kept(results: Path | None) -> str | None:
 
 def _report_problems(result: Comparison) -> None:
     """Report problems on standard error; fail if a method failed on all folds."""
-    from labelweave import report
+    from labelweave.report.comparison import warning_notes
 
-    for note in report.warning_notes(result):
+    for note in warning_notes(result):
         typer.echo(f"warning: {note}", err=True)
     failures = result.failure_notes()
     failed = Counter(fold.method for fold in result.failures())
@@ -222,9 +223,9 @@ def _progress(total: int) -> Iterator[Callable[[FoldResult], None]]:
         TimeRemainingColumn,
     )
 
-    from labelweave import report
+    from labelweave.report.console import make_console
 
-    console = report.make_console(sys.stderr)
+    console = make_console(sys.stderr)
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

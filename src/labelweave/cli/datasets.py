@@ -14,7 +14,7 @@ def datasets() -> None:
     \b
     labelweave datasets
     """  # noqa: D301
-    from labelweave import report
     from labelweave.datasets import list_datasets
+    from labelweave.report.console import make_console, show_datasets
 
-    report.show_datasets(list_datasets(), report.make_console(sys.stdout))
+    show_datasets(list_datasets(), make_console(sys.stdout))

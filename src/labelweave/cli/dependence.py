@@ -108,7 +108,7 @@ def _draw(found: LabelDependence, path: Path, picture: Picture) -> None:
     mpl.use("Agg")  # files need no display
     from labelweave import plots
 
-    display: plots.Display
+    display: plots.DependenceDisplay | plots.DependenceMatrixDisplay
     if picture == Picture.graph:
         display = plots.DependenceDisplay.from_dependence(found)
     elif picture == Picture.information:

@@ -44,9 +44,9 @@ def evaluate(
     fitted = load_model(model, trust)
     data, features, truth = labelled_rows(fitted, dataset, read_options)
 
-    from labelweave import report
     from labelweave.evaluation.predictions import predict_labels, predict_scores, score_model
     from labelweave.metrics import scores_by_label
+    from labelweave.report.console import make_console, show_label_table, show_scores
 
     try:
         scores, seconds = score_model(fitted, features, truth, measures)
@@ -56,11 +56,11 @@ def evaluate(
         content = {"schema": 1, "kind": "labelweave-evaluation", "model": str(model)}
         summary = {"data": data.name, "n_rows": data.n_rows, "predict_seconds": seconds}
         write_scores(scores, content | summary, output)
-    console = report.make_console(sys.stdout)
-    report.show_scores(scores, measures, console)
+    console = make_console(sys.stdout)
+    show_scores(scores, measures, console)
     if by_label:
         predicted = predict_labels(fitted, features)
         names = label_names_of(fitted, truth.shape[1])
         values = predict_scores(fitted, features)
         table = scores_by_label(truth, predicted, values, label_names=names)
-        report.show_label_table(table, console)
+        show_label_table(table, console)

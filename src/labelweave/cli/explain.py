@@ -56,7 +56,8 @@ def explain(
         raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
     part = features.iloc[[row]] if hasattr(features, "iloc") else features[[row]]
 
-    from labelweave import models, report
+    from labelweave import models
+    from labelweave.report.console import make_console, show_explanation
 
     evidence = _evidence(fitted, given or [])
     if label is None:
@@ -70,7 +71,7 @@ def explain(
             raise BadInputError(f"--given: {label} is the label to explain; give others")
         with argument("--label"):
             explanation = models.explain_label(fitted, part, chosen, evidence)
-    report.show_explanation(explanation, report.make_console(sys.stdout), max_terms=terms)
+    show_explanation(explanation, make_console(sys.stdout), max_terms=terms)
 
 
 def _evidence(model: Any, given: list[str]) -> dict[int | str, int]:

@@ -27,7 +27,7 @@ def report(
         typer.Option(
             "--report",
             "-o",
-            help="The report: one HTML file to share (.html), Markdown (.md) or LaTeX (.tex).",
+            help="The report: one HTML file (.html), Markdown (.md) or LaTeX tables (.tex).",
         ),
     ],
     test: Annotated[

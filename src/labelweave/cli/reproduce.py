@@ -20,7 +20,7 @@ from labelweave.cli.outputs import COMMAND_LINE
 from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
-    from labelweave.report import Document
+    from labelweave.report.document import Document
     from labelweave.reproduce import Progress
 
 __all__ = ["reproduce"]
@@ -126,7 +126,7 @@ def _make_folder(path: Path) -> None:
 
 def _show_verdicts(document: Document) -> None:
     """Print one line per claim and the counts of the outcomes."""
-    from labelweave.report import Verdicts
+    from labelweave.report.document import Verdicts
 
     counts: Counter[str] = Counter()
     for section in document.sections:
@@ -144,9 +144,9 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from labelweave import report
+    from labelweave.report.console import make_console
 
-    console = report.make_console(sys.stderr)
+    console = make_console(sys.stderr)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

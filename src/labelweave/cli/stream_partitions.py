@@ -74,9 +74,9 @@ def _progress() -> Iterator[Callable[[PartitionedLearner], None]]:
     """Show a status line on standard error, updated with every partition, unless it is a pipe."""
     from rich.status import Status
 
-    from labelweave import report
+    from labelweave.report.console import make_console
 
-    console = report.make_console(sys.stderr)
+    console = make_console(sys.stderr)
     started = time.perf_counter()
     if not console.is_terminal:
         yield lambda _: None

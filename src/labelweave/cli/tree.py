@@ -42,12 +42,14 @@ def tree(
     labelweave tree enron --output enron.png
     labelweave tree scene --method "mc(n_components=2)" --output scene.dot
     """  # noqa: D301
-    from labelweave import evaluation, models, report
+    from labelweave import evaluation, models
+    from labelweave.plots.dependence import FIGURE_FORMATS, save_structures
+    from labelweave.report.console import make_console, show_structures
 
     check_writable(output, "--output")
-    if output is not None and output.suffix.lower() not in report.FIGURE_FORMATS:
+    if output is not None and output.suffix.lower() not in FIGURE_FORMATS:
         raise BadInputError(
-            f"--output: {output} must have one of the extensions {', '.join(report.FIGURE_FORMATS)}"
+            f"--output: {output} must have one of the extensions {', '.join(FIGURE_FORMATS)}"
         )
     with argument("--method"):
         estimator = evaluation.make_method(method, seed=seed)
@@ -56,7 +58,7 @@ def tree(
     structures = models.structures_of(fitted)
     if not structures:
         raise BadInputError(f"--method: {method} does not learn trees; use sc, mc or ectbn")
-    report.show_structures(structures, report.make_console(sys.stdout))
+    show_structures(structures, make_console(sys.stdout))
     if output is not None:
         with argument("--output"):
-            report.save_structures(structures, output)
+            save_structures(structures, output)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from labelweave.report import (
+from labelweave.report.comparison import command_paragraph
+from labelweave.report.document import (
+    OUTCOMES,
     Document,
     Facts,
     Paragraph,
@@ -13,9 +15,7 @@ from labelweave.report import (
     Table,
     Verdict,
     Verdicts,
-    command_paragraph,
 )
-from labelweave.report.document import OUTCOMES
 from labelweave.reproduce.plan import Plan
 from labelweave.reproduce.results import Results
 from labelweave.reproduce.task import data_hash

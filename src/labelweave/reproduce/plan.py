@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from labelweave.report import Section
-from labelweave.report.document import Outcome
+from labelweave.report.document import Outcome, Section
 from labelweave.reproduce.results import Results
 from labelweave.reproduce.task import Task
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from labelweave._common.engine import Engine
 from labelweave._common.files import replacing
-from labelweave.report import Document, write_document
+from labelweave.report.document import Document, write_document
 from labelweave.reproduce.document import reproduction_document
 from labelweave.reproduce.plan import Experiment, Plan, tasks_of
 from labelweave.reproduce.results import COLUMNS, Results

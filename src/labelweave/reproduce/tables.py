@@ -8,7 +8,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.evaluation import METRICS
-from labelweave.report import Cell, Table
+from labelweave.report.document import Cell, Table
 from labelweave.reproduce.results import Results
 from labelweave.reproduce.task import load_data
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.report import Block, Cell, LineChart, Paragraph, Section, Series, Table
+from labelweave.report.document import Block, Cell, LineChart, Paragraph, Section, Series, Table
 from labelweave.reproduce.bomc.evidence import paired
 from labelweave.reproduce.bomc.experiments import (
     CMN,

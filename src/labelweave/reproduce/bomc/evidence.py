@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from labelweave._common.arrays import Floats, Mask
-from labelweave.report import Outcome
+from labelweave.report.document import Outcome
 from labelweave.reproduce.bomc.experiments import DATA, NAMES, SIZES
 from labelweave.reproduce.plan import Judgement
 from labelweave.reproduce.results import Results

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.report import Outcome
+from labelweave.report.document import Outcome
 from labelweave.reproduce.bomc.evidence import at_sizes, both, curve, listed, mostly, needs
 from labelweave.reproduce.bomc.experiments import (
     CMN,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.report import Outcome
+from labelweave.report.document import Outcome
 from labelweave.reproduce.bomc.evidence import both, needs, paired
 from labelweave.reproduce.bomc.experiments import (
     CMN,

@@ -8,16 +8,8 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave.evaluation import METRICS
-from labelweave.report import (
-    Block,
-    Cell,
-    LineChart,
-    Paragraph,
-    Section,
-    Series,
-    Table,
-    rank_diagram,
-)
+from labelweave.report.comparison import rank_diagram
+from labelweave.report.document import Block, Cell, LineChart, Paragraph, Section, Series, Table
 from labelweave.reproduce.mc.claims import WINS
 from labelweave.reproduce.mc.experiments import (
     DENSE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelweave.report import Block, LineChart, Paragraph, Section, Series, Table
+from labelweave.report.document import Block, LineChart, Paragraph, Section, Series, Table
 from labelweave.reproduce.p2cg.claims import seconds_per_vector
 from labelweave.reproduce.p2cg.experiments import (
     CHAIN,
