@@ -12,7 +12,7 @@ from labelweave.evaluation import (
     resolve_metrics,
     with_decisions,
 )
-from labelweave.evaluation.comparison.matching import variants_of
+from labelweave.evaluation.compare import variants_of
 from labelweave.inference import Exhaustive, Greedy
 from labelweave.models import ClassifierChain
 
@@ -23,7 +23,7 @@ NAMES = ["exact_match", "hamming_loss", "f1_micro", "f1_macro", "f1_example", "j
 
 
 def judged(methods, metrics, **options):
-    return compare(methods, DATA.X, DATA.Y, folds=3, metrics=metrics, **options)
+    return compare(methods, DATA.X, DATA.Y, cv=3, metrics=metrics, **options)
 
 
 @pytest.fixture(scope="module")

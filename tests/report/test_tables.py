@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from labelweave.evaluation import FoldResult
+from labelweave.evaluation.results import FoldResult
 from labelweave.report import (
     Symbols,
     comparison_tables,

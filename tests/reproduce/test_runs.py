@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from labelweave.evaluation import compare, make_methods, make_splitter
+from labelweave.evaluation import compare, make_methods
+from labelweave.evaluation.splits import make_splitter
 from labelweave.reproduce import Experiment, Record, Results, ResultStore, Task, reproduce
 from labelweave.reproduce.runner import run
 from labelweave.reproduce.task import load_data, read_data
@@ -55,7 +56,7 @@ def test_scores_are_those_of_compare(whole):
         make_methods(METHODS.values()),
         data.X,
         data.Y,
-        folds=make_splitter("kfold", 6, 0),
+        cv=make_splitter("kfold", 6, 0),
         metrics=["exact_match", "hamming_loss"],
     )
     results = Results(tuple(ResultStore(whole).read().values()))

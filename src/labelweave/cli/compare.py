@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +37,7 @@ from labelweave.cli.reading import ReadOptions, reads_data
 from labelweave.cli.workers import check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
-    from labelweave.evaluation import Comparison, FoldResult
+    from labelweave.evaluation import Comparison
 
 
 @reads_data
@@ -136,6 +134,8 @@ def compare(
     from sklearn.exceptions import FitFailedWarning
 
     from labelweave import evaluation, report
+    from labelweave._common.progress import progress_shown
+    from labelweave.evaluation.splits import make_splitter
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
@@ -145,7 +145,7 @@ def compare(
             estimators = evaluation.with_decisions(estimators, chosen)
             decisions = "own"
     data = load_dataset(dataset, read_options)
-    splitter = evaluation.make_splitter(splits.value, folds, seed)
+    splitter = make_splitter(splits.value, folds, seed)
     first = next(iter(estimators.values()))
     announce_preprocessing(evaluation.with_preprocessing(first, data.X, scale_of(scale)))
     with argument("--folds"):
@@ -153,7 +153,7 @@ def compare(
     kept = _what_is_kept(results)
     with (
         workers(jobs, cluster, kept=kept, folds=True) as engine,
-        _progress(len(estimators) * folds) as advance,
+        progress_shown("comparing methods"),
         resumable(kept),
         file_of_results("--results"),
         warnings.catch_warnings(),
@@ -163,13 +163,12 @@ def compare(
             estimators,
             data.X,
             data.Y,
-            folds=splitter,
+            cv=splitter,
             metrics=[metric.name for metric in measures],
             decisions=decisions,
             scale=scale_of(scale),
             engine=engine,
             results=results,
-            progress=advance,
             name=data.name,
         )
     if output is not None:
@@ -208,38 +207,3 @@ def _report_problems(result: Comparison) -> None:
         raise error
     for note in failures:
         typer.echo(f"warning: {note}", err=True)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[FoldResult], None]]:
-    """Show a progress bar on standard error, unless it is a pipe."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from labelweave import report
-
-    console = report.make_console(sys.stderr)
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("folds", total=total)
-
-        def advance(run: FoldResult) -> None:
-            bar.update(task, advance=1, description=f"{run.method}, fold {run.fold + 1}")
-
-        yield advance

@@ -3,24 +3,7 @@
 from labelweave.evaluation.calibration.calibrated_joint import CalibratedJointCV
 from labelweave.evaluation.calibration.marginal_calibration import MarginalCalibration
 from labelweave.evaluation.calibration.temperature import fit_temperature
-from labelweave.evaluation.comparison.cross_validation import compare
-from labelweave.evaluation.comparison.fold_runs import score_model
-from labelweave.evaluation.comparison.ranks import (
-    FriedmanTest,
-    average_ranks,
-    friedman_test,
-    nemenyi_critical_difference,
-)
-from labelweave.evaluation.comparison.results import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.comparison.significance import (
-    TTest,
-    corrected_t_test,
-    judge,
-    paired_t_test,
-    verdicts,
-    win_tie_loss,
-)
-from labelweave.evaluation.comparison.splits import IterativeStratification, make_splitter
+from labelweave.evaluation.compare import compare
 from labelweave.evaluation.conformal.conformal_classifier import ConformalClassifier
 from labelweave.evaluation.conformal.nonconformity import (
     HeldOutScores,
@@ -85,6 +68,7 @@ from labelweave.evaluation.predictions import (
     predict_labels,
     predict_marginals,
     predict_scores,
+    score_model,
 )
 from labelweave.evaluation.queries import (
     best_queries,
@@ -93,10 +77,13 @@ from labelweave.evaluation.queries import (
     label_uncertainty,
     row_uncertainty,
 )
+from labelweave.evaluation.results import Comparison
 from labelweave.evaluation.selection.best_joint import BestJoint
 from labelweave.evaluation.selection.candidates import PORTFOLIO
 from labelweave.evaluation.selection.pooling import pool_weights
 from labelweave.evaluation.selection.trials import Trial
+from labelweave.evaluation.significance import paired_t_test, rank_methods
+from labelweave.evaluation.splits import IterativeStratification
 
 __all__ = [
     "BestJoint",
@@ -108,9 +95,6 @@ __all__ = [
     "CalibratedJointCV",
     "Comparison",
     "ConformalClassifier",
-    "DataSummary",
-    "FoldResult",
-    "FriedmanTest",
     "HeldOutScores",
     "IterativeStratification",
     "LabelDependence",
@@ -118,13 +102,11 @@ __all__ = [
     "Method",
     "Metric",
     "ReliabilityCurve",
-    "TTest",
     "auc_macro",
     "auc_micro",
     "average_precision_macro",
     "average_precision_micro",
     "average_precision_ranking",
-    "average_ranks",
     "best_queries",
     "calibrated",
     "chow_liu",
@@ -136,7 +118,6 @@ __all__ = [
     "conditional_matrix",
     "conditional_mutual_information",
     "conformal_quantile",
-    "corrected_t_test",
     "coverage_error",
     "disagreement",
     "exact_match",
@@ -146,12 +127,10 @@ __all__ = [
     "f1_macro_zero_division_1",
     "f1_micro",
     "fit_temperature",
-    "friedman_test",
     "hamming_loss",
     "information_about_others",
     "jaccard",
     "joint_calibration_error",
-    "judge",
     "predict_decided",
     "label_uncertainty",
     "log_loss",
@@ -161,15 +140,14 @@ __all__ = [
     "make_decisions",
     "make_method",
     "make_methods",
-    "make_splitter",
     "mean_conditional_matrix",
     "mutual_information",
     "predict_marginals",
-    "nemenyi_critical_difference",
     "nonconformity",
     "one_error",
     "paired_t_test",
     "per_label",
+    "rank_methods",
     "pool_weights",
     "precision_at_k",
     "precision_macro",
@@ -184,8 +162,6 @@ __all__ = [
     "predict_scores",
     "subset_loss",
     "wilson_interval",
-    "win_tie_loss",
-    "verdicts",
     "with_decisions",
     "with_preprocessing",
 ]

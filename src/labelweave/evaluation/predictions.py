@@ -6,6 +6,8 @@ methods of the models they contain.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
@@ -18,6 +20,7 @@ from labelweave._common.pipelines import is_fitted_search, last_step
 from labelweave.decision import Decision, Probabilities, resolve_decision
 from labelweave.decision.probabilities import Scores, check_scores
 from labelweave.evaluation.metrics.likelihood import SupportsLogProb
+from labelweave.evaluation.metrics.registry import Metric
 
 __all__ = [
     "marginals_or_scores",
@@ -26,6 +29,7 @@ __all__ = [
     "predict_labels",
     "predict_marginals",
     "predict_scores",
+    "score_model",
 ]
 
 
@@ -192,3 +196,27 @@ def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
     if is_fitted_search(model):
         return _innermost(model.best_estimator_, X)
     return model, X
+
+
+def score_model(
+    model: Any, X: Any, Y: Any, metrics: Iterable[Metric]
+) -> tuple[dict[str, float], float]:
+    """Score a fitted model on test data.
+
+    Metrics that need a joint distribution or scores are left out if the model has none. The second
+    value is the number of seconds that ``predict`` took.
+    """
+    start = time.perf_counter()
+    prediction = predict_labels(model, X)
+    seconds = time.perf_counter() - start
+    wanted = list(metrics)
+    joint = predict_joint(model, X) if any(metric.needs_joint for metric in wanted) else None
+    need_scores = any(metric.needs_scores for metric in wanted)
+    scores = marginals_or_scores(model, X) if need_scores else None
+    inputs = {
+        metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
+        for metric in wanted
+    }
+    truth = np.asarray(Y)
+    results = {m.name: m(truth, values) for m, values in inputs.items() if values is not None}
+    return results, seconds

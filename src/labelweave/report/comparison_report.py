@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from labelweave._common.wording import Symbols
 from labelweave.evaluation import METRICS, Comparison
-from labelweave.evaluation.comparison.display import heading
-from labelweave.evaluation.comparison.score_rows import Figure, legend, score_rows
+from labelweave.evaluation.results import Figure, heading, legend, score_rows
 from labelweave.report.charts import Strips
 from labelweave.report.document import Block, Cell, Document, Facts, Paragraph, Section, Table
 from labelweave.report.notes import warning_notes
@@ -45,7 +44,7 @@ def comparison_document(
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave.evaluation import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
-    >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["f1_micro"])
+    >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
     >>> [section.title for section in comparison_document(result).sections]
     ['Results', 'Folds', 'Times', 'Problems', 'Settings', 'Environment']
     """

@@ -10,13 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Mask
-from labelweave.evaluation import (
-    METRICS,
-    Comparison,
-    average_ranks,
-    friedman_test,
-    nemenyi_critical_difference,
-)
+from labelweave.evaluation import METRICS, Comparison, rank_methods
 from labelweave.report.charts import RankDiagram
 from labelweave.report.document import Block, Cell, Table
 
@@ -112,14 +106,14 @@ def _rank_scores(
     n_data_sets, n_methods = means.shape
     if n_data_sets < 2 or n_methods < 2:
         return None
-    ranks = average_ranks(means, higher_is_better=higher_is_better).tolist()
+    ranking = rank_methods(means, higher_is_better=higher_is_better)
     names = [name for name, has in zip(methods, has_metric, strict=True) if has]
     return _Ranking(
         title,
-        dict(zip(names, ranks, strict=True)),
-        friedman_test(means, higher_is_better=higher_is_better).p_value,
+        dict(zip(names, ranking.average.tolist(), strict=True)),
+        ranking.p_value,
         n_data_sets,
-        nemenyi_critical_difference(n_methods, n_data_sets, alpha),
+        ranking.critical_difference(alpha),
     )
 
 

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from labelweave._common.wording import Symbols
 from labelweave.evaluation import Comparison
-from labelweave.evaluation.comparison.display import heading
-from labelweave.evaluation.comparison.score_rows import Figure, ScoreRow, legend, score_rows
+from labelweave.evaluation.results import Figure, ScoreRow, heading, legend, score_rows
 
 __all__ = ["comparison_tables", "show_comparison"]
 
@@ -114,7 +113,7 @@ def show_comparison(
     >>> from labelweave.evaluation import compare
     >>> from labelweave.report import make_console
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
-    >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["f1_micro"])
+    >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
     >>> show_comparison(result, make_console(sys.stdout))
     data: 40 rows, 5 features, 5 labels; 2 folds
     <BLANKLINE>

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from labelweave._common.arrays import Floats
-from labelweave.evaluation import METRICS, judge, paired_t_test
-from labelweave.evaluation.comparison.significance import Standing
+from labelweave.evaluation import METRICS, paired_t_test
+from labelweave.evaluation.significance import Standing
 from labelweave.reproduce.store import Record
 
 __all__ = ["COLUMNS", "Results"]
@@ -128,7 +128,7 @@ class Results:
         None if there are no scores to compare, or fewer than five folds.
         """
         verdicts = [
-            judge(paired_t_test(*pair), METRICS[metric].higher_is_better)
+            paired_t_test(*pair).standing(higher_is_better=METRICS[metric].higher_is_better)
             for pair in self._paired(data, method, rival, metric)
             if len(pair[0]) >= _LEAST_FOLDS
         ]

@@ -15,9 +15,8 @@ from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.pipelines import last_step
 from labelweave.decision import ThresholdRule
 from labelweave.decision.probabilities import Scores, joined
-from labelweave.evaluation.comparison.fold_runs import score_model
 from labelweave.evaluation.metrics.registry import Metric
-from labelweave.evaluation.predictions import predict_joint
+from labelweave.evaluation.predictions import predict_joint, score_model
 from labelweave.models.base_classifier import weight_parameter
 
 __all__ = ["Trial"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from scipy.sparse import issparse
@@ -13,17 +12,17 @@ from labelweave._common.pipelines import last_step
 from labelweave.datasets import Dataset
 from labelweave.evaluation import (
     make_method,
-    make_splitter,
     resolve_metrics,
     score_model,
+    tasks,
     with_preprocessing,
 )
-from labelweave.evaluation.comparison import shared_fits
+from labelweave.evaluation.splits import make_splitter
 from labelweave.reproduce.task import Task, load_data
 
 __all__ = ["fit_key", "fold", "forget_fit", "scaled", "split_data", "standardised"]
 
-_last_fit: dict[str, tuple[Any, float]] = {}  # of this process: the model and its seconds
+_last_fit: dict[str, tasks.SharedFit] = {}  # of this process
 
 
 def split_data(task: Task) -> tuple[Dataset, Dataset]:
@@ -100,7 +99,7 @@ def fit_key(task: Task) -> str:
     """
     estimator = make_method(task.method, seed=task.seed)
     settings = {name: task.settings.get(name) for name in ("n_folds", "scale")}
-    method = shared_fits.fit_key(estimator) or task.method
+    method = tasks.fit_key(estimator) or task.method
     return repr((method, task.data, task.fold, task.seed, settings))
 
 
@@ -115,9 +114,7 @@ def _fitted(task: Task, train: Dataset) -> tuple[Any, float]:
     estimator = make_method(task.method, seed=task.seed)
     if key not in _last_fit:
         _last_fit.clear()
-        model = scaled(estimator, train.X, task.settings.get("scale", "auto"))
-        start = time.perf_counter()
-        model.fit(train.X, train.Y)
-        _last_fit[key] = model, time.perf_counter() - start
-    model, seconds = _last_fit[key]
-    return shared_fits.predicting_as(model, estimator), seconds
+        _last_fit[key] = tasks.SharedFit()
+    fit = _last_fit[key]
+    wanted = scaled(estimator, train.X, task.settings.get("scale", "auto"))
+    return fit.model(wanted, train.X, train.Y), fit.seconds

@@ -132,13 +132,7 @@ class _Dealer:
             np.repeat(np.arange(self.n_folds), self.room)
         )
 
-    def _place(
-        self,
-        row: np.int64,
-        labels: Mask,
-        given: Floats,
-        label: int,
-    ) -> None:
+    def _place(self, row: np.int64, labels: Mask, given: Floats, label: int) -> None:
         """Assign a row to the open fold that lacks `label` most.
 
         Ties are broken in favour of a fold without a remaining row of this combination, then of the
@@ -159,20 +153,11 @@ class _Dealer:
         given[fold] += 1
 
 
-#: Names of the splitters.
 SPLITS = ("kfold", "stratified")
 
 
 def make_splitter(splits: str = "kfold", n_splits: int = 10, seed: int = 0) -> BaseCrossValidator:
-    """Return a splitter by name: shuffled ``KFold`` or :class:`IterativeStratification`.
-
-    Examples
-    --------
-    >>> make_splitter("kfold", 5)
-    KFold(n_splits=5, random_state=0, shuffle=True)
-    >>> make_splitter("stratified", 5)
-    IterativeStratification(n_splits=5, random_state=0)
-    """
+    """Return a splitter by its name."""
     if check_choice(splits, "splits", SPLITS) == "kfold":
         return KFold(n_splits, shuffle=True, random_state=seed)
     return IterativeStratification(n_splits, random_state=seed)
