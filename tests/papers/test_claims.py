@@ -10,6 +10,7 @@ from labelweave.papers.reproduction import MEASUREMENTS, PAPERS, check_experimen
 from labelweave.papers.results import Results
 from tests.papers.made_up import folds, merged, single
 
+NUMBERS = {"p2cg": range(1, 12), "mc": (*range(12, 29), 45), "bomc": range(29, 45)}
 CLAIMS = {claim.number: claim for plan in PAPERS.values() for claim in plan.claims}
 
 
@@ -266,6 +267,13 @@ def test_the_likelihood_of_a_greedy_chain_is_that_of_its_path():
     reported = as_reported(results)
     assert reported.mean("fold", "emotions", "cc", "cll_loss_row") == pytest.approx(3.0)
     assert reported.mean("fold", "emotions", "pcc", "cll_loss_row") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_claim_is_there_once(paper):
+    claims = PAPERS[paper].claims
+    assert [claim.number for claim in claims] == list(NUMBERS[paper])
+    assert all(claim.text and claim.published for claim in claims)
 
 
 def test_papers_are_found_by_name():

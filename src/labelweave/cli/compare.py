@@ -1,4 +1,4 @@
-"""``labelweave compare``: cross-validate methods on the same folds."""
+"""``labelweave compare`` and ``report``: methods on the same folds, and reports on the results."""
 
 from __future__ import annotations
 
@@ -133,9 +133,10 @@ def compare(
 
     from sklearn.exceptions import FitFailedWarning
 
-    from labelweave import evaluation, report
+    from labelweave import evaluation
     from labelweave._common.progress import progress_shown
     from labelweave.evaluation.splits import make_splitter
+    from labelweave.report import make_console, show_comparison
 
     with argument("--methods"):
         estimators = evaluation.make_methods(methods, seed=seed)
@@ -178,7 +179,7 @@ def compare(
     if form is not None:
         typer.echo(comparison_text(result, form, test=test.value), nl=False)
     elif len(result.failures()) < len(result.results):
-        report.show_comparison(result, report.make_console(sys.stdout), test=test.value)
+        show_comparison(result, make_console(sys.stdout), test=test.value)
         if decisions == "matching":
             typer.echo(
                 "each measure is judged by the labels that are best for it, where a method has "
@@ -195,9 +196,9 @@ def _what_is_kept(results: Path | None) -> str | None:
 
 def _report_problems(result: Comparison) -> None:
     """Report problems on standard error; fail if a method failed on all folds."""
-    from labelweave import report
+    from labelweave.report import warning_notes
 
-    for note in report.warning_notes(result):
+    for note in warning_notes(result):
         typer.echo(f"warning: {note}", err=True)
     failures = result.failure_notes()
     failed = Counter(fold.method for fold in result.failures())
@@ -207,3 +208,54 @@ def _report_problems(result: Comparison) -> None:
         raise error
     for note in failures:
         typer.echo(f"warning: {note}", err=True)
+
+
+def report(
+    ctx: typer.Context,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILES", help="Files (.json) that `labelweave compare -o` wrote."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--report",
+            "-o",
+            help="The report: one HTML file to share (.html), Markdown (.md) or LaTeX (.tex).",
+        ),
+    ],
+    test: Annotated[
+        Test,
+        typer.Option(
+            "--test", help="t-test over folds: paired, or corrected for overlapping training sets."
+        ),
+    ] = Test.paired,
+) -> None:
+    """Write a report on comparisons; methods compared on several data sets are ranked over them.
+
+    There are ranks only if all files have the same methods.
+
+    \b
+    labelweave compare emotions -m br,cc,pcc -o emotions.json
+    labelweave compare yeast -m br,cc,pcc -o yeast.json
+    labelweave report emotions.json yeast.json --report both.html
+    """  # noqa: D301
+    check_report(output)
+    with argument("FILES"):
+        comparisons = [read_comparison(file) for file in files]
+        names = Counter(each.data.name for each in comparisons)
+        if repeated := [name for name, n in names.items() if n > 1]:
+            raise ValueError(f"{repeated[0]} is compared in {names[repeated[0]]} of the files")
+    write_report(comparisons, output, test=test.value, command=ctx.meta.get(COMMAND_LINE, ""))
+    typer.echo(f"report: {output}", err=True)
+
+
+def read_comparison(file: Path) -> Comparison:
+    """Read a comparison from a file; errors name it."""
+    from labelweave.evaluation import Comparison
+
+    try:
+        return Comparison.from_json(file.read_text("utf-8"))
+    except (ValueError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ValueError(f"{file} is not a comparison: {reason}") from error

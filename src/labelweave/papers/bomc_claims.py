@@ -16,7 +16,6 @@ from labelweave.papers.bomc import (
     CMN,
     DATA,
     EXPERIMENTS,
-    FIGURES,
     HEURISTICS,
     IND_CMN,
     LASVM,
@@ -29,6 +28,7 @@ from labelweave.papers.bomc import (
     PA_ALONE,
     PA_BATCH,
     PA_ONLINE,
+    PAPER,
     QUICK,
     SAMPLE,
     SAMPLES,
@@ -39,7 +39,7 @@ from labelweave.papers.bomc import (
     growth,
     show,
 )
-from labelweave.papers.plan import Claim, Judgement, Plan
+from labelweave.papers.plan import Judge, Judgement, Plan, stated_claims
 from labelweave.papers.results import Results
 from labelweave.report import Outcome
 
@@ -66,15 +66,11 @@ _CONSISTENT = 0.8
 # "Settled": messages change by less, relative to their size.
 _SETTLED = 1e-3
 
-_Judge = Callable[[Results], Judgement]
 
+def _needs(measurement: str, *methods: str) -> Callable[[Judge], Judge]:
+    """Make a claim untestable unless every method was measured on rcv1."""
 
-def _claim(
-    number: int, text: str, published: str, measurement: str, *methods: str
-) -> Callable[[_Judge], Claim]:
-    """Make a claim of its judge; it is not testable unless every method was measured on rcv1."""
-
-    def decorate(judge: _Judge) -> Claim:
+    def decorate(judge: Judge) -> Judge:
         def judge_or_not(results: Results) -> Judgement:
             missing = [m for m in methods if not results.has(measurement, DATA, m)]
             if not missing:
@@ -82,7 +78,7 @@ def _claim(
             names = ", ".join(dict.fromkeys(NAMES[m] for m in missing))
             return Judgement("not testable", "", f"no results on {DATA} of {names}")
 
-        return Claim(number, text, published, judge_or_not)
+        return judge_or_not
 
     return decorate
 
@@ -124,12 +120,7 @@ def _at_sizes(holds: Mask) -> str:
 # Quality: which learner, decision rule, threshold and heuristic is better
 
 
-@_claim(
-    29,
-    "BOMC with class mass normalisation is the best online learner most of the time.",
-    "figure 5: BOMC_CMN highest among the online learners",
-    *("stream", CMN, *_RIVALS),
-)
+@_needs("stream", CMN, *_RIVALS)
 def _best_online(results: Results) -> Judgement:
     cmn, rivals = _curve(results, CMN), _best(results, _RIVALS)
     measured = f"BOMC_CMN {_listed(cmn)}; best rival {_listed(rivals)}"
@@ -137,12 +128,7 @@ def _best_online(results: Results) -> Judgement:
     return Judgement(_mostly(cmn > rivals), measured, f"highest {_at_sizes(cmn > rivals)}")
 
 
-@_claim(
-    30,
-    "BOMC with sampling is inferior to BOMC_CMN, but competitive.",
-    "figure 5: BOMC_Sample a little below BOMC_CMN",
-    *("stream", CMN, SAMPLE, *_RIVALS),
-)
+@_needs("stream", CMN, SAMPLE, *_RIVALS)
 def _sample_competitive(results: Results) -> Judgement:
     sample, cmn, rivals = _curve(results, SAMPLE), _curve(results, CMN), _best(results, _RIVALS)
     inferior, competitive = sample < cmn, sample > rivals - _COMPETITIVE
@@ -152,24 +138,14 @@ def _sample_competitive(results: Results) -> Judgement:
     return Judgement(outcome, f"{_listed(sample)}; BOMC_CMN {_listed(cmn)}", reason)
 
 
-@_claim(
-    31,
-    "The batch SVM usually has the highest F1 of all.",
-    "figure 5: SVM_Batch usually highest, BOMC_CMN often as good",
-    *("stream", SVM, CMN, SAMPLE, *_RIVALS),
-)
+@_needs("stream", SVM, CMN, SAMPLE, *_RIVALS)
 def _batch_best(results: Results) -> Judgement:
     svm, others = _curve(results, SVM), _best(results, (CMN, SAMPLE, *_RIVALS))
     measured = f"SVM_Batch {_listed(svm)}; best of the others {_listed(others)}"
     return Judgement(_mostly(svm > others), measured, f"highest {_at_sizes(svm > others)}")
 
 
-@_claim(
-    32,
-    "Class mass normalisation benefits from a large test set.",
-    "figure 5 (c) against (d), regions: BOMC_CMN significantly better on the larger one",
-    *("in_parts", CMN),
-)
+@_needs("in_parts", CMN)
 def _large_test_sets(results: Results) -> Judgement:
     whole, parts, rows = (
         results.mean("in_parts", DATA, CMN, name)
@@ -181,12 +157,7 @@ def _large_test_sets(results: Results) -> Judgement:
     return Judgement(_held(gain >= _SIGNIFICANT), measured, reason)
 
 
-@_claim(
-    33,
-    "Coupled labels are better on industries and regions, independent ones slightly on topics.",
-    "figure 6: BOMC_CMN above BOMC_IND_CMN on industries and regions, slightly below on topics",
-    *("stream", CMN, IND_CMN, NARROW_CMN),
-)
+@_needs("stream", CMN, IND_CMN, NARROW_CMN)
 def _independent_on_topics(results: Results) -> Judgement:
     # Of the two halves of the claim, only the one on topics is testable, for two priors of biases.
     coupled = _curve(results, CMN)
@@ -205,14 +176,7 @@ def _independent_on_topics(results: Results) -> Judgement:
     return Judgement("partly" if holds else "not reproduced", measured, reason)
 
 
-@_claim(
-    34,
-    "F1 at thresholds chosen by expected F1 is close to that of the best thresholds.",
-    "{chosen} of {best} ({share:.1%}), summed over {n_labels} topics".format(
-        **FIGURES, share=FIGURES["chosen"] / FIGURES["best"]
-    ),
-    *("expected_f1", SAMPLE),
-)
+@_needs("expected_f1", SAMPLE)
 def _thresholds_close(results: Results) -> Judgement:
     def total(name: str, method: str = SAMPLE) -> float:
         return results.mean("expected_f1", DATA, method, name)
@@ -228,12 +192,7 @@ def _thresholds_close(results: Results) -> Judgement:
     return Judgement("partly" if roughly else _held(share >= _CLOSE), measured, reason)
 
 
-@_claim(
-    35,
-    "Ten or twenty posterior samples are no better than five.",
-    "no improvement",
-    *("stream", *SAMPLES.values()),
-)
+@_needs("stream", *SAMPLES.values())
 def _five_samples_enough(results: Results) -> Judgement:
     five, *more = (_curve(results, method) for method in SAMPLES.values())
     gain = max(float(np.nanmean(other - five)) for other in more)
@@ -242,12 +201,7 @@ def _five_samples_enough(results: Results) -> Judgement:
     return Judgement(_held(gain < _NO_GAIN), "; ".join(curves), reason)
 
 
-@_claim(
-    36,
-    "All algorithms perform very poorly without a heuristic for rare labels.",
-    "very poor",
-    *("stream", *HEURISTICS, *HEURISTICS.values()),
-)
+@_needs("stream", *HEURISTICS, *HEURISTICS.values())
 def _poor_without_heuristic(results: Results) -> Judgement:
     pairs = {m: (_curve(results, m), _curve(results, bare)) for m, bare in HEURISTICS.items()}
     losses = np.array([1 - bare / tuned for tuned, bare in pairs.values()])
@@ -258,12 +212,7 @@ def _poor_without_heuristic(results: Results) -> Judgement:
     return Judgement(_mostly(poor), "; ".join(curves), reason)
 
 
-@_claim(
-    41,
-    "PA_Online and PA_Batch perform worse than the other algorithms.",
-    "figure 5",
-    *("stream", PA_ONLINE, PA_BATCH, CMN, SAMPLE, LASVM, SVM),
-)
+@_needs("stream", PA_ONLINE, PA_BATCH, CMN, SAMPLE, LASVM, SVM)
 def _passive_aggressive_worst(results: Results) -> Judgement:
     best = _best(results, (PA_ONLINE, PA_BATCH))
     others = np.nanmin([_curve(results, method) for method in (CMN, SAMPLE, LASVM, SVM)], axis=0)
@@ -272,12 +221,7 @@ def _passive_aggressive_worst(results: Results) -> Judgement:
     return Judgement(_mostly(best < others), measured, f"both worse {_at_sizes(best < others)}")
 
 
-@_claim(
-    42,
-    "LaSVM is slightly worse than BOMC_CMN, but competitive.",
-    "figure 5",
-    *("stream", LASVM, CMN),
-)
+@_needs("stream", LASVM, CMN)
 def _lasvm_competitive(results: Results) -> Judgement:
     known = ~np.isnan(_curve(results, LASVM))
     lasvm, cmn = _curve(results, LASVM)[known], _curve(results, CMN)[known]
@@ -287,12 +231,7 @@ def _lasvm_competitive(results: Results) -> Judgement:
     return Judgement(outcome, f"LaSVM {_listed(lasvm)}; BOMC_CMN {_listed(cmn)}", reason)
 
 
-@_claim(
-    43,
-    "The global bias is learned with far more confidence than local biases.",
-    "higher precision",
-    *("bias_variance", CMN, IND_CMN),
-)
+@_needs("bias_variance", CMN, IND_CMN)
 def _global_bias_surer(results: Results) -> Judgement:
     one, local = (
         results.mean("bias_variance", DATA, method, "variance") for method in (CMN, IND_CMN)
@@ -302,12 +241,7 @@ def _global_bias_surer(results: Results) -> Judgement:
     return Judgement(_held(local >= _MUCH_SURER * one), measured, reason)
 
 
-@_claim(
-    44,
-    "Thresholds by nested cross-validation outperform reweighted classes.",
-    "significantly",
-    *("stream", SVM, SVM_WEIGHTED),
-)
+@_needs("stream", SVM, SVM_WEIGHTED)
 def _thresholds_better_than_weights(results: Results) -> Judgement:
     tuned, weighted = _curve(results, SVM), _curve(results, SVM_WEIGHTED)
     measured = f"SVM_Batch {_listed(tuned)}; classes weighted {_listed(weighted)}"
@@ -322,12 +256,7 @@ def _median_seconds(results: Results, method: str, size: int = SIZES[-1]) -> flo
     return float(np.median(results.values("training_time", DATA, method, f"fit_seconds@{size}")))
 
 
-@_claim(
-    37,
-    "Training time is linear in the number of documents for all but LaSVM.",
-    "figure 7",
-    *("training_time", CMN, IND_CMN, PA_ALONE, SVM_ALONE, LASVM_ALONE),
-)
+@_needs("training_time", CMN, IND_CMN, PA_ALONE, SVM_ALONE, LASVM_ALONE)
 def _linear_time(results: Results) -> Judgement:
     exponents = {
         method: growth(SIZES, np.array([_median_seconds(results, method, size) for size in SIZES]))
@@ -341,12 +270,7 @@ def _linear_time(results: Results) -> Judgement:
     return Judgement(_both(linear, lasvm > most), f"{measured}, LaSVM {lasvm:.2f}", reason)
 
 
-@_claim(
-    38,
-    "Training independent labels takes slightly longer than coupled ones.",
-    "figure 7: BOMC_IND_CMN slightly above BOMC_CMN",
-    *("training_time", CMN, IND_CMN),
-)
+@_needs("training_time", CMN, IND_CMN)
 def _independent_slower(results: Results) -> Judgement:
     name = f"fit_seconds@{SIZES[-1]}"
     independent, coupled = results.paired("training_time", DATA, (IND_CMN, CMN), name)
@@ -357,12 +281,7 @@ def _independent_slower(results: Results) -> Judgement:
     return Judgement(_held(slower.mean() >= _CONSISTENT), measured, reason)
 
 
-@_claim(
-    39,
-    "PA and the batch SVM are trained two to three times faster than BOMC.",
-    "factors of 2-3, C against F#",
-    *("training_time", CMN, PA_ALONE, SVM_ALONE),
-)
+@_needs("training_time", CMN, PA_ALONE, SVM_ALONE)
 def _peers_faster(results: Results) -> Judgement:
     bomc, pa, svm = (_median_seconds(results, method) for method in (CMN, PA_ALONE, SVM_ALONE))
     least, most = _FACTOR
@@ -373,12 +292,7 @@ def _peers_faster(results: Results) -> Judgement:
     return Judgement(outcome, measured, reason)
 
 
-@_claim(
-    40,
-    "Means and variances of EP's messages change by less than 0.001 after three iterations.",
-    "below 0.001 on average",
-    *("message_changes", CMN),
-)
+@_needs("message_changes", CMN)
 def _messages_settle(results: Results) -> Judgement:
     # The claim is judged by the change that the third iteration itself still makes.
     learned = results.select("message_changes", DATA, CMN)[0].task.settings["learned"]
@@ -409,46 +323,31 @@ def _settled_from(learned: Sequence[int], changes: Floats) -> str:
     )
 
 
+_STATED: dict[int, Judge] = {
+    29: _best_online,
+    30: _sample_competitive,
+    31: _batch_best,
+    32: _large_test_sets,
+    33: _independent_on_topics,
+    34: _thresholds_close,
+    35: _five_samples_enough,
+    36: _poor_without_heuristic,
+    37: _linear_time,
+    38: _independent_slower,
+    39: _peers_faster,
+    40: _messages_settle,
+    41: _passive_aggressive_worst,
+    42: _lasvm_competitive,
+    43: _global_bias_surer,
+    44: _thresholds_better_than_weights,
+}
+
 PLAN = Plan(
     name="bomc",
-    title="Bayesian online learning for multi-label and multi-variate measures (BOMC)",
+    title=PAPER["title"],
     experiments=EXPERIMENTS,
     quick=QUICK,
     show=show,
-    claims=(
-        _best_online,
-        _sample_competitive,
-        _batch_best,
-        _large_test_sets,
-        _independent_on_topics,
-        _thresholds_close,
-        _five_samples_enough,
-        _poor_without_heuristic,
-        _linear_time,
-        _independent_slower,
-        _peers_faster,
-        _messages_settle,
-        _passive_aggressive_worst,
-        _lasvm_competitive,
-        _global_bias_surer,
-        _thresholds_better_than_weights,
-    ),
-    deviations=(
-        "Data: the union of the five rcv1 subsets, 27,613 documents with 101 topics, instead of "
-        "the 804,414 documents of RCV1-v2. Industries and regions were not to be had.",
-        "Splits: five random ones, 22,090 documents to train on at most and 5,523 to test; the "
-        "paper draws both sets from all documents, five times.",
-        "The paper gives its learning curves as pictures only: there are no figures to compare "
-        "with but those of the threshold experiment.",
-        "The frequency ratio r of a label, which widens its margin, is that of the documents so "
-        "far; the paper assumes it known beforehand.",
-        "The SVMs and PA_BatchCV have C = 1 for documents of unit length, liblinear's default; "
-        "PA_OnlineCV chooses its C by cross-validation. The paper does not say what it used.",
-        "LaSVM is trained on at most 10,000 documents, and its thresholds are tuned by three folds "
-        "instead of five: its time grows with nearly the square of the documents. Comparisons at "
-        "22,090 documents are without it.",
-        "Training time is CPU time of one thread in C++ (liblinear: C); BOMC was in F#.",
-        "The effect of small test sets (claim 32) is measured by labelling the same documents "
-        "in 1, 4 and 16 parts, on topics; the paper has two test sets of regions.",
-    ),
+    claims=stated_claims(PAPER, _STATED),
+    deviations=tuple(PAPER["deviations"]),
 )

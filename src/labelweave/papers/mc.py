@@ -14,10 +14,12 @@ from labelweave.evaluation import METRICS
 from labelweave.papers.plan import (
     Claim,
     Experiment,
+    Judge,
     Judgement,
     Plan,
     judged_by_share,
-    published_figures,
+    read_paper,
+    stated_claims,
 )
 from labelweave.papers.results import Results, data_table, score_table
 from labelweave.report import (
@@ -65,7 +67,7 @@ _TOO_MANY = {
     "MLCRF": "not in the paper either",
 }
 
-_FIGURES = published_figures("mc")
+_PAPER = read_paper("mc")
 # The first few trees bring at least half of the gain; later ones lose at most a tenth of it.
 _FEW, _FAST, _STABLE = 4, 0.5, 0.1
 _OFTEN = 0.9
@@ -73,6 +75,7 @@ _OFTEN = 0.9
 _STRONG, _COMPETITIVE = 2 / 3, 1 / 2
 # A very poor CLL-loss exceeds that of MC by a fifth.
 _VERY_POOR = 1.2
+_MISSING = Cell("–", muted=True)
 _NOTHING = Judgement("not testable", "–", "its methods are not in this run, or failed")
 
 
@@ -178,7 +181,11 @@ def show(results: Results) -> tuple[Section, ...]:
 
 
 def _scores(
-    title: str, results: Results, metric: str, methods: dict[str, str], names: Sequence[str]
+    title: str,
+    results: Results,
+    metric: str,
+    methods: dict[str, str],
+    names: Sequence[str] = _NAMES,
 ) -> Table:
     chosen = {name: methods[name] for name in names if name in methods}
     note = "Mean ± standard deviation over the folds; ●/○: MC is significantly better/worse."
@@ -220,11 +227,9 @@ def _wins_table(
         ]
         if rival == "MC" or not any(map(any, counts)):
             continue
-        cells: list[Cell | str] = [
-            _joined(count) if any(count) else Cell("–", muted=True) for count in counts
-        ]
+        cells: list[Cell | str] = [_joined(count) if any(count) else _MISSING for count in counts]
         if shows_published:
-            given = _FIGURES["wins"].get(rival)
+            given = _PAPER["wins"].get(rival)
             cells.insert(0, "–" if given is None else "{} wins of {}".format(*given))
         rows.append((rival, *cells))
     columns = ["wins/ties/losses against", "published", "MC as published", "our MC"]
@@ -280,17 +285,11 @@ def _curve(results: Results, data: str, metric: str, C: float | str) -> list[Ser
 
 def _deviations(results: Results) -> tuple[Block, ...]:
     """Return what scaling, the size of C and labels' own penalty do to methods as published."""
-    published, standardised = as_reported(as_published(results)), results.where(scale=True)
-    title, own = "Exact match as published", PUBLISHED | OWN_PENALTIES
+    title, metric, own = "Exact match as published", "exact_match", PUBLISHED | OWN_PENALTIES
+    published = as_reported(as_published(results))
     return (
-        _scores(f"{title}, features standardised", standardised, "exact_match", PUBLISHED, _NAMES),
-        _scores(
-            f"{title}, labels with a penalty of their own",
-            published.on(*DENSE),
-            "exact_match",
-            own,
-            _NAMES,
-        ),
+        _scores(f"{title}, features standardised", results.where(scale=True), metric, PUBLISHED),
+        _scores(f"{title}, labels with a penalty of their own", published.on(*DENSE), metric, own),
         *(_sweep(published, data) for data in published.data("fold") if data in DENSE),
     )
 
@@ -299,18 +298,13 @@ def _sweep(results: Results, data: str) -> Table:
     """Return exact matches at given values of C: a row per method."""
     rows: list[tuple[Cell | str, ...]] = []
     for name in _NAMES:
-        means = [
-            results.mean("fold", data, _with_penalty(name, C), "exact_match") for C in PENALTIES
-        ]
-        if not np.isnan(means).all():
-            best = np.nanmax(means)
-            cells = (
-                Cell("–", muted=True)
-                if np.isnan(mean)
-                else Cell(f"{mean:.3f}", strong=mean == best)
-                for mean in means
-            )
-            rows.append((name, *cells))
+        methods = [_with_penalty(name, C) for C in PENALTIES]
+        means = [results.mean("fold", data, method, "exact_match") for method in methods]
+        if np.isnan(means).all():
+            continue
+        best = np.nanmax(means)
+        cells = (_MISSING if np.isnan(m) else Cell(f"{m:.3f}", strong=m == best) for m in means)
+        rows.append((name, *cells))
     columns = ("C", *(f"{C:g}" for C in PENALTIES))
     note = "As published, features in [0, 1]; the best C of each method in bold; five folds."
     return Table(f"{data}: exact match by C", columns, tuple(rows), note)
@@ -360,7 +354,7 @@ def _wins(rival: str, results: Results) -> Judgement:
     )
     reason = f"not counted: {', '.join(alone)}, where MC is one tree" if alone else ""
     wins, total = counts[0], sum(counts)
-    wanted, n_published = _FIGURES["wins"][rival]
+    wanted, n_published = _PAPER["wins"][rival]
     # One data set less than published is a matter of chance; of fewer, the same share is wanted.
     enough = wanted - 1 if total == n_published else math.ceil(wanted / n_published * total)
     few = _too_few(total, n_published, measured)
@@ -387,7 +381,7 @@ def _beats_mmoc(results: Results) -> Judgement:
     return _by_share(
         sum(margin > 0 for margin in margins.values()),
         len(margins),
-        _FIGURES["data_sets"]["MMOC"],
+        _PAPER["data_sets"]["MMOC"],
         f"exact match, MC − MMOC: {measured}",
         f"significant wins/ties/losses {_joined(counts)}",
     )
@@ -411,7 +405,7 @@ def _best_likelihood(results: Results) -> Judgement:
             notes.append(f"{data}: {first} {known[first]:.3f}, MC {known['MC']:.3f}")
     pcc = _joined(_tally(reported, "MC", "PCC", "cll_loss_row"))
     measured = f"lowest on {best} of {total} data sets; against PCC {pcc}"
-    return _by_share(best, total, _FIGURES["data_sets"]["all"], measured, "; ".join(notes))
+    return _by_share(best, total, _PAPER["data_sets"]["all"], measured, "; ".join(notes))
 
 
 def _ensembles_do_not_help(results: Results) -> Judgement:
@@ -420,7 +414,7 @@ def _ensembles_do_not_help(results: Results) -> Judgement:
     consistent = [count[0] >= _OFTEN * sum(count) for count in counts.values()]
     figures = ", ".join(f"{name} {_joined(count)}" for name, count in counts.items())
     measured = f"exact match, wins/ties/losses: {figures}"
-    few = _too_few(min(map(sum, counts.values())), _FIGURES["data_sets"]["all"], measured)
+    few = _too_few(min(map(sum, counts.values())), _PAPER["data_sets"]["all"], measured)
     return few or Judgement(judged_by_share(consistent.count(False), len(pairs)), measured)
 
 
@@ -442,7 +436,7 @@ def _ensembles_strong_in_f1(results: Results) -> Judgement:
     held = [share >= wanted[name] - 1e-9 for name, share in behind.items()]
     figures = ", ".join(f"{name} {share:.0%}" for name, share in behind.items())
     measured = f"methods left behind in F1, averaged over data sets: {figures}"
-    few = _too_few(len(places["MC"]) // 2, _FIGURES["data_sets"]["all"], measured)
+    few = _too_few(len(places["MC"]) // 2, _PAPER["data_sets"]["all"], measured)
     return few or Judgement(judged_by_share(sum(held), len(held)), measured)
 
 
@@ -529,7 +523,7 @@ def _ad_hoc_likelihoods(results: Results) -> Judgement:
     n_poor = sum(ratio >= _VERY_POOR for ratio in ratios.values())
     measured = f"{n_poor} of {len(ratios)} cases; CLL-loss over that of MC: {extremes}"
     reason = f"very poor: at least {_VERY_POOR} times the CLL-loss of MC"
-    return _by_share(n_poor, len(ratios), 2 * _FIGURES["data_sets"]["all"], measured, reason)
+    return _by_share(n_poor, len(ratios), 2 * _PAPER["data_sets"]["all"], measured, reason)
 
 
 def _extremes(values: dict[str, float]) -> list[tuple[str, float]]:
@@ -538,59 +532,26 @@ def _extremes(values: dict[str, float]) -> list[tuple[str, float]]:
     return list(dict.fromkeys((*ranked[:1], *ranked[-1:])))
 
 
-_CLAIMS = (
-    *(
-        Claim(
-            number,
-            f"MC is significantly better than {rival} in exact match",
-            f"{wins} of {total} data sets",
-            partial(_wins, rival),
-        )
-        for number, (rival, (wins, total)) in enumerate(_FIGURES["wins"].items(), start=12)
-    ),
-    Claim(
-        22,
-        "MC is better than MMOC wherever MMOC finishes",
-        "on four data sets, not significantly",
-        _beats_mmoc,
-    ),
-    Claim(23, "MC has the lowest CLL-loss; only PCC is comparable", "table 3", _best_likelihood),
-    Claim(
-        24,
-        "ECC and EPCC do not consistently improve exact match over their single chain",
-        "sometimes worse",
-        _ensembles_do_not_help,
-    ),
-    Claim(
-        25,
-        "ECC and EPCC are strong in micro and macro F1; MC is competitive",
-        "tables 4 and 5",
-        _ensembles_strong_in_f1,
-    ),
-    Claim(
-        26,
-        "CLL-loss improves fast with the first few trees and is then stable; exact match follows",
-        "figure 3",
-        _trees_help_first,
-    ),
-    Claim(
-        27,
-        "The best of the trees' modes is often the mode of the mixture",
-        "often",
-        _single_tree_knows_mode,
-    ),
-    Claim(
-        28,
-        "MLKNN and IBLR are poor on high-dimensional data",
-        "poor beyond 1,000 features",
-        _neighbours_fail,
-    ),
-    Claim(45, "CHF and MLKNN are very poor in CLL-loss", "table 3", _ad_hoc_likelihoods),
-)
+def _wins_claim(number: int, rival: str) -> Claim:
+    wins, total = _PAPER["wins"][rival]
+    text = f"MC is significantly better than {rival} in exact match"
+    return Claim(number, text, f"{wins} of {total} data sets", partial(_wins, rival))
+
+
+_STATED: dict[int, Judge] = {
+    22: _beats_mmoc,
+    23: _best_likelihood,
+    24: _ensembles_do_not_help,
+    25: _ensembles_strong_in_f1,
+    26: _trees_help_first,
+    27: _single_tree_knows_mode,
+    28: _neighbours_fail,
+    45: _ad_hoc_likelihoods,
+}
 
 PLAN = Plan(
     name="mc",
-    title="Mixtures of conditional tree-structured Bayesian networks (MC)",
+    title=_PAPER["title"],
     # Twenty trees, added one at a time, take a minute and more: a few of the ten folds draw the
     # figure.
     experiments=(
@@ -606,24 +567,9 @@ PLAN = Plan(
         *_figures(("emotions",), 2, (1, 2, 4, 8), (0.3, 1)),
     ),
     show=show,
-    claims=_CLAIMS,
-    deviations=(
-        "The image data set has 294 features here, 135 in the paper.",
-        "The subsets of RCV1 are Mulan's with their misplaced label columns put right, each with "
-        "its ten most common labels.",
-        "As published, dense features are put into [0, 1], since the paper does not standardise "
-        "them; ours are standardised.",
-        "All penalties are chosen by cross-validation, the mixture's as published by rows that are "
-        "held out to compare numbers of trees. As published, features and label columns have one "
-        "penalty, in our versions of the methods one each.",
-        "As published, ECC cuts votes at the threshold that its authors calibrate on the label "
-        "cardinality; EPCC, of whose threshold the paper says nothing, cuts averaged marginals at "
-        "one half.",
-        "Figure 3 has five numbers of trees from 1 to 20, as published at four values of C on "
-        "three of the ten folds, by default on five; the modes are of mixtures of eight trees on "
-        "three folds.",
-        "Wins of the methods as published are counted against rivals as published, ours against "
-        "our versions; t-tests are paired over folds (0.05). A published count is reproduced with "
-        "one data set less, or, if not all data sets are at hand, with the same share of them.",
+    claims=(
+        *(_wins_claim(number, rival) for number, rival in enumerate(_PAPER["wins"], start=12)),
+        *stated_claims(_PAPER, _STATED),
     ),
+    deviations=tuple(_PAPER["deviations"]),
 )

@@ -11,10 +11,12 @@ from labelweave.papers.measurements import load_data
 from labelweave.papers.plan import (
     Claim,
     Experiment,
+    Judge,
     Judgement,
     Plan,
     judged_by_share,
-    published_figures,
+    read_paper,
+    stated_claims,
 )
 from labelweave.papers.results import Results, data_table, duration, score_table
 from labelweave.report import Block, LineChart, Paragraph, Section, Series, Table
@@ -30,12 +32,12 @@ PUBLISHED_METHODS = {
 OUR_METHODS = {"BR": "br", "CC": "cc", "PCC": "auto", "P2CG": "p2cg"}
 CHAIN = PUBLISHED_METHODS["P2CG"]
 
-_FIGURES = published_figures("p2cg")
+_PAPER = read_paper("p2cg")
 _LOSSES = {
     data: {name: mean for name, (mean, _) in by_method.items()}
-    for data, by_method in _FIGURES["subset_loss"].items()
+    for data, by_method in _PAPER["subset_loss"].items()
 }
-_TEST_SECONDS = _FIGURES["test_seconds"]
+_TEST_SECONDS = _PAPER["test_seconds"]
 _PUBLISHED_RATIO = _TEST_SECONDS["slashdot"]["PCC"] / _TEST_SECONDS["slashdot"]["P2CG"]
 
 # Losses are as published if they differ by less than what preprocessing and penalty can explain.
@@ -90,7 +92,7 @@ def show(results: Results) -> tuple[Section, ...]:
                 results,
                 metric,
                 PUBLISHED_METHODS,
-                published=_written(_FIGURES[metric]),
+                published=_written(_PAPER[metric]),
                 reference="P2CG",
                 note="Mean ± standard deviation over the folds; ●/○: P2CG is significantly "
                 "better/worse (paired t-test, 0.05). PCC is a certified search here: what it "
@@ -220,7 +222,7 @@ def _beats_rivals(metric: str, results: Results) -> Judgement:
         f"{rival} on {data}": results.compare(
             data, PUBLISHED_METHODS["P2CG"], PUBLISHED_METHODS[rival], metric
         )
-        for data, means in _FIGURES[metric].items()
+        for data, means in _PAPER[metric].items()
         for rival in ("BR", "CC")
         if means["P2CG"][0] < means[rival][0]
     }
@@ -238,7 +240,7 @@ def _beats_rivals(metric: str, results: Results) -> Judgement:
 
 
 def _converges(data: str, results: Results) -> Judgement:
-    published = _FIGURES["sweeps"][data]
+    published = _PAPER["sweeps"][data]
     traces = results.values("convergence", data, CHAIN, "mean_probability")
     if not len(traces):
         return Judgement("not testable", "–", f"{data} is not in this run")
@@ -290,62 +292,31 @@ def _loss_claim(number: int, data: str) -> Claim:
     return Claim(number, text, _joined(published), partial(_losses, data))
 
 
+def _sweeps_claim(number: int, data: str) -> Claim:
+    sweeps = _PAPER["sweeps"][data]
+    text = f"Converges after about {sweeps} sweeps on {data}"
+    return Claim(number, text, str(sweeps), partial(_converges, data))
+
+
+_STATED: dict[int, Judge] = {
+    5: _equals_exact,
+    6: partial(_beats_rivals, "subset_loss"),
+    7: partial(_beats_rivals, "hamming_loss"),
+    10: _faster_than_enumeration,
+    11: _infeasible,
+}
 _CLAIMS = (
     *(_loss_claim(number, data) for number, data in enumerate(_LOSSES, start=1)),
-    Claim(
-        5,
-        "P2CG equals PCC where PCC can be run",
-        "same 0/1 loss on scene and slashdot",
-        _equals_exact,
-    ),
-    Claim(
-        6,
-        "P2CG is clearly better than BR and CC in 0/1 loss",
-        "on all four data sets",
-        partial(_beats_rivals, "subset_loss"),
-    ),
-    Claim(
-        7,
-        "P2CG is clearly better than BR and CC in Hamming loss",
-        "on scene, slashdot and corel5k; the paper's own figures contradict it on enron",
-        partial(_beats_rivals, "hamming_loss"),
-    ),
-    *(
-        Claim(
-            number,
-            f"Converges after about {sweeps} sweeps on {data}",
-            str(sweeps),
-            partial(_converges, data),
-        )
-        for number, (data, sweeps) in enumerate(_FIGURES["sweeps"].items(), start=8)
-    ),
-    Claim(
-        10,
-        "P2CG is faster than PCC by orders of magnitude where there are many labels",
-        f"slashdot: 9.2 s instead of 2.8 h, {_PUBLISHED_RATIO:,.0f} times",
-        _faster_than_enumeration,
-    ),
-    Claim(
-        11,
-        "PCC is infeasible beyond 30 labels",
-        "not done in a week on enron and corel5k",
-        _infeasible,
-    ),
+    *(_sweeps_claim(number, data) for number, data in enumerate(_PAPER["sweeps"], start=8)),
+    *stated_claims(_PAPER, _STATED),
 )
 
 PLAN = Plan(
     name="p2cg",
-    title="Probabilistic classifier chains with Gibbs sampling (P2CG)",
+    title=_PAPER["title"],
     experiments=_experiments(("scene", "slashdot", "enron", "corel5k"), ("scene", "corel5k"), 10),
     quick=_experiments(("emotions", "yeast"), ("emotions", "yeast"), 5),
     show=show,
-    claims=_CLAIMS,
-    deviations=(
-        "The paper does not name its penalty: C = 1 for features and labels alike, features "
-        "standardised where they are dense.",
-        "PCC is computed by a search with certificates instead of enumeration, also where "
-        "enumeration is infeasible; the time of enumeration is measured on 20 rows.",
-        "Times are of one core of the machine named below, without the scores of the features; the "
-        "paper's are of an unnamed machine.",
-    ),
+    claims=tuple(sorted(_CLAIMS, key=lambda claim: claim.number)),
+    deviations=tuple(_PAPER["deviations"]),
 )

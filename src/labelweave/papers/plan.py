@@ -129,6 +129,9 @@ def judged_by_share(n_true: int, n_total: int) -> Outcome:
     return "partly" if 2 * n_true >= n_total else "not reproduced"
 
 
+Judge = Callable[["Results"], Judgement]
+
+
 @dataclass(frozen=True)
 class Claim:
     """A claim of a paper: its number, one sentence, the published figures, and its judge."""
@@ -136,7 +139,7 @@ class Claim:
     number: int
     text: str
     published: str
-    judge: Callable[[Results], Judgement]
+    judge: Judge
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,14 @@ class Plan:
         return tuple(e for e in experiments if not only or not set(e.names).isdisjoint(only))
 
 
-def published_figures(paper: str) -> dict[str, Any]:
-    """Return the figures that a paper published, from the TOML file beside this one."""
-    return tomllib.loads(files(__package__).joinpath(f"{paper}.toml").read_text("utf-8"))
+def read_paper(name: str) -> dict[str, Any]:
+    """Return the figures and claims of a paper, from the TOML file beside this one."""
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+def stated_claims(paper: Mapping[str, Any], judges: Mapping[int, Judge]) -> tuple[Claim, ...]:
+    """Return the claims that the file of a paper states, each with its judge."""
+    return tuple(
+        Claim(int(number), stated["text"], stated["published"], judges[int(number)])
+        for number, stated in paper["claims"].items()
+    )
