@@ -188,7 +188,7 @@ def test_claims_hold_and_fail_where_they_must(case: str) -> None:
 def test_every_claim_can_hold_and_fail() -> None:
     for number in CLAIMS:
         outcomes = {outcome for n, _, outcome in CASES.values() if n == number}
-        # Half of claim 33 is about data that were not to be had.
+        # Half of claim 33 is about data that were not available.
         assert outcomes >= {"partly" if number == 33 else "reproduced", "not reproduced"}
 
 

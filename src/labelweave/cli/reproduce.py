@@ -140,7 +140,10 @@ def _show_verdicts(document: Document) -> None:
 
 
 def _lines() -> Callable[[Progress], None]:
-    """Return what prints a line per twentieth of the work, or after a minute, but on terminals."""
+    """Return a function that prints a line after each twentieth of the work, or after a minute.
+
+    Nothing is printed on terminals, which have a progress bar.
+    """
     told, told_at = 0, time.monotonic()
 
     def advance(state: Progress) -> None:

@@ -118,7 +118,7 @@ def compare(
         of classes of your own is not looked at.
     progress : callable, optional
         Called in this process with the result of each method on each fold as it completes (an
-        entry of ``Comparison.results``); with those of an earlier run at once.
+        entry of ``Comparison.results``). Results of an earlier run come at once.
     name : str, default=""
         Name of the data set, recorded in the result.
 
@@ -189,7 +189,7 @@ def _check_parts(parts: Sequence[Rows]) -> None:
 
 @dataclass(frozen=True)
 class FoldTask:
-    """One method on one fold, preprocessing included, and what it is judged by there."""
+    """One method on one fold, preprocessing included, and the metrics that judge it there."""
 
     fold: int
     method: str
@@ -219,7 +219,7 @@ def variants_of(
 def _can_decide_otherwise(estimator: Any) -> bool:
     """Whether nobody has chosen how a method decides, and its fit does not depend on it.
 
-    An approximate search is such a choice: greedy search is what makes a classifier chain.
+    An approximate search is such a choice: a classifier chain is defined by its greedy search.
     """
     classifier = last_step(estimator)
     free, defaults = getattr(classifier, "prediction_parameters", ()), signature(type(classifier))

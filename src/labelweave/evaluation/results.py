@@ -1,4 +1,4 @@
-"""The result of a comparison: the scores on every fold, and what is needed to repeat it.
+"""The result of a comparison: the scores on every fold, and the settings to repeat it.
 
 Tables on the console, in notebooks and in documents all show the rows of `score_rows`.
 """

@@ -1,4 +1,4 @@
-"""Tasks on an engine: grouped by what they share, and kept in a file as they finish.
+"""Tasks on an engine: grouped by a common fit, and kept in a file as they finish.
 
 `compare` and the reproductions of the papers run on this. Methods that differ only in how they
 predict have one `fit_key`, and a `SharedFit` serves them all.
@@ -98,7 +98,7 @@ def run_tasks(
 
 
 def fit_key(estimator: Any) -> str | None:
-    """Return a digest of what the fit of an unfitted estimator depends on.
+    """Return a digest of everything that the fit of an unfitted estimator depends on.
 
     None if all its parameters matter or have no digest: it has a fit of its own.
     """

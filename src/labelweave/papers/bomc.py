@@ -43,7 +43,7 @@ HEURISTICS = {CMN: NO_HEURISTIC, SVM: SVM_ALONE, PA_BATCH: PA_ALONE, LASVM: LASV
 #: Whose training is timed, without any tuning.
 _TIMED = (LASVM_ALONE, SVM_ALONE, PA_ALONE, CMN, IND_CMN, OUR_CMN, OUR_IND_CMN)
 
-#: What methods are called in tables and charts: as in the paper, "ours" for our defaults.
+#: Names of the methods in tables and charts: as in the paper, "ours" for our defaults.
 NAMES = {
     CMN: "BOMC_CMN",
     SAMPLE: "BOMC_Sample",
@@ -75,7 +75,7 @@ def _streams(
     n_splits: int = _N_SPLITS,
     measurement: str = "stream",
 ) -> Experiment:
-    """Return learning curves; what several experiments share is measured once."""
+    """Return learning curves; tasks that several experiments share are measured once."""
     settings = {"sizes": list(sizes), "at_most": _AT_MOST}
     return Experiment(name, measurement, data, methods, n_splits, settings)
 
@@ -83,7 +83,7 @@ def _streams(
 def _posteriors(
     data: tuple[str, ...], n_splits: int, size: int, parts: list[int], learned: list[int]
 ) -> tuple[Experiment, ...]:
-    """Return what is measured of single posteriors, learned from `size` rows."""
+    """Return the experiments on single posteriors, learned from `size` rows."""
     thresholds = {"size": size, "samples": 5}
     messages = {"learned": learned, "rows": 100, "iterations": 6}
     coupled = (CMN, OUR_CMN)

@@ -50,8 +50,8 @@ _COMPETITIVE = 0.03
 _NO_GAIN = 0.005
 # "Significantly": at least this much macro F1.
 _SIGNIFICANT = 0.01
-# "Close to the best": published is 96.4 %. Within two points of it the claim holds, down to nine
-# tenths partly.
+# "Close to the best": the paper has 96.4 %. The claim holds from two points less, and partly from
+# nine tenths.
 _CLOSE, _ROUGHLY = 0.944, 0.9
 # "Very poorly": without a heuristic at least this share of macro F1 is lost.
 _VERY_POORLY = 0.25

@@ -125,7 +125,7 @@ def _tables(
 def _deviating(
     data: Sequence[str], n_folds: int, penalties: Sequence[float]
 ) -> Iterable[Experiment]:
-    """Return what decides why a claim fails: scaling, the size of C, and labels' own penalty."""
+    """Return experiments that explain failed claims: scaling, size of C, a penalty for labels."""
     swept = [_with_penalty(name, C) for C in penalties for name in _SWEPT]
     for name, methods, n, scale in (
         ("standardised", PUBLISHED.values(), n_folds, True),
@@ -176,7 +176,7 @@ def show(results: Results) -> tuple[Section, ...]:
         ]
         sections.append(Section(title, tuple(blocks)))
     sections.append(Section("number of trees (figure 3)", _charts(results)))
-    sections.append(Section("what decides", _deviations(results)))
+    sections.append(Section("scaling and penalties", _deviations(results)))
     return tuple(sections)
 
 
@@ -284,7 +284,7 @@ def _curve(results: Results, data: str, metric: str, C: float | str) -> list[Ser
 
 
 def _deviations(results: Results) -> tuple[Block, ...]:
-    """Return what scaling, the size of C and labels' own penalty do to methods as published."""
+    """Return the effects of scaling, of the size of C and of a penalty for labels."""
     title, metric, own = "Exact match as published", "exact_match", PUBLISHED | OWN_PENALTIES
     published = as_reported(as_published(results))
     return (
@@ -388,7 +388,7 @@ def _beats_mmoc(results: Results) -> Judgement:
 
 
 def _best_likelihood(results: Results) -> Judgement:
-    """MC has the lowest CLL-loss, PCC aside, on every data set; PCC is told beside it."""
+    """MC has the lowest CLL-loss on every data set; PCC does not count, but is reported."""
     reported = as_reported(as_published(results))
     best, total, notes = 0, 0, []
     for data in reported.data("fold"):
@@ -441,7 +441,7 @@ def _ensembles_strong_in_f1(results: Results) -> Judgement:
 
 
 def _trees_help_first(results: Results) -> Judgement:
-    """On every data set, at the C of the lowest loss; how many other C agree is told beside it."""
+    """The claim is judged at the C of the lowest loss; the other values of C are reported."""
     notes, held = [], []
     for data in FIGURE_DATA:
         curves = _curves(results, data)
@@ -510,7 +510,7 @@ def _neighbours_fail(results: Results) -> Judgement:
 
 
 def _ad_hoc_likelihoods(results: Results) -> Judgement:
-    """CHF and MLKNN have a CLL-loss far above that of MC."""
+    """CHF and MLKNN have a far higher CLL-loss than MC."""
     published, metric = as_published(results), "cll_loss_row"
     ratios = {
         f"{name}, {data}": _mean(published, data, name, metric)

@@ -1,6 +1,6 @@
-"""What is measured: functions from a task and its data to named values, each run in a worker.
+"""Measurements: functions from a task and its data to named values, each run in a worker.
 
-A measurement documents the settings of its tasks. Posteriors of BOMC are in `posteriors`.
+Their docstrings explain the settings of the tasks. Posteriors of BOMC are in `posteriors`.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def fold(task: Task, data: Dataset, fit: SharedFit | None = None) -> Values:
     """Fit and score a method on one fold.
 
     Settings: ``n_folds``; ``metrics``; ``scale``, see `scaled`. Tasks with the same `shared_key`
-    may have the `fit` in common, and its time. What the model chose is among the values: ``C``, the
-    penalty, and ``n_components``, the size of a mixture.
+    may have the `fit` in common, and its time. The values include the penalty ``C`` and the size of a
+    mixture, ``n_components``, as the model chose them.
     """
     train, test = kfold_split(task, data)
     fit = SharedFit() if fit is None else fit
@@ -133,9 +133,9 @@ def fold(task: Task, data: Dataset, fit: SharedFit | None = None) -> Values:
 
 
 def shared_key(task: Task) -> Hashable | None:
-    """Return what a fit depends on, the same for tasks whose methods differ in prediction only.
+    """Return a key of the fit, the same for tasks whose methods differ in prediction only.
 
-    None if no other task can share it.
+    None if no other task can share the fit.
     """
     if task.measurement != "fold":
         return None
@@ -147,7 +147,7 @@ def shared_key(task: Task) -> Hashable | None:
     return None if method is None else (method, *split, task.settings.get("scale"))
 
 
-# Classifier chains: how fast Gibbs sampling converges, and what enumeration costs
+# Classifier chains: convergence of Gibbs sampling, and the cost of enumeration
 
 
 def convergence(task: Task, data: Dataset) -> Values:
@@ -202,7 +202,7 @@ def _seconds(inference: Inference, joint: JointDistribution) -> float:
     return min(times)
 
 
-# Mixtures of trees: what each further tree brings, and how often one tree knows the mode
+# Mixtures of trees: the gain of each further tree, and how often one tree knows the mode
 
 
 def tree_counts(task: Task, data: Dataset) -> Values:
@@ -244,7 +244,7 @@ def _mixture(task: Task, train: Dataset, **parameters: Any) -> Any:
     return scaled(mixture, train.X, task.settings["scale"]).fit(train.X, train.Y)
 
 
-# Streams: what learners make of one pass over the first rows of a random split
+# Streams: learners after one pass over the first rows of a random split
 
 
 def stream(task: Task, data: Dataset) -> Values:
@@ -270,7 +270,7 @@ def training_time(task: Task, data: Dataset) -> Values:
     Settings: ``sizes`` and ``at_most``, as of a `stream`.
     """
     split = random_split(task, data)
-    # The first fit in a process also pays for what is loaded only once.
+    # The first fit in a process also loads libraries, which is not to be timed.
     few, _ = first_rows(*split, min(task.settings["sizes"]) // 10)
     make_method(task.method, seed=task.seed).fit(few.X, few.Y)
     values: Values = {}
@@ -300,8 +300,8 @@ def _f1_scores(truth: Indicators, labels: Indicators) -> dict[str, float]:
 def in_parts(task: Task, data: Dataset) -> Values:
     """Label the test rows in parts, each a test set of its own, and score all of them together.
 
-    Scores of parts of different sizes are then those of the same rows, and differ only by what a
-    rule for test sets can see. Settings: ``size``, the number of training rows; ``parts``, the
+    All numbers of parts are scored on the same rows, so that scores differ only by the number of
+    rows that a rule for test sets can see. Settings: ``size``, the number of training rows; ``parts``, the
     numbers of parts, which are ``/parts`` in the names of the values.
     """
     train, test = first_rows(*random_split(task, data), task.settings["size"])

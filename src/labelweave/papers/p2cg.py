@@ -21,7 +21,7 @@ from labelweave.papers.plan import (
 from labelweave.papers.results import Results, data_table, duration, score_table
 from labelweave.report import Block, LineChart, Paragraph, Section, Series, Table
 
-# The paper says nothing of the penalty. PCC is a search that proves what enumeration would find.
+# The paper does not mention the penalty. PCC is a search that proves the result of enumeration.
 _FIXED = "(preset='published',C=1)"
 PUBLISHED_METHODS = {
     "BR": f"br{_FIXED}",
@@ -40,7 +40,7 @@ _LOSSES = {
 _TEST_SECONDS = _PAPER["test_seconds"]
 _PUBLISHED_RATIO = _TEST_SECONDS["slashdot"]["PCC"] / _TEST_SECONDS["slashdot"]["P2CG"]
 
-# Losses are as published if they differ by less than what preprocessing and penalty can explain.
+# Losses are as published if preprocessing and penalty can explain the difference.
 _SAME_LOSS = 0.03
 # Gibbs sampling finds the mode of nearly all rows.
 _SAME_AS_EXACT = 0.005
@@ -95,8 +95,8 @@ def show(results: Results) -> tuple[Section, ...]:
                 published=_written(_PAPER[metric]),
                 reference="P2CG",
                 note="Mean ± standard deviation over the folds; ●/○: P2CG is significantly "
-                "better/worse (paired t-test, 0.05). PCC is a certified search here: what it "
-                "proves is what enumeration would give.",
+                "better/worse (paired t-test, 0.05). PCC is a certified search here: a proven "
+                "vector is the one that enumeration would find.",
             )
         )
         ours = f"{title}, our defaults"

@@ -65,7 +65,7 @@ class Experiment:
     name : str
         Name for ``--only``, such as "tables" or "figure-3".
     measurement : str
-        What is measured.
+        Name of the measurement.
     data, methods : tuple of str
         Data sets and methods.
     n_folds : int

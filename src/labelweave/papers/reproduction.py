@@ -83,7 +83,7 @@ class Reproduction:
     left_out : tuple of str
         Data sets that are not on this machine, and how to get them.
     n_tasks : int
-        Number of tasks, those of earlier runs among them.
+        Number of tasks, including those of earlier runs.
     """
 
     document: Document
@@ -146,7 +146,7 @@ def reproduce(
     Returns
     -------
     Reproduction
-        The report is its `document`; `failures` and `left_out` say what is missing and why.
+        The report is its `document`; `failures` and `left_out` name missing results and the reasons.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def _measured(
 
 
 def _calls_on(engine: Engine) -> Callable[[Sequence[Task]], Call]:
-    """Return what makes a call of tasks with common data, which are sent to an engine once."""
+    """Return a function that makes calls of tasks; it sends each data set to the engine once."""
 
     @cache
     def shared(name: str) -> Any:
@@ -327,7 +327,7 @@ def _seconds_left(finished: Iterable[Record], missing: Collection[Task], n_worke
 def reproduction_document(
     parts: Sequence[tuple[Plan, Results]], *, command: str = "", skipped: Sequence[str] = ()
 ) -> Document:
-    """Return the report of one or several papers; `skipped` says what was left out, and why."""
+    """Return the report of one or several papers; `skipped` lists data sets that were left out."""
     judged = {plan.name: verdicts(plan, results) for plan, results in parts}
     sections = [_summary(judged, skipped)]
     for plan, results in parts:
@@ -345,7 +345,7 @@ def reproduction_document(
 
 
 def verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
-    """Judge the claims of a paper by what was measured."""
+    """Judge the claims of a paper by its results."""
     judged = [(claim, claim.judge(results)) for claim in plan.claims]
     return tuple(
         Verdict(

@@ -20,7 +20,7 @@ from labelweave.report import Cell, Table
 
 # With fewer folds, a t-test could hardly find any difference.
 _LEAST_FOLDS = 5
-#: What :meth:`Results.rows` yields.
+#: Columns of :meth:`Results.rows`.
 COLUMNS = ("measurement", "data", "method", "seed", "fold", "name", "index", "value")
 _MISSING = Cell("–", muted=True)
 _MARKS = {"better": "●", "worse": "○", "tie": "", None: ""}
@@ -28,7 +28,7 @@ _MARKS = {"better": "●", "worse": "○", "tie": "", None: ""}
 
 @dataclass(frozen=True)
 class Record:
-    """What a task measured: numbers or lists of them by name, or why it failed."""
+    """The result of a task: numbers or lists of them by name, or the reason of a failure."""
 
     task: Task
     values: dict[str, Any]
