@@ -441,7 +441,7 @@ def _ensembles_strong_in_f1(results: Results) -> Judgement:
 
 
 def _trees_help_first(results: Results) -> Judgement:
-    """The claim is judged at the C of the lowest loss; the other values of C are reported."""
+    """Judge the claim at the C of the lowest loss, and report the other values of C."""
     notes, held = [], []
     for data in FIGURE_DATA:
         curves = _curves(results, data)
