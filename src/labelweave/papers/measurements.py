@@ -112,8 +112,8 @@ def fold(task: Task, data: Dataset, fit: SharedFit | None = None) -> Values:
     """Fit and score a method on one fold.
 
     Settings: ``n_folds``; ``metrics``; ``scale``, see `scaled`. Tasks with the same `shared_key`
-    may have the `fit` in common, and its time. The values include the penalty ``C`` and the size of a
-    mixture, ``n_components``, as the model chose them.
+    may have the `fit` in common, and its time. The values include the penalty ``C`` and the size
+    of a mixture, ``n_components``, as the model chose them.
     """
     train, test = kfold_split(task, data)
     fit = SharedFit() if fit is None else fit
