@@ -146,7 +146,7 @@ def reproduce(
     Returns
     -------
     Reproduction
-        The report is its `document`; `failures` and `left_out` name missing results and the reasons.
+        The report is its `document`; `failures` and `left_out` list the missing results.
 
     Examples
     --------
