@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     )
     from labelweave.datasets import Dataset, load, load_emotions, load_yeast
     from labelweave.decision import FLoss, HammingLoss, MajorityVote, SubsetLoss
-    from labelweave.evaluation import BestJoint, CalibratedJointCV, ConformalClassifier
-    from labelweave.evaluation.compare import compare
+    from labelweave.evaluation import BestJoint, CalibratedJointCV, ConformalClassifier, compare
     from labelweave.features import KernelFeatures
     from labelweave.inference import (
         Annealing,

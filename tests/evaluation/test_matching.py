@@ -12,7 +12,7 @@ from labelweave.evaluation import (
     resolve_metrics,
     with_decisions,
 )
-from labelweave.evaluation.compare import variants_of
+from labelweave.evaluation.comparison import variants_of
 from labelweave.inference import Exhaustive, Greedy
 from labelweave.models import ClassifierChain
 

@@ -3,7 +3,7 @@
 from labelweave.evaluation.calibration.calibrated_joint import CalibratedJointCV
 from labelweave.evaluation.calibration.marginal_calibration import MarginalCalibration
 from labelweave.evaluation.calibration.temperature import fit_temperature
-from labelweave.evaluation.compare import compare
+from labelweave.evaluation.comparison import compare
 from labelweave.evaluation.conformal.conformal_classifier import ConformalClassifier
 from labelweave.evaluation.conformal.nonconformity import (
     HeldOutScores,
