@@ -21,7 +21,6 @@ from labelweave.evaluation import (
     METRICS,
     Comparison,
     compare,
-    judge,
     make_methods,
     paired_t_test,
     with_decisions,
@@ -65,7 +64,7 @@ def run(part: str, data: Dataset, methods: str, n_jobs: int) -> Comparison:
         with_decisions(make_methods(methods), decisions),
         data.X,
         data.Y,
-        folds=splitter(data),
+        cv=splitter(data),
         metrics=wanted,
         n_jobs=n_jobs,
         results=KEPT / f"{data.name}.jsonl",
@@ -95,7 +94,7 @@ def matrix(comparison: Comparison) -> str:
         row = [METRICS[metric].title]
         for decision in MATCHING.values():
             scores = comparison.scores(f"auto: {decision}", metric)
-            verdict = judge(paired_t_test(scores, own), higher_is_better=upwards)
+            verdict = paired_t_test(scores, own).standing(higher_is_better=upwards)
             value = f"{scores.mean():.4f}" if decision != matching else f"**{own.mean():.4f}**"
             row.append(value + (" ○" if verdict == "better" else ""))
         rows.append(row)

@@ -31,7 +31,6 @@ from labelweave.evaluation import (
     METRICS,
     PORTFOLIO,
     BestJoint,
-    judge,
     make_method,
     paired_t_test,
     predict_decided,
@@ -208,7 +207,7 @@ def _cell(metric: str, folds: dict[int, Record], pool: dict[int, Record]) -> str
     if len(common) < 3:
         return text
     pair = [np.array([each[fold] for fold in common]) for each in (of_pool, scores)]
-    verdict = judge(paired_t_test(*pair), higher_is_better=METRICS[metric].higher_is_better)
+    verdict = paired_t_test(*pair).standing(higher_is_better=METRICS[metric].higher_is_better)
     return text + {"better": " ●", "worse": " ○"}.get(verdict, "")
 
 

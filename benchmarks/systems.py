@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave.datasets import load
-from labelweave.evaluation import Comparison, compare, judge, make_methods, paired_t_test
+from labelweave.evaluation import Comparison, compare, make_methods, paired_t_test
 
 BEGIN = "<!-- written by python -m benchmarks.systems: begin -->"
 END = "<!-- written by python -m benchmarks.systems: end -->"
@@ -37,7 +37,7 @@ def run(name: str, seed: int) -> Comparison:
             make_methods([*MIXTURES, *RIVALS], seed=seed),
             data.X,
             data.Y,
-            folds=KFold(10, shuffle=True, random_state=seed),
+            cv=KFold(10, shuffle=True, random_state=seed),
             metrics=METRICS,
             n_jobs=-1,
             name=name,
@@ -50,7 +50,7 @@ def run(name: str, seed: int) -> Comparison:
 def verdict(mixture: str, rival: str, run: Comparison, metric: str) -> str | None:
     """Return whether the mixture is significantly better or worse; None without a CLL-loss."""
     outcome = paired_t_test(run.scores(mixture, metric), run.scores(rival, metric))
-    return judge(outcome, higher_is_better=metric == "exact_match")
+    return outcome.standing(higher_is_better=metric == "exact_match")
 
 
 def quality(runs: dict[str, list[Comparison]]) -> str:

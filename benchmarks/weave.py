@@ -30,7 +30,7 @@ from labelweave._common.keyed_lines import KeyedLines
 from labelweave._common.row_keys import row_keys
 from labelweave.baselines import MLkNN
 from labelweave.datasets import load
-from labelweave.evaluation import METRICS, judge, paired_t_test
+from labelweave.evaluation import METRICS, paired_t_test
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.models import JointClassifierCV, MultiLabelClassifier
 from labelweave.models.forests.projected_trees import ProjectedExtraTrees
@@ -172,7 +172,7 @@ def _cells(pairs: list[Any]) -> list[str]:
     cells = []
     for metric in MEASURES:
         alone, woven = np.array([[part["scores"][metric] for part in pair] for pair in pairs]).T
-        verdict = judge(paired_t_test(woven, alone), higher_is_better=metric == "exact_match")
+        verdict = paired_t_test(woven, alone).standing(higher_is_better=metric == "exact_match")
         mark = "**" if verdict == "better" else ""
         cells += [f"{alone.mean():.3f}", f"{mark}{woven.mean():.3f}{mark}"]
     seconds = np.median([[part["seconds"] for part in pair] for pair in pairs], axis=0)

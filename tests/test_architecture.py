@@ -39,7 +39,7 @@ SHOWN_ELSEWHERE = {
         "WorkerMismatchError",
         "as_engine",
     },
-    "evaluation": {"DataSummary", "FoldResult", "FriedmanTest", "Method", "TTest", "verdicts"},
+    "evaluation": {"Method", "score_model"},
     "joint": {"JointDistribution"},
     "logistic": {
         "LinearConditionals",

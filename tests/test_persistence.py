@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from labelweave.evaluation.comparison.significance import WinTieLoss
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -33,7 +34,6 @@ from skops.io._protocol import PROTOCOL
 
 from labelweave import evaluation, persistence
 from labelweave.baselines import PassiveAggressive
-from labelweave.evaluation.comparison.significance import WinTieLoss
 from labelweave.inference import Greedy
 from labelweave.models import BinaryRelevance, ClassifierChain, TreeNetwork
 from labelweave.online import BayesianOnlineClassifier

@@ -202,7 +202,7 @@ _MODULES = (
     "persistence",
     "plots",
     "report",
-    "reproduce",
+    "papers",
 )
 
 

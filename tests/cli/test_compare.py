@@ -51,7 +51,7 @@ def test_figures_are_those_of_the_library(run, table, tmp_path):
         make_methods(f"{NEIGHBOURS},{PRIOR}", seed=4),
         data.X,
         data.Y,
-        folds=IterativeStratification(3, random_state=4),
+        cv=IterativeStratification(3, random_state=4),
     )
     for method in expected.methods:
         for metric in expected.metrics:

@@ -1,6 +1,6 @@
 """Comparisons with figures written by hand, for tests of what is made from them."""
 
-from labelweave.evaluation import Comparison, DataSummary, FoldResult
+from labelweave.evaluation.results import Comparison, DataSummary, FoldResult
 
 
 def comparison(figures, *, fold_sizes=None, seconds=(1.0, 0.25), errors=(), name="toy"):

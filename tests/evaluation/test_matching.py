@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from labelweave.datasets import make_chain
 from labelweave.evaluation import METRICS, BestJoint, compare, with_decisions
-from labelweave.evaluation.comparison.matching import variants_of
+from labelweave.evaluation.comparison import variants_of
 from labelweave.inference import Exhaustive, Greedy
 from labelweave.metrics import resolve_metrics
 from labelweave.models import ClassifierChain
@@ -18,7 +18,7 @@ NAMES = ["exact_match", "hamming_loss", "f1_micro", "f1_macro", "f1_example", "j
 
 
 def judged(methods, metrics, **options):
-    return compare(methods, DATA.X, DATA.Y, folds=3, metrics=metrics, **options)
+    return compare(methods, DATA.X, DATA.Y, cv=3, metrics=metrics, **options)
 
 
 @pytest.fixture(scope="module")

@@ -191,7 +191,7 @@ def test_decisions_are_those_of_the_model_not_of_its_best_member(pool):
         decision: BestJoint(candidates=CANDIDATES[:2], pool=pool, decision=decision)
         for decision in ("subset", "hamming")
     }
-    comparison = compare(methods, X[:200], Y[:200], folds=2, metrics=["exact_match"])
+    comparison = compare(methods, X[:200], Y[:200], cv=2, metrics=["exact_match"])
     subset, hamming = (comparison.scores(name, "exact_match") for name in methods)
     assert (subset != hamming).any()
     model = make_pipeline(StandardScaler(), methods["subset"]).fit(X, Y)

@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.model_selection import KFold, cross_validate
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave.evaluation import IterativeStratification, make_splitter
+from labelweave.evaluation import IterativeStratification
+from labelweave.evaluation.splits import make_splitter
 
 
 @st.composite

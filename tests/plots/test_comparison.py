@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from labelweave.evaluation import Comparison, DataSummary, FoldResult, verdicts
+from labelweave.evaluation.results import Comparison, DataSummary, FoldResult
 from labelweave.plots import ComparisonDisplay
 from labelweave.plots.comparisons import draw_ranks, draw_strips, indistinguishable_groups
 from tests.plots.samples import drawn
@@ -60,7 +60,7 @@ def test_folds_and_means_are_those_of_the_comparison():
 
 def test_marks_say_what_the_test_says_for_scores_and_for_losses():
     display = ComparisonDisplay.from_comparison(comparison(), test="corrected", alpha=0.01)
-    expected = verdicts(comparison(), "f1_micro", test="corrected", alpha=0.01)
+    expected = comparison().verdicts("f1_micro", test="corrected", alpha=0.01)
     assert display.verdicts_["f1_micro"] == expected
     for panel in display.axes_:  # a low loss is good: the same methods are better
         means = [line for line in panel.lines if len(line.get_xdata()) == 1]

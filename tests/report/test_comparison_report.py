@@ -5,12 +5,8 @@ import re
 
 import pytest
 
-from labelweave.evaluation import (
-    FoldResult,
-    average_ranks,
-    nemenyi_critical_difference,
-    verdicts,
-)
+from labelweave.evaluation import rank_methods
+from labelweave.evaluation.results import FoldResult
 from labelweave.report import write_report
 from labelweave.report.comparison import comparison_document
 from labelweave.report.document import Facts, Paragraph, RankDiagram, Strips, Table
@@ -56,7 +52,7 @@ def test_every_fold_is_in_the_strips():
     assert folds == pytest.approx((0.20, float("nan"), 0.21, 0.25), nan_ok=True)
     assert strips["exact match"].label == "higher is better"
     assert strips["Hamming loss"].label == "lower is better"
-    assert strips["Hamming loss"].standings == verdicts(result, "hamming_loss")
+    assert strips["Hamming loss"].standings == result.verdicts("hamming_loss")
     times = section(comparison_document(result), "Times").blocks
     assert times[0].scores["tree"] == (1.0,) * 4
     assert times[0].standings is None
@@ -108,15 +104,16 @@ def test_several_data_sets_have_ranks():
     titles = [s.title for s in document.sections]
     assert titles[:5] == ["Ranks", "data 0", "data 1", "data 2", "data 3"]
     table, *diagrams = section(document, "Ranks").blocks
-    expected = average_ranks([scores[0], scores[2], scores[3]])
+    ranking = rank_methods([scores[0], scores[2], scores[3]])
+    expected = ranking.average
     assert list(diagrams[0].ranks.values()) == pytest.approx(expected)
-    assert diagrams[0].critical_difference == nemenyi_critical_difference(3, 3)
+    assert diagrams[0].critical_difference == ranking.critical_difference()
     # A loss: the other way round.
     assert list(diagrams[1].ranks.values()) == pytest.approx(4 - expected)
     first, *ranks, n, _, difference = (cell.text for cell in table.cells[0])
     assert (first, n) == ("exact match", "3")
     assert [float(rank) for rank in ranks] == pytest.approx(expected, abs=5e-3)
-    assert float(difference) == pytest.approx(nemenyi_critical_difference(3, 3), rel=1e-2)
+    assert float(difference) == pytest.approx(ranking.critical_difference(), rel=1e-2)
     assert len(of_kind(section(document, "data 1").blocks, Strips)) == 4
 
 

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from labelweave._common.wording import Symbols
 from labelweave.datasets import list_datasets
-from labelweave.evaluation import FoldResult, per_label, resolve_metrics
+from labelweave.evaluation.results import FoldResult
+from labelweave.metrics import resolve_metrics, scores_by_label
 from labelweave.models import BinaryRelevance, Structure, explain_label
 from labelweave.report.comparison import warning_notes
 from labelweave.report.console import (
@@ -204,7 +205,7 @@ def shown(show, *arguments, encoding="utf-8"):
 
 
 def test_scores_of_one_model():
-    metrics = resolve_metrics(["exact_match", "cll_loss"])
+    metrics = resolve_metrics(["exact_match", "cll_loss_sum"]).values()
     assert shown(show_scores, {"exact_match": 0.25}, metrics) == [
         "exact match  0.2500",
         "CLL-loss          –",
@@ -212,7 +213,7 @@ def test_scores_of_one_model():
 
 
 def test_scores_of_each_label():
-    table = per_label([[1, 0], [0, 1]], [[1, 1], [0, 1]], label_names=["sun", "rain"])
+    table = scores_by_label([[1, 0], [0, 1]], [[1, 1], [0, 1]], label_names=["sun", "rain"])
     assert shown(show_label_table, table) == [
         "",
         "label  support  predicted  precision  recall      f1",

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from labelweave.cli.ask import ask
-from labelweave.cli.compare import compare
+from labelweave.cli.compare import compare, report
 from labelweave.cli.convert import convert
 from labelweave.cli.datasets import datasets
 from labelweave.cli.dependence import dependence
@@ -27,7 +27,6 @@ from labelweave.cli.explore import explore
 from labelweave.cli.fit import fit
 from labelweave.cli.outputs import COMMAND_LINE
 from labelweave.cli.predict import predict
-from labelweave.cli.report import report
 from labelweave.cli.reproduce import reproduce
 from labelweave.cli.stream import stream
 from labelweave.cli.tree import tree

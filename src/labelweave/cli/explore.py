@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelweave.cli.alignment import labelled_rows, read_features
+from labelweave.cli.compare import read_comparison
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import label_names_of, load_model
 from labelweave.cli.options import DatasetArgument, ModelArgument, TrustOption
 from labelweave.cli.reading import ReadOptions, reads_rows
-from labelweave.cli.report import read_comparison
 
 if TYPE_CHECKING:
     from labelweave.explore import Session

@@ -3,23 +3,7 @@
 from labelweave.evaluation.calibration.calibrated_joint import CalibratedJointCV
 from labelweave.evaluation.calibration.marginal_calibration import MarginalCalibration
 from labelweave.evaluation.calibration.temperature import fit_temperature
-from labelweave.evaluation.comparison.cross_validation import compare
-from labelweave.evaluation.comparison.ranks import (
-    FriedmanTest,
-    average_ranks,
-    friedman_test,
-    nemenyi_critical_difference,
-)
-from labelweave.evaluation.comparison.results import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.comparison.significance import (
-    TTest,
-    corrected_t_test,
-    judge,
-    paired_t_test,
-    verdicts,
-    win_tie_loss,
-)
-from labelweave.evaluation.comparison.splits import IterativeStratification, make_splitter
+from labelweave.evaluation.comparison import compare
 from labelweave.evaluation.conformal.conformal_classifier import ConformalClassifier
 from labelweave.evaluation.conformal.nonconformity import (
     HeldOutScores,
@@ -54,10 +38,13 @@ from labelweave.evaluation.queries import (
     label_uncertainty,
     row_uncertainty,
 )
+from labelweave.evaluation.results import Comparison
 from labelweave.evaluation.selection.best_joint import BestJoint
 from labelweave.evaluation.selection.candidates import PORTFOLIO
 from labelweave.evaluation.selection.pooling import pool_weights
 from labelweave.evaluation.selection.trials import Trial
+from labelweave.evaluation.significance import paired_t_test, rank_methods
+from labelweave.evaluation.splits import IterativeStratification
 from labelweave.metrics import METRICS, reliability_curve
 
 __all__ = [
@@ -69,16 +56,11 @@ __all__ = [
     "CalibratedJointCV",
     "Comparison",
     "ConformalClassifier",
-    "DataSummary",
-    "FoldResult",
-    "FriedmanTest",
     "HeldOutScores",
     "IterativeStratification",
     "LabelDependence",
     "MarginalCalibration",
     "Method",
-    "TTest",
-    "average_ranks",
     "best_queries",
     "calibrated",
     "chow_liu",
@@ -87,12 +69,9 @@ __all__ = [
     "conditional_matrix",
     "conditional_mutual_information",
     "conformal_quantile",
-    "corrected_t_test",
     "disagreement",
     "fit_temperature",
-    "friedman_test",
     "information_about_others",
-    "judge",
     "predict_decided",
     "label_uncertainty",
     "predict_joint",
@@ -101,20 +80,17 @@ __all__ = [
     "make_decisions",
     "make_method",
     "make_methods",
-    "make_splitter",
     "mean_conditional_matrix",
     "mutual_information",
     "predict_marginals",
-    "nemenyi_critical_difference",
     "nonconformity",
     "paired_t_test",
+    "rank_methods",
     "pool_weights",
     "reliability_curve",
     "row_uncertainty",
     "score",
     "predict_scores",
-    "win_tie_loss",
-    "verdicts",
     "with_decisions",
     "with_preprocessing",
 ]

@@ -10,7 +10,8 @@ import numpy as np
 
 from labelweave._common.arrays import Floats
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal
-from labelweave.evaluation import METRICS, Comparison, verdicts
+from labelweave.evaluation import Comparison
+from labelweave.metrics import METRICS
 from labelweave.plots.canvas import Display, shortened, tidy
 
 __all__ = ["ComparisonDisplay", "draw_ranks", "draw_strips", "indistinguishable_groups"]
@@ -43,7 +44,7 @@ class ComparisonDisplay(Display):
     metrics : iterable of str, optional
         Metrics to draw; by default all.
     test : {"paired", "corrected"}, default="paired"
-        The t-test, as in `labelweave.evaluation.verdicts`.
+        The t-test, as in `Comparison.verdicts`.
     alpha : float, default=0.05
         Significance level.
 
@@ -62,7 +63,7 @@ class ComparisonDisplay(Display):
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave.evaluation import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
-    >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["f1_micro"])
+    >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
     >>> display = ComparisonDisplay.from_comparison(result)
     >>> display.ax_.get_title("left")
     'micro F1 ↑'
@@ -82,7 +83,7 @@ class ComparisonDisplay(Display):
         if not self.metrics:
             raise ValueError("metrics must name at least one metric of the comparison")
         self.verdicts_ = {
-            metric: verdicts(comparison, metric, test=test, alpha=alpha) for metric in self.metrics
+            metric: comparison.verdicts(metric, test=test, alpha=alpha) for metric in self.metrics
         }
 
     @classmethod

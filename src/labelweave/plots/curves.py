@@ -14,9 +14,9 @@ from labelweave._common.drawing import COLOURS, EDGE, literal
 from labelweave._common.pipelines import core_model
 from labelweave.decision.expected import F1Statistics
 from labelweave.evaluation.predictions import predict_marginals
-from labelweave.metrics import ReliabilityCurve, f1_by_threshold, reliability_curve
 from labelweave.inference import Gibbs, Mode
 from labelweave.joint import JointDistribution
+from labelweave.metrics import ReliabilityCurve, f1_by_threshold, reliability_curve
 from labelweave.online import StreamHistory
 from labelweave.plots.canvas import (
     Display,

@@ -14,16 +14,9 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.wording import Symbols
-from labelweave.evaluation import (
-    METRICS,
-    Comparison,
-    average_ranks,
-    friedman_test,
-    nemenyi_critical_difference,
-    verdicts,
-)
-from labelweave.evaluation.comparison.display import heading
-from labelweave.evaluation.comparison.score_rows import Figure, legend, score_rows
+from labelweave.evaluation import Comparison, rank_methods
+from labelweave.evaluation.results import Figure, heading, legend, score_rows
+from labelweave.metrics import METRICS
 from labelweave.report.document import (
     Block,
     Cell,
@@ -82,7 +75,7 @@ def write_report(
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave.evaluation import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
-    >>> result = compare({"prior": DummyClassifier()}, X, Y, folds=2, metrics=["f1_micro"])
+    >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "report.md")
     ...     write_report(result, path)
@@ -163,7 +156,7 @@ def _fold_strips(comparison: Comparison, test: str, alpha: float) -> tuple[Strip
             METRICS[metric].title,
             "higher is better" if METRICS[metric].higher_is_better else "lower is better",
             {name: tuple(comparison.scores(name, metric).tolist()) for name in comparison.methods},
-            verdicts(comparison, metric, test=test, alpha=alpha),
+            comparison.verdicts(metric, test=test, alpha=alpha),
         )
         for metric in comparison.metrics
     )
@@ -327,14 +320,14 @@ def _ranking(
     n_data_sets, n_methods = means.shape
     if n_data_sets < 2 or n_methods < 2:
         return None
-    ranks = average_ranks(means, higher_is_better=higher_is_better).tolist()
+    ranking = rank_methods(means, higher_is_better=higher_is_better)
     names = [name for name, has in zip(methods, has_metric, strict=True) if has]
     return _Ranking(
         title,
-        dict(zip(names, ranks, strict=True)),
-        friedman_test(means, higher_is_better=higher_is_better).p_value,
+        dict(zip(names, ranking.average.tolist(), strict=True)),
+        ranking.p_value,
         n_data_sets,
-        nemenyi_critical_difference(n_methods, n_data_sets, alpha),
+        ranking.critical_difference(alpha),
     )
 
 

@@ -14,9 +14,8 @@ from rich.text import Text
 from labelweave._common.wording import Symbols
 from labelweave.datasets import CatalogueEntry
 from labelweave.evaluation import Comparison
+from labelweave.evaluation.results import heading, legend
 from labelweave.metrics import Metric
-from labelweave.evaluation.comparison.display import heading
-from labelweave.evaluation.comparison.score_rows import legend
 from labelweave.models import Explanation
 from labelweave.report import document
 from labelweave.report.comparison import comparison_table
