@@ -13,7 +13,6 @@ from benchmarks.preorder import ALGORITHMS
 from benchmarks.table import markdown
 from labelweave._common.drawing import COLOURS
 from labelweave.evaluation import paired_t_test
-from labelweave.evaluation.comparison.significance import judge
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -46,7 +45,7 @@ def table(results: dict[str, Results], what: str, measure: str) -> str:
 def _cell(scores: NDArray[np.float64], reference: NDArray[np.float64]) -> str:
     better = len(scores) > 1 and not np.array_equal(scores, reference)
     if better:
-        better = judge(paired_t_test(scores, reference), higher_is_better=True) == "better"
+        better = paired_t_test(scores, reference).standing(higher_is_better=True) == "better"
     mark = "**" if better else ""
     return f"{mark}{scores.mean():.3f}{mark}"
 

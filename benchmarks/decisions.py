@@ -17,8 +17,8 @@ from sklearn.model_selection import KFold, PredefinedSplit
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave import Dataset, compare, load
-from labelweave.evaluation import METRICS, Comparison, paired_t_test
-from labelweave.evaluation.comparison.significance import judge
+from labelweave.evaluation import Comparison, paired_t_test
+from labelweave.metrics import METRICS
 from labelweave.models.methods import make_methods, with_decisions
 
 MARK = "<!-- written by python -m benchmarks.decisions {} {}: {} -->"
@@ -59,7 +59,7 @@ def run(part: str, data: Dataset, methods: str, n_jobs: int) -> Comparison:
         with_decisions(make_methods(methods), decisions),
         data.X,
         data.Y,
-        folds=splitter(data),
+        cv=splitter(data),
         metrics=wanted,
         n_jobs=n_jobs,
         results=KEPT / f"{data.name}.jsonl",
@@ -89,7 +89,7 @@ def matrix(comparison: Comparison) -> str:
         row = [METRICS[metric].title]
         for decision in MATCHING.values():
             scores = comparison.scores(f"auto: {decision}", metric)
-            verdict = judge(paired_t_test(scores, own), higher_is_better=upwards)
+            verdict = paired_t_test(scores, own).standing(higher_is_better=upwards)
             value = f"{scores.mean():.4f}" if decision != matching else f"**{own.mean():.4f}**"
             row.append(value + (" ○" if verdict == "better" else ""))
         rows.append(row)

@@ -27,7 +27,7 @@ from benchmarks.online_peers import PEERS, peer_labels
 from benchmarks.table import README, markdown, replace_between
 from labelweave import BayesianOnlineClassifier, load
 from labelweave.decision import ClassMassNormalization
-from labelweave.evaluation.metrics.classification import f1_macro, f1_micro
+from labelweave.metrics import METRICS
 
 BEGIN, END = "<!-- written by online_quality: begin -->", "<!-- online_quality: end -->"
 KEPT = Path(__file__).parents[1] / "build" / "online_quality.jsonl"
@@ -96,8 +96,8 @@ def measure(split: int, learner: str, size: int) -> list[Figure]:
 def scores(truth: Any, labels: Any) -> tuple[float, float, float]:
     """Macro F1, over all labels and over those that occur, and micro F1."""
     occurs = truth.any(axis=0)
-    occurring = f1_macro(truth[:, occurs], labels[:, occurs])
-    return f1_macro(truth, labels), occurring, f1_micro(truth, labels)
+    occurring = METRICS["f1_macro"](truth[:, occurs], labels[:, occurs])
+    return METRICS["f1_macro"](truth, labels), occurring, METRICS["f1_micro"](truth, labels)
 
 
 def bomc_labels(

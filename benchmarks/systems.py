@@ -18,7 +18,6 @@ from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
 from labelweave import compare, load
 from labelweave.evaluation import Comparison, paired_t_test
-from labelweave.evaluation.comparison.significance import judge
 from labelweave.models.methods import make_methods
 
 BEGIN = "<!-- written by python -m benchmarks.systems: begin -->"
@@ -26,7 +25,7 @@ END = "<!-- written by python -m benchmarks.systems: end -->"
 DATA = ("emotions", "scene", "yeast", "image")
 MIXTURES = ("mc", "mc(preset='published')")
 RIVALS = ("br", "chf", "mlknn", "iblr", "cc", "ecc", "pcc", "epcc", "mmoc", "mlcrf", "sc")
-METRICS = ("exact_match", "hamming_loss", "cll_loss_row")
+METRICS = ("exact_match", "hamming_loss", "cll_loss")
 KEPT = Path("build/systems")
 
 
@@ -39,7 +38,7 @@ def run(name: str, seed: int) -> Comparison:
             make_methods([*MIXTURES, *RIVALS], seed=seed),
             data.X,
             data.Y,
-            folds=KFold(10, shuffle=True, random_state=seed),
+            cv=KFold(10, shuffle=True, random_state=seed),
             metrics=METRICS,
             n_jobs=-1,
             name=name,
@@ -52,7 +51,7 @@ def run(name: str, seed: int) -> Comparison:
 def verdict(mixture: str, rival: str, run: Comparison, metric: str) -> str | None:
     """Return whether the mixture is significantly better or worse; None without a CLL-loss."""
     outcome = paired_t_test(run.scores(mixture, metric), run.scores(rival, metric))
-    return judge(outcome, higher_is_better=metric == "exact_match")
+    return outcome.standing(higher_is_better=metric == "exact_match")
 
 
 def quality(runs: dict[str, list[Comparison]]) -> str:
@@ -111,7 +110,7 @@ def main() -> None:
         "Significant wins / ties / losses of the mixtures over seeds, exact match:",
         wins(runs, "exact_match"),
         "The same, CLL-loss:",
-        wins(runs, "cll_loss_row"),
+        wins(runs, "cll_loss"),
     )
     replace_between(README, BEGIN, END, parts)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from labelweave.evaluation.comparison.significance import WinTieLoss
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -40,7 +41,6 @@ from labelweave import (
     evaluation,
     persistence,
 )
-from labelweave.evaluation.comparison.significance import WinTieLoss
 from labelweave.inference import Greedy
 
 X, Y = make_multilabel_classification(40, 5, n_classes=3, random_state=0)

@@ -1,7 +1,6 @@
 """The same work on the workers of a dask cluster.
 
-Needs ``pip install 'labelweave[dask]'``. `connect` names a cluster;
-`fit` fits the labels of a model there.
+Needs ``pip install 'labelweave[dask]'``. `connect` names a cluster; `fit` fits the labels of a model there.
 """
 
 from labelweave.distributed.cluster import connect
