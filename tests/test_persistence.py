@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from labelweave.evaluation.comparison.significance import WinTieLoss
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -39,7 +40,6 @@ from labelweave import (
     TreeNetwork,
     persistence,
 )
-from labelweave.evaluation.comparison.significance import WinTieLoss
 from labelweave.inference import Greedy
 from labelweave.models.methods import make_method
 

@@ -24,11 +24,11 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, mini
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_whole_number
-from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.pairs import log_odds_ratios, log_ratio, pair_cells
 from labelweave.joint.pairs import mutual_information as pairs_information
+from labelweave.metrics import check_labels
 from labelweave.models.structure import Structure
 
 if TYPE_CHECKING:
@@ -102,12 +102,12 @@ def conditional_mutual_information(joint: JointDistribution) -> Floats:
 
 
 def common_log_odds_ratios(joint: JointDistribution) -> Floats:
-    """Return how strongly labels attract (if negative, repel) each other given the features."""
+    """Return how strongly labels attract (or, if negative, repel) each other, given the features."""
     return log_ratio(*_sums_over_rows(joint, _attraction, _repulsion))
 
 
 def mean_dependence(joint: JointDistribution) -> tuple[Floats, Floats]:
-    """Return mutual information and log-odds ratios given the features, in one pass."""
+    """Return mutual information and log-odds ratios given the features, in one pass over the rows."""
     total, attraction, repulsion = _sums_over_rows(
         joint, pairs_information, _attraction, _repulsion
     )

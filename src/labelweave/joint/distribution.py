@@ -386,8 +386,8 @@ class JointDistribution(Queries):
 
     Notes
     -----
-    The abstract methods are what a form must provide; `labelweave.joint.capabilities` lists what it
-    may provide for strategies to use.
+    What a new form has to provide is written down in `labelweave.joint.distribution`, what it may provide
+    so that strategies can do more with it in `labelweave.joint.capabilities`.
     """
 
     #: How the decision "subset" looks for the mode; None stands for `Auto()`.
@@ -618,7 +618,7 @@ class JointDistribution(Queries):
             With the attributes ``labels``, ``risk`` and ``score``.
         """
         # Decisions are built on joint distributions, hence looked up when one is asked for.
-        decided: Decided = import_module("labelweave.decision").decide(self, loss)
+        decided: Decided = import_module("labelweave.decision.decide").decide(self, loss)
         return decided
 
     # ------------------------------------------------------------------ powers

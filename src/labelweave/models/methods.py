@@ -47,7 +47,8 @@ from labelweave._common.specifications import (
 )
 from labelweave.data import make_preprocessor
 from labelweave.data.preprocessing import needs_preprocessing
-from labelweave.decision import DECISION_NAMES, Decision, resolve_decision
+from labelweave.decision.decide import DECISION_NAMES, resolve_decision
+from labelweave.decision.losses import Decision
 from labelweave.models.calibration import OF_JOINTS, OF_MARGINALS, CalibratedJointCV
 from labelweave.models.conformal import ConformalClassifier
 from labelweave.models.kernel_features import KernelFeatures
@@ -91,7 +92,7 @@ def check_classifier(estimator: Any, name: str) -> None:
 
 
 def similar_classifiers(module: ModuleType, name: str) -> list[str]:
-    """Return the classifiers of a module with names similar to `name`, the closest first."""
+    """Return the classifiers of a module whose names are most similar to `name`, the closest first."""
     known = [
         key
         for key, value in vars(module).items()

@@ -38,7 +38,8 @@ from labelweave._common.files import check_positions, check_shape
 from labelweave._common.pipelines import first_step, last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, presentation_order, row_keys
-from labelweave.decision import Decision, ThresholdRule
+from labelweave.decision.losses import Decision
+from labelweave.decision.rules import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.base import MultiLabelClassifier, checked_weight
