@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from labelweave.evaluation.comparison.significance import judge
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
@@ -26,7 +27,6 @@ from labelweave import (
 )
 from labelweave.decision import HammingLoss
 from labelweave.evaluation import paired_t_test
-from labelweave.evaluation.comparison.significance import judge
 from labelweave.inference import Auto
 
 KEPT = Path("build/abstention")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from labelweave.evaluation.comparison.significance import judge
 
 from benchmarks import strong_learners, weave
 from benchmarks.tables import Rows, kept
 from labelweave.evaluation import paired_t_test
-from labelweave.evaluation.comparison.significance import judge
 
 DENSE = ("emotions", "scene", "yeast", "image")
 SPARSE = ("slashdot", "enron", "rcv1subset1", "tmc2007-500", "corel5k")

@@ -142,7 +142,7 @@ def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name:
 
 
 def are_binary(values: npt.NDArray[Any]) -> bool:
-    """Whether whole numbers are all 0 or 1; False for other types. Takes no memory of their size."""
+    """Whether whole numbers are all 0 or 1; False for other types. Makes no copy of them."""
     if values.dtype.kind not in "biu":
         return False
     return bool(np.min(values, initial=0) >= 0) and bool(np.max(values, initial=0) <= 1)

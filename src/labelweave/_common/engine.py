@@ -123,7 +123,7 @@ class JoblibEngine:
 
 
 def processes(n_jobs: int | None, **options: Any) -> Parallel:
-    """Return joblib's `Parallel`, whose worker processes end with this one, even if it is killed."""
+    """Return joblib's `Parallel`; its processes end with this one, even if it is killed."""
     return Parallel(n_jobs=n_jobs, initializer=_end_with, initargs=(os.getpid(),), **options)
 
 

@@ -175,7 +175,7 @@ def mean_row(X: Any, sample_weight: Floats | None = None) -> Floats:
 
 
 def without_empty_columns(X: Any) -> tuple[Any, Positions]:
-    """Drop the empty columns of a sparse X, if there are many; return the rest and their positions."""
+    """Drop empty columns of a sparse X, if they are many; return the rest and their positions."""
     n_features = X.shape[1]
     if isinstance(X, np.ndarray):
         return X, np.arange(n_features)

@@ -102,12 +102,12 @@ def conditional_mutual_information(joint: JointDistribution) -> Floats:
 
 
 def common_log_odds_ratios(joint: JointDistribution) -> Floats:
-    """Return how strongly labels attract (or, if negative, repel) each other, given the features."""
+    """Return how strongly labels attract (if negative, repel) each other given the features."""
     return log_ratio(*_sums_over_rows(joint, _attraction, _repulsion))
 
 
 def mean_dependence(joint: JointDistribution) -> tuple[Floats, Floats]:
-    """Return mutual information and log-odds ratios given the features, in one pass over the rows."""
+    """Return mutual information and log-odds ratios given the features, in one pass."""
     total, attraction, repulsion = _sums_over_rows(
         joint, pairs_information, _attraction, _repulsion
     )

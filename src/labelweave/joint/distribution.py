@@ -386,8 +386,8 @@ class JointDistribution(Queries):
 
     Notes
     -----
-    What a new form has to provide is written down in `labelweave.joint.distribution`, what it may provide
-    so that strategies can do more with it in `labelweave.joint.capabilities`.
+    The abstract methods are what a form must provide; `labelweave.joint.capabilities` lists what it
+    may provide for strategies to use.
     """
 
     #: How the decision "subset" looks for the mode; None stands for `Auto()`.

@@ -446,7 +446,7 @@ class SearchedField(ConditionedField):
     """
 
     def branch_and_bound(self, width: int) -> SearchedMode:
-        """Return the mode where the form is closed, else the best that a search of ``width`` finds."""
+        """Return the mode of a closed form, or the best vector of a search of ``width``."""
         found = SearchedMode(
             np.empty((self.n_rows, self.n_labels), dtype=np.int8),
             np.empty(self.n_rows),

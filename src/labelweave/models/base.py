@@ -1,4 +1,4 @@
-"""The two bases: Estimator (scikit-learn manners, batch or stream), MultiLabelClassifier (learns P(y|x), decides, tunes).
+"""The bases of all estimators: scikit-learn's manners, and what follows from P(y|x).
 
 What all estimators share: scikit-learn's conventions around `fit` and `predict`.
 

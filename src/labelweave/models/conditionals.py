@@ -92,7 +92,7 @@ def check_base_classifier(estimator: Any, sample_weight: Floats | None) -> None:
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """Return the name under which `fit` takes sample weights, if it does: a pipeline's last step."""
+    """Return the name under which `fit` takes sample weights, if it does."""
     if isinstance(estimator, Pipeline):
         name, step = estimator.steps[-1]
         inner = weight_parameter(step)
@@ -150,8 +150,8 @@ def classifier_edge_weights(
 ) -> tuple[Floats, Floats]:
     """Return the held-out log-likelihood of each label given each candidate parent, and given none.
 
-    The weights are defined as in `labelweave.logistic.edges.edge_weights`, but by fits of `estimator`:
-    ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
+    The weights are defined as in `labelweave.logistic.edges.edge_weights`, but by fits of
+    `estimator`: ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
     """
     check_base_classifier(estimator, sample_weight)
     n_labels = labels.shape[1]

@@ -112,7 +112,7 @@ class Gate:
 
 
 def stick_breaks(shares: Floats) -> tuple[Floats, Floats]:
-    """Return which part of the rest each break takes, and how much that rest is, (n, K - 1) each."""
+    """Return the part of the rest that each break takes, and the rest, (n, K - 1) each."""
     left = np.cumsum(shares[:, ::-1], axis=1)[:, :0:-1]
     taken = np.divide(shares[:, :-1], left, out=np.zeros_like(left), where=left > 0)
     return taken, left

@@ -92,7 +92,7 @@ def check_classifier(estimator: Any, name: str) -> None:
 
 
 def similar_classifiers(module: ModuleType, name: str) -> list[str]:
-    """Return the classifiers of a module whose names are most similar to `name`, the closest first."""
+    """Return the classifiers of a module with names similar to `name`, the closest first."""
     known = [
         key
         for key, value in vars(module).items()

@@ -427,7 +427,7 @@ def _quoted(text: str) -> str:
 
 
 def structures_of(model: Any) -> list[Structure]:
-    """Return the forests that a fitted model, or a pipeline that ends in one, has over its labels."""
+    """Return the label forests of a fitted model, or of a pipeline that ends in one."""
     last = core_model(model)
     for name in ("structure_", "components_", "structures_"):
         found = getattr(last, name, None)

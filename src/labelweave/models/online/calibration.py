@@ -128,7 +128,7 @@ class PrequentialRows(NamedTuple):
 
 
 def prequential_rows(first: int, last: int, forgetting: float) -> PrequentialRows:
-    """Return which of the rows numbered [first, last) are predicted before they are learned from."""
+    """Return the rows among [first, last) that are predicted before they are learned from."""
     rows, rate = np.arange(first, last), min(forgetting, _FASTEST)
     counted = np.minimum(rows, 1.0 / rate if rate else np.inf)
     _, octave = np.frexp(np.maximum(counted / _PREDICTED, 0.5))
