@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import machine
 from benchmarks.table import README, markdown, replace_between
-from labelweave import TreeMixture, TreeNetwork, load
+from labelweave import MixtureSettings, TreeMixture, TreeNetwork, load
 from labelweave.inference import Annealing
 from labelweave.inference.search import ThresholdAlgorithm
 
@@ -68,7 +68,10 @@ def curve(fold: Fold, gate: str) -> NDArray[np.float64]:
         figures = []
         for size in SIZES:
             model = TreeMixture(
-                n_components=size, gate=gate, C=single.C_, label_penalty=single.label_penalty_
+                n_components=size,
+                settings=MixtureSettings(gate=gate),
+                C=single.C_,
+                label_penalty=single.label_penalty_,
             ).fit(X, Y)
             joint = model.predict_joint(test_X)
             match = (model.predict(test_X) == test_Y).all(axis=1).mean()

@@ -161,9 +161,12 @@ METHODS: dict[str, Method] = {
     "ecc": Method("ChainEnsemble(decision=MajorityVote())", "ensemble of chains, majority vote"),
     "epcc": Method("ChainEnsemble()", "ensemble of probabilistic chains, averaged marginals"),
     "sc": Method("TreeNetwork()", "tree network: each label given at most one other"),
-    "mc": Method("TreeMixture()", "mixture of tree networks"),
-    "mcc": Method("ChainMixture(inference=Greedy())", "mixture of classifier chains, greedy"),
-    "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
+    "mc": Method("TreeMixture(settings=MixtureSettings())", "mixture of tree networks"),
+    "mcc": Method(
+        "ChainMixture(inference=Greedy(), settings=MixtureSettings())",
+        "mixture of classifier chains, greedy",
+    ),
+    "mpcc": Method("ChainMixture(settings=MixtureSettings())", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
     "forest": Method("DistributionalForest()", "label vectors of the leaf mates in a forest"),
     "weave": Method(

@@ -19,14 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
 from labelweave._common.pipelines import core_model
+from labelweave.joint import TreeJoint
 from labelweave.logistic.conditionals import LabelGraph
+
+if TYPE_CHECKING:
+    from labelweave.models.base import RowOptions
+    from labelweave.models.conditionals import LabelConditionals
 
 _FONT = 9.0  # points
 # Sizes in characters of the names: a letter of matplotlib's default font is about 0.6 em wide.
@@ -329,6 +334,10 @@ class Structure:
     def graph(self) -> LabelGraph:
         """Return which label each label depends on."""
         return LabelGraph.forest(self.parents)
+
+    def joint(self, conditionals: LabelConditionals, X: Any, rows: RowOptions) -> TreeJoint:
+        """Return the tree network of the conditionals, for the rows of X."""
+        return TreeJoint(conditionals.given_parent(X, rows["n_threads"]), self.parents, **rows)
 
     def walk(self) -> Iterator[tuple[int, int]]:
         """Yield (label, depth) for all labels, parents before children."""
