@@ -93,7 +93,7 @@ _LOGISTIC = LogisticRegression(solver="newton-cholesky")
 _TREE = DecisionTreeClassifier(max_depth=3)
 _FIXED: Mapping[str, float] = MappingProxyType({"C": 1.0, "label_penalty": 0.1})
 
-_FEW = MixtureSettings(max_components=2, max_splits=2)
+_FEW = MixtureSettings(max_components=2, cv=2)
 _CONSTANT = MixtureSettings(gate="constant")
 _PUBLISHED = MixtureSettings.preset("published", max_components=3)
 
@@ -200,7 +200,7 @@ _TREES = {
     "trees-cv": touches("determinism weights", TreeMixture(n_components=2)),
     "trees-grown": touches(
         "determinism edge_cases weights",
-        TreeMixture(settings=_FEW, cv=2, **_FIXED),
+        TreeMixture(settings=_FEW, **_FIXED),
     ),
     "trees-published": touches(
         "answers determinism edge_cases persistence",

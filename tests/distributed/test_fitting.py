@@ -40,9 +40,9 @@ MODELS = {
     "learned order": ClassifierChain(order="auto", **FIXED),
     "ensemble": ChainEnsemble(n_estimators=3, **FIXED),
     "tree": TreeNetwork(**FIXED),
-    "mixture of trees": TreeMixture(n_components=2, cv=1, **FIXED),
+    "mixture of trees": TreeMixture(n_components=2, settings=MixtureSettings(cv=1), **FIXED),
     "size of a mixture": ChainMixture(
-        settings=MixtureSettings(max_components=2, max_splits=1, patience=1), **FIXED
+        settings=MixtureSettings(max_components=2, cv=1, patience=1), **FIXED
     ),
     "stack": StackedBinaryRelevance(n_folds=3, **FIXED),
     "field": PairwiseCRF(**FIXED),

@@ -311,7 +311,7 @@ def test_auto_keeps_the_size_that_explains_held_out_rows_best():
 
 @pytest.mark.parametrize("gate", ["linear", "constant"])
 def test_a_single_split_keeps_its_components(gate):
-    settings = MixtureSettings(max_components=4, gate=gate, max_splits=1, patience=1)
+    settings = MixtureSettings(max_components=4, gate=gate, cv=1, patience=1)
     model = TreeMixture(C=0.5, label_penalty=0.1, settings=settings).fit(X, Y)
     validation = [step.validation for step in model.history_]
     # It ended with the first size that was worse, and kept the one before.
@@ -389,7 +389,7 @@ def test_bad_parameters_are_named(kind, options, complaint):
         ({"weighting": "none"}, "weighting must be 'share' or 'equal'; got 'none'"),
         ({"prior_weight": -0.1}, "prior_weight must be a finite number of at least 0; got -0.1"),
         ({"prior_weight": True}, "prior_weight must be a finite number"),
-        ({"max_splits": 0}, "max_splits must be a whole number of at least 1"),
+        ({"cv": 0}, "cv must be a whole number of at least 1"),
         ({"patience": 0}, "patience must be a whole number of at least 1"),
     ],
 )

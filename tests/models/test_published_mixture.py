@@ -35,7 +35,7 @@ def published(n_components="auto"):
 def learner_of(model, X, Y):
     """Return the learner of trees as the estimator makes it."""
     rows = TrainingRows(X, Y.astype(np.int8), seed=model._seed())
-    return TreeLearner(rows, None, model.screen, model.cv)
+    return TreeLearner(rows, None, model.screen, model.settings.cv)
 
 
 def splits_of(model, X, Y):
@@ -94,7 +94,7 @@ def test_it_is_decoded_by_annealing_from_the_best_of_the_trees():
 def test_no_penalty_next_to_the_held_out_one_is_better(size):
     """By rows held out as often as the choice holds them out, for the size at each penalty."""
     X, Y = mixed(150, 3)
-    settings = MixtureSettings(max_components=3, max_splits=3)
+    settings = MixtureSettings(max_components=3, cv=3)
     model = TreeMixture(C="held-out", n_components=size, settings=settings, label_penalty=1.0)
     model.fit(X, Y)
     penalties = PenaltyChoice(model.C_, 1.0)

@@ -88,6 +88,11 @@ def checked_weight(X: Any, sample_weight: Any) -> Floats | None:
     return checked
 
 
+def _can_stream(model: Estimator) -> bool:
+    model._check_can_stream()
+    return True
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class Estimator(ClassifierMixin, BaseEstimator, ABC):
     """Base of all estimators, with or without probabilities.
@@ -171,7 +176,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         value = getattr(self, name, None)
         return self._default_settings.get(name) if value is None else value
 
-    @available_if(lambda model: model._check_can_stream() or True)  # type: ignore[untyped-decorator]
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning, from rows in the order given; after `fit`, or from nothing.
 
@@ -205,12 +210,12 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     def threshold_rule(self) -> ThresholdRule | None:
         """Return the rule by which `predict` decides for all rows of a test set together.
 
-        It knows what it needs to know from training. None if `predict` decides row by row.
+        It is informed about the training rows. None if `predict` decides row by row.
         """
         return None
 
     def evidence(self, X: Any) -> Evidence:
-        """Return what `threshold_rule` decides by: the scores of the rows of X, and draws."""
+        """Return the scores of the rows of X, and draws, by which `threshold_rule` decides."""
         raise NotImplementedError(f"{type(self).__name__} decides row by row")
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
@@ -244,7 +249,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         raise AttributeError(f"{type(self).__name__} learns from all rows at once: use fit")
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        """Learn what the decision has to know of held-out rows; most need to know nothing."""
+        """Learn what a decision needs from held-out rows; most decisions need nothing."""
 
     def _adopt(self, encoding: LabelEncoding) -> None:
         """Set the attributes that describe the labels of y."""
@@ -258,9 +263,9 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
             self.label_names_in_ = np.array(encoding.names, dtype=object)
 
     def _check_learned(self) -> None:
-        """Raise ValueError if what `fit` learned, as a file has it, has other sizes than it gives.
+        """Raise ValueError if the attributes, read from a file, have sizes that `fit` never gives.
 
-        Subclasses add the positions that their methods follow.
+        Subclasses check the positions that their methods follow, too.
         """
         if not self.__sklearn_is_fitted__():
             return
@@ -487,7 +492,7 @@ class MultiLabelClassifier(Estimator):
         return decision if isinstance(decision, ThresholdRule) else None
 
     def evidence(self, X: Any) -> Evidence:
-        """Return what `threshold_rule` decides by, usually the marginals, held as log-odds."""
+        """Return the scores by which `threshold_rule` decides, usually log-odds of marginals."""
         joint, rule = self.predict_joint(X), self.threshold_rule()
         return Evidence.of(joint) if rule is None else rule.evidence(joint)
 
@@ -551,7 +556,7 @@ class MultiLabelClassifier(Estimator):
         return resolve_decision(self.decision)
 
     def _decide(self) -> Decision:
-        """Return the decision with what it needs to know from training."""
+        """Return the decision, informed about the training rows."""
         decision = self._resolved_decision()
         if not isinstance(decision, ThresholdRule):
             return decision

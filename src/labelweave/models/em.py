@@ -63,10 +63,11 @@ class MixtureSettings:
     ----------
     max_components : int, default=12
         Largest number of components that ``n_components="auto"`` tries.
-    max_splits : int, default=3
-        "auto" compares sizes on at most this many fifths of the rows, each held out once. 1 keeps
-        the components learned without the held-out fifth and refits only their parameters to all
-        rows.
+    cv : int, default=3
+        How often rows are held out. "auto" compares sizes on at most this many fifths of the rows,
+        each held out once; 1 keeps the components learned without the held-out fifth and refits
+        only their parameters to all rows. The edges of trees are weighed by as many folds, as in
+        `TreeNetwork`; while sizes are compared on several splits, by one.
     patience : int, default=2
         "auto" stops after this many consecutive sizes that are worse than the best, or one that is
         worse by more than three standard errors.
@@ -87,24 +88,24 @@ class MixtureSettings:
     >>> model.set_params(settings__patience=1).settings.patience
     1
     >>> MixtureSettings.preset("published")  # doctest: +NORMALIZE_WHITESPACE
-    MixtureSettings(max_components=12, max_splits=1, patience=1, gate='constant',
+    MixtureSettings(max_components=12, cv=1, patience=1, gate='constant',
                     weighting='equal', prior_weight=0.0)
     """
 
     max_components: int = 12
-    max_splits: int = 3
+    cv: int = 3
     patience: int = 2
     gate: str = "linear"
     weighting: str = "share"
     prior_weight: float = 0.01
 
     presets: ClassVar[Presets] = published(
-        max_splits=1, patience=1, gate="constant", weighting="equal", prior_weight=0.0
+        cv=1, patience=1, gate="constant", weighting="equal", prior_weight=0.0
     )
     preset = Preset()
 
     def __post_init__(self) -> None:
-        for name in ("max_components", "max_splits", "patience"):
+        for name in ("max_components", "cv", "patience"):
             check_whole_number(getattr(self, name), name)
         check_choice(self.gate, "gate", ("linear", "constant"))
         check_choice(self.weighting, "weighting", ("share", "equal"))

@@ -244,7 +244,7 @@ class MixtureLearner:
     def candidates(self) -> Iterator[tuple[EM, FittedMixture]]:
         """Yield mixtures of increasing size, to be compared."""
         # A mixture that may be kept has to be exact; for a comparison a rough one will do.
-        kept = self.settings.max_splits == 1
+        kept = self.settings.cv == 1
         structures = self.structures if kept else self.structures.for_comparison()
         em, most = self.em(EXACT if kept else ROUGH), self.settings.max_components
         if not em.linear_gate:
@@ -322,7 +322,7 @@ class Selection:
 
     def fit(self) -> FittedMixture:
         """Fit a mixture of the best size to all rows."""
-        if self.learner.settings.max_splits == 1:
+        if self.learner.settings.cv == 1:
             return self.learner.refit(self.kept)
         return self.learner.fit(self.steps[self.best].n_components)
 
@@ -354,7 +354,7 @@ def best_penalty(learner: MixtureLearner, size: int | None) -> float:
 
     At every C mixtures of increasing size are compared, or only that of a given `size` is fitted.
     """
-    settings = replace(learner.settings, max_splits=_PENALTY_SPLITS)
+    settings = replace(learner.settings, cv=_PENALTY_SPLITS)
 
     def losses(powers: Floats) -> Floats:
         found = []
@@ -382,7 +382,7 @@ def selection_splits(
     if n_folds < 2:
         return
     wanted = int(np.ceil(_ENOUGH_HELD_OUT * n_folds / weight.sum()))
-    for split in range(min(max(1, wanted), learner.settings.max_splits, n_folds)):
+    for split in range(min(max(1, wanted), learner.settings.cv, n_folds)):
         inside = learner.structures.restricted(np.flatnonzero(fold != split))
         yield replace(learner, structures=inside), np.flatnonzero(fold == split)
 

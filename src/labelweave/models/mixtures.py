@@ -34,7 +34,7 @@ from labelweave.models.mixture_size import (
     best_penalty,
     compare_sizes,
 )
-from labelweave.models.structure_learning import N_FOLDS, TreeLearner, check_screen
+from labelweave.models.structure_learning import TreeLearner, check_screen
 
 #: What mixtures of trees and of chains have in common as published.
 PUBLISHED: Mapping[str, Any] = {
@@ -238,9 +238,6 @@ class TreeMixture(MultiLabelClassifier):
         Penalty of the parents' coefficients relative to the features'.
     screen : int, "auto" or None, default="auto"
         Number of candidate parents per label; as in `TreeNetwork`.
-    cv : int, default=3
-        Number of folds by which edges are weighed; as in `TreeNetwork`. While numbers of trees are
-        compared on several splits, one fold weighs the edges.
     settings : MixtureSettings, optional
         The largest number of components, the mixing weights and how "auto" compares sizes; None
         stands for ``MixtureSettings()``.
@@ -313,11 +310,10 @@ class TreeMixture(MultiLabelClassifier):
     C: float | str = "cv"
     label_penalty: float | str = "cv"
     screen: int | str | None = "auto"
-    cv: int = N_FOLDS
     settings: MixtureSettings | None = None
     inference: str | Inference = "auto"
 
-    presets: ClassVar[Presets] = published(**PUBLISHED, cv=1)
+    presets: ClassVar[Presets] = published(**PUBLISHED)
     _default_settings: ClassVar[Mapping[str, Any]] = {"settings": MixtureSettings()}
 
     def _check_parameters(self) -> None:
@@ -326,7 +322,8 @@ class TreeMixture(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         rows = _distinct_rows(self, X, labels, sample_weight)
-        learner = TreeLearner(rows, self._names(), check_screen(self.screen), self._count("cv"))
+        screen, cv = check_screen(self.screen), _settings(self).cv
+        learner = TreeLearner(rows, self._names(), screen, cv)
         C, label_penalty = _penalties_of_one(self)
         if isinstance(C, float) and isinstance(label_penalty, float):
             penalties = PenaltyChoice(C, label_penalty)

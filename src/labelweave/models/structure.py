@@ -1,18 +1,8 @@
-"""Structure: a forest over labels as text, drawing, networkx and DOT.
+"""The forest of a tree network: as a value, as text, as a picture, and for networkx and DOT.
 
-Tree networks: P(y|x) = Π_i P(y_i | x, y_parent(i)), each label with at most one parent.
-
-`tree_network` is the estimator and `tree_ensemble` the average of many; `structure_learning` weighs
-edges by held-out log-likelihood and takes the maximum branching (`branching`, Edmonds' algorithm);
-`structure` is the learned forest as a value, drawn by `plot`. Users import from
-`labelweave.models`.
-
-Plot forests of labels from left to right, so that names do not overlap.
-
-Every leaf has a line of its own; a parent is centred on its children; a column is as wide as its
-longest name. Isolated labels, of which a forest may have many, share lines at the bottom.
-
-The structure of a tree network: a forest over labels, with text, plot and exports.
+Forests are drawn from left to right, so that names do not overlap. Every leaf has a line of its
+own; a parent is centred on its children; a column is as wide as its longest name. Isolated labels,
+of which a forest may have many, share lines at the bottom.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.model_selection import check_cv
 
-from labelweave._common.arrays import Floats, Indices, Mask, Positions
+from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_label, check_whole_number
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic.conditionals import LabelGraph
@@ -143,17 +144,20 @@ class TreeLearner:
     label_names : tuple of str or None
     screen : int, "auto" or None
         As in `edge_weights`.
-    cv : int
-        Number of folds by which edges are weighed; 1 is a single split.
+    cv : int or (F, n) mask
+        Number of folds by which edges are weighed, 1 for a single split; or the rows that each
+        fold holds out.
     """
 
     rows: TrainingRows
     label_names: tuple[str, ...] | None
     screen: int | str | None = "auto"
-    cv: int = N_FOLDS
+    cv: int | Mask = N_FOLDS
 
     def held_out(self) -> Mask:
         """Return which rows each fold holds out, (F, n); equal rows share a fold."""
+        if not isinstance(self.cv, int):
+            return self.cv
         n_parts = _N_PARTS if self.cv == 1 else self.cv
         fold, n_parts = assign_folds(self.rows.X, self.rows.weight, n_parts, self.rows.seed)
         masks: Mask = np.arange(min(self.cv, n_parts))[:, None] == fold
@@ -216,7 +220,8 @@ class TreeLearner:
 
     def restricted(self, rows: Positions) -> TreeLearner:
         """Return the learner for a subset of the rows."""
-        return replace(self, rows=self.rows.restricted(rows))
+        cv = self.cv if isinstance(self.cv, int) else self.cv[:, rows]
+        return replace(self, rows=self.rows.restricted(rows), cv=cv)
 
     def for_comparison(self) -> TreeLearner:
         """Return a learner that weighs edges by a single split."""
@@ -303,3 +308,17 @@ def check_screen(screen: Any) -> int | str | None:
     if screen is None or (isinstance(screen, str) and screen == "auto"):
         return screen
     return check_whole_number(screen, "screen", otherwise="None, 'auto'")
+
+
+def held_out_rows(cv: Any, X: Any, labels: Labels) -> Mask:
+    """Return the rows that each split of scikit-learn's kind holds out, (F, n)."""
+    tests = [test for _, test in check_cv(cv).split(X, labels)]
+    held_out = np.zeros((len(tests), len(labels)), dtype=np.bool_)
+    for mask, test in zip(held_out, tests, strict=True):
+        try:
+            mask[test] = True
+        except IndexError as error:
+            raise ValueError(f"cv names rows that X does not have: {error}") from error
+    if not held_out.any(axis=1).all() or held_out.all(axis=1).any() or not tests:
+        raise ValueError("cv must have splits, each with rows to fit and rows to hold out")
+    return held_out

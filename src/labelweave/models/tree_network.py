@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Floats, Labels
+from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.checks import check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.logistic.conditionals import LinearConditionals
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,
@@ -25,6 +26,7 @@ from labelweave.models.structure_learning import (
     N_FOLDS,
     TreeLearner,
     check_screen,
+    held_out_rows,
     random_parents,
     resolve_parents,
 )
@@ -55,9 +57,10 @@ class TreeNetwork(MultiLabelClassifier):
     screen : int, "auto" or None, default="auto"
         Number of candidate parents per label, the best by a score test; None tries all. "auto"
         tries all up to 64 labels and 20 per label beyond (8 per label with `estimator`).
-    cv : int, default=3
-        Number of folds by which edges are weighed, each held out once; 1 holds out a third of the
-        rows, as in ``TreeNetwork.preset("published")``.
+    cv : int, splitter or list of (train, test), default=3
+        The folds by which edges are weighed, each held out once; 1 holds out a third of the rows,
+        as in ``TreeNetwork.preset("published")``. A model is fitted to all rows that a split does
+        not hold out.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; "auto" finds it in closed form.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
@@ -103,7 +106,7 @@ class TreeNetwork(MultiLabelClassifier):
     label_penalty: float | str = "cv"
     structure: str | ArrayLike = "learned"
     screen: int | str | None = "auto"
-    cv: int = N_FOLDS
+    cv: Any = N_FOLDS
     inference: str | Inference = "auto"
 
     presets: ClassVar[Presets] = published(cv=1, label_penalty=1.0)
@@ -111,7 +114,10 @@ class TreeNetwork(MultiLabelClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
-        learner = TreeLearner(rows, self._names(), check_screen(self.screen), self._count("cv"))
+        learner = TreeLearner(rows, self._names(), check_screen(self.screen), self._cv(X, labels))
+        if self._has_splits():
+            learner = learner.restricted(np.flatnonzero(rows.weight))
+            rows, sample_weight = learner.rows, learner.rows.sample_weight
         known = self._known_structure(rows.seed)
         if self.estimator is not None:
             check_base_classifier(self.estimator, sample_weight)
@@ -130,6 +136,25 @@ class TreeNetwork(MultiLabelClassifier):
             f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
             f"{len(self.structure_.edges)} edges"
         )
+
+    def _has_splits(self) -> bool:
+        """Whether `cv` is a splitter or a list of splits."""
+        is_splitter = not isinstance(self.cv, str | type) and hasattr(self.cv, "split")
+        return is_splitter or isinstance(self.cv, list)
+
+    def _cv(self, X: Any, labels: Labels) -> int | Mask:
+        if not self._has_splits():
+            otherwise = "a splitter, a list of (train, test)"
+            return check_whole_number(self.cv, "cv", otherwise=otherwise)
+        return held_out_rows(self.cv, X, labels)
+
+    def _weighted(  # type: ignore[override]
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        # A splitter counts the rows of weight zero, too.
+        if self._has_splits():
+            return X, labels, checked_weight(X, sample_weight)
+        return super()._weighted(X, labels, sample_weight)
 
     def _known_structure(self, seed: int) -> Structure | None:
         """Return the given or random structure, or None if it has to be learned."""
