@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
@@ -29,6 +29,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.engine import processes
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 from labelweave.logistic.conditionals import (
@@ -283,7 +284,7 @@ def fit_estimators(
     X, labels, weight = rows.X, rows.labels, rows.sample_weight
     seeds = check_random_state(rows.seed).randint(2**31 - 1, size=rows.n_labels)
     return list(
-        Parallel(n_jobs=n_jobs)(
+        processes(n_jobs)(
             delayed(_fit_one)(estimator, with_labels(X, labels, parents), labels[:, j], weight, s)
             for j, (parents, s) in enumerate(zip(graph.parents, seeds, strict=True))
         )
@@ -371,7 +372,7 @@ def classifier_edge_weights(
         for parent in (-1, *np.flatnonzero(candidates[:, target]))
     ]
     seeds = check_random_state(rows.seed).randint(2**31 - 1, size=n_labels)
-    found = Parallel(n_jobs=n_jobs)(
+    found = processes(n_jobs)(
         delayed(_edge_weight)(estimator, rows, target, parent, held_out, seeds[target])
         for target, parent in parents
     )

@@ -19,15 +19,6 @@ from labelweave.decision import Decision, Probabilities, resolve_decision
 from labelweave.decision.probabilities import Scores, check_scores
 from labelweave.evaluation.metrics.likelihood import SupportsLogProb
 
-__all__ = [
-    "marginals_or_scores",
-    "predict_decided",
-    "predict_joint",
-    "predict_labels",
-    "predict_marginals",
-    "predict_scores",
-]
-
 
 def predict_labels(model: Any, X: Any) -> Indicators:
     """Return the predicted labels as an n×L array, whatever the format of the model's output."""
