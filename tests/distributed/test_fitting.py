@@ -18,6 +18,7 @@ from labelweave import (
     ChainMixture,
     ClassifierChain,
     JointClassifierCV,
+    MixtureSettings,
     PairwiseCRF,
     StackedBinaryRelevance,
     TreeMixture,
@@ -39,8 +40,10 @@ MODELS = {
     "learned order": ClassifierChain(order="auto", **FIXED),
     "ensemble": ChainEnsemble(n_estimators=3, **FIXED),
     "tree": TreeNetwork(**FIXED),
-    "mixture of trees": TreeMixture(n_components=2, n_folds=1, **FIXED),
-    "size of a mixture": ChainMixture(max_components=2, n_splits=1, patience=1, **FIXED),
+    "mixture of trees": TreeMixture(n_components=2, settings=MixtureSettings(cv=1), **FIXED),
+    "size of a mixture": ChainMixture(
+        settings=MixtureSettings(max_components=2, cv=1, patience=1), **FIXED
+    ),
     "stack": StackedBinaryRelevance(n_folds=3, **FIXED),
     "field": PairwiseCRF(**FIXED),
 }
