@@ -101,7 +101,7 @@ def stream_partitions(
         with argument("FILE"), _progress_of_partitions() as show:
             try:
                 learner = PartitionedLearner(
-                    files, model.settings(), engine, checkpoint=folder, **options
+                    files, model.probit_model(), engine, checkpoint=folder, **options
                 )
                 learner.run(show)
             except OtherRunError as error:
@@ -298,7 +298,7 @@ def _stream_file(
         if restart:
             remove(checkpoint)
         with argument("FILE"):
-            learner = StreamLearner(source, model.settings(), checkpoint=checkpoint, **options)
+            learner = StreamLearner(source, model, checkpoint=checkpoint, **options)
         _learn(learner)
         seconds = time.perf_counter() - started
         model.adopt(learner.state, learner.label_names)
@@ -317,7 +317,7 @@ def _online_model(method: str, seed: int) -> BayesianOnlineClassifier:
     model = make_method(method, seed=seed)
     if not isinstance(model, BayesianOnlineClassifier):
         raise ValueError(f"{method} cannot learn from a stream; use bomc-cmn")
-    model.settings()  # checks the options
+    model.probit_model()  # checks the options
     return model
 
 

@@ -136,7 +136,7 @@ def fit_stream(
     """
     learner = PartitionedLearner(
         partitions,
-        model.settings(),
+        model.probit_model(),
         as_engine(client),
         rounds=rounds,
         options=options,

@@ -22,7 +22,6 @@ from labelweave._common.checks import check_whole_number
 from labelweave._common.engine import Call, Engine, Lost, LostWorkError
 from labelweave._common.files import damage_named, replacing
 from labelweave.data.files import Limits
-from labelweave.models.online import OnlineSettings
 from labelweave.models.online.partitions import (
     LearnedPartition,
     Others,
@@ -35,6 +34,7 @@ from labelweave.models.online.partitions import (
     learn_partition,
     posterior_of,
 )
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from labelweave.models.online.stream import Checkpoint, PrequentialF1
 
@@ -140,8 +140,8 @@ class PartitionedLearner:
     ----------
     partitions, rounds, options
         As in `fit_stream`.
-    settings : OnlineSettings
-        The model and its priors.
+    model : ProbitModel
+        The likelihood and the priors.
     engine : Engine
         Where to learn.
     batch_rows : int, default=1000
@@ -173,7 +173,7 @@ class PartitionedLearner:
     def __init__(
         self,
         partitions: Sequence[Any],
-        settings: OnlineSettings,
+        model: ProbitModel,
         engine: Engine,
         *,
         rounds: int = 1,
@@ -185,7 +185,7 @@ class PartitionedLearner:
     ) -> None:
         check_whole_number(rounds, "rounds")
         check_whole_number(batch_rows, "batch_rows")
-        if rounds > 1 and settings.forgetting:
+        if rounds > 1 and model.forgetting:
             raise ValueError("forgetting must be 0 if there is more than one round")
         self.partitions = [_source(partition) for partition in partitions]
         names = [source for source in self.partitions if isinstance(source, str)]
@@ -193,11 +193,11 @@ class PartitionedLearner:
             raise ValueError("partitions is empty: name at least one")
         if len(set(names)) < len(names):
             raise ValueError("partitions names a file twice: its rows would count twice")
-        self.settings, self.engine, self.rounds = settings, engine, rounds
+        self.model, self.engine, self.rounds = model, engine, rounds
         self.options, self.batch_rows, self.score = dict(options or {}), batch_rows, score
         self.limits = limits or Limits()
         self._files = None if checkpoint is None else PartitionFiles(checkpoint, self._facts())
-        self.state = OnlineState(settings=settings)
+        self.state = OnlineState(model=model)
         self._labels: tuple[int, ...] = ()
         self.round, self.n_resumed = 1, 0
         self._before: dict[int, LearnedPartition] = {}
@@ -214,7 +214,7 @@ class PartitionedLearner:
             self._before = self._learned
             self.round += 1
             self._begin_round()
-        if self.settings.calibrate and len(self.partitions) > 1:
+        if self.model.settings.calibrate and len(self.partitions) > 1:
             calibrate(self.state, self._labels, self._in_order())
 
     def remove_checkpoint(self) -> None:
@@ -224,7 +224,7 @@ class PartitionedLearner:
 
     def _begin_round(self) -> None:
         self._learned: dict[int, LearnedPartition] = {}
-        self._total, self._n_added = SiteSum(self.settings, self.limits), 0
+        self._total, self._n_added = SiteSum(self.model, self.limits), 0
 
     def _learn_round(self, progress: Callable[[PartitionedLearner], None] | None) -> None:
         missing = [n for n in range(len(self.partitions)) if n not in self._learned]
@@ -253,7 +253,7 @@ class PartitionedLearner:
         own = self._before[number].site if self._before else None
         arguments = (
             self.partitions[number],
-            self.settings.as_dict(),
+            self.model,
             shared,
             own,
             {
@@ -271,7 +271,7 @@ class PartitionedLearner:
             before = self._before[number]
             site = damped(
                 *(before.site, learned.site, self._known_to, len(self.partitions)),
-                coupled=self.settings.coupled,
+                coupled=self.model.coupled,
             )
             learned = learned._replace(site=site, quality=before.quality)
         if self._files is not None:
@@ -311,12 +311,12 @@ class PartitionedLearner:
         if last > 1 and len(self._learned) < n_partitions:
             self._before = dict(self._files.load(last - 1, n_partitions))
             sites = (part.site for _, part in sorted(self._before.items()))
-            self.state, self._labels = posterior_of(sites, self.settings, self._n_features())
+            self.state, self._labels = posterior_of(sites, self.model, self._n_features())
 
     def _facts(self) -> dict[str, Any]:
         return {
             "partitions": [_name(each, n) for n, each in enumerate(self.partitions)],
-            "settings": self.settings.as_dict(),
+            "settings": self.model.as_dict(),
             "options": self.options,
             "batch_rows": self.batch_rows,
             "score": self.score,
@@ -369,14 +369,14 @@ class PartitionedLearner:
 
 def _learn(
     source: Any,
-    settings: Mapping[str, Any],
+    model: ProbitModel,
     posterior: tuple[OnlineState, tuple[int, ...]] | None,
     own: Site | None,
     options: Mapping[str, Any],
 ) -> LearnedPartition:
     """Learn a partition on a worker."""
     others = None if posterior is None or own is None else Others(*posterior, own)
-    return learn_partition(source, OnlineSettings(**settings), others, **options)
+    return learn_partition(source, model, others, **options)
 
 
 def _source(partition: Any) -> Any:

@@ -184,19 +184,20 @@ METHODS: dict[str, Method] = {
         "sets of label vectors with guaranteed coverage; conformal(estimator=mc())",
     ),
     "bomc-cmn": Method(
-        "BayesianOnlineClassifier(decision=ClassMassNormalization())",
+        "BayesianOnlineClassifier(decision=ClassMassNormalization(), settings=OnlineSettings())",
         "Bayesian online learner; test labels as frequent as in training",
     ),
     "bomc-sample": Method(
-        "BayesianOnlineClassifier(decision=SampledF())",
+        "BayesianOnlineClassifier(decision=SampledF(), settings=OnlineSettings())",
         "Bayesian online learner; expected F1 by posterior samples",
     ),
     "bomc-ind-cmn": Method(
-        "BayesianOnlineClassifier(coupled=False, decision=ClassMassNormalization())",
+        "BayesianOnlineClassifier(coupled=False, decision=ClassMassNormalization(), "
+        "settings=OnlineSettings())",
         "the same with one independent bias per label",
     ),
     "bomc-ind-sample": Method(
-        "BayesianOnlineClassifier(coupled=False, decision=SampledF())",
+        "BayesianOnlineClassifier(coupled=False, decision=SampledF(), settings=OnlineSettings())",
         "the same with one independent bias per label",
     ),
     "lp": Method("LabelPowerset()", "label powerset: each label vector is a class"),
@@ -265,7 +266,7 @@ def _with_seed(estimator: Any, seed: int) -> Any:
 def build(specification: Specification) -> Any:
     """Make the object of a specification: an estimator, a strategy, a decision or a transformer."""
     options = dict(specification.options)
-    # The online learner has a parameter of this name, which is True or False.
+    # The online learner has a setting of this name, which is True or False.
     if not isinstance(options.get("calibrate", False), bool):
         how = options.pop("calibrate")
         return calibrated(build(replace(specification, options=options)), how)
