@@ -129,8 +129,8 @@ def test_the_checkpoint_knows_the_run(tmp_path):
         learn(Shuffled(gone_after=1), checkpoint=folder)
     with pytest.raises(ValueError, match="belongs to a run with other partitions"):
         learn(Shuffled(), partitions=PARTS[:4], checkpoint=folder)
+    other = BayesianOnlineClassifier(settings=OnlineSettings(noise=1.0))
     with pytest.raises(ValueError, match="belongs to a run with other settings"):
-        other = BayesianOnlineClassifier(settings=OnlineSettings(noise=1.0))
         fit_stream(other, PARTS, client=Shuffled(), checkpoint=folder)
     path = next(folder.glob("round-1/partition-*"))
     path.write_bytes(path.read_bytes()[:100])

@@ -1,8 +1,6 @@
-"""PartitionedLearner and its files.
+"""A Bayesian online learner whose rows come in partitions, each learned by a worker.
 
-What the partitions of a stream taught, in files: a run that was stopped goes on from them.
-
-A Bayesian online learner whose rows come in partitions, learned by workers.
+The evidence of every partition is kept in a file, from which a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -48,12 +46,7 @@ class OtherRunError(ValueError):
 class PartitionFiles:
     """A folder with one file for each partition that was learned in a round.
 
-    Parameters
-    ----------
-    folder : path
-        Made if it does not exist.
-    run : mapping
-        What the results depend on, as JSON can hold it.
+    The mapping `run` holds all that the results depend on, as JSON can hold it.
     """
 
     def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
@@ -71,7 +64,7 @@ class PartitionFiles:
                 new.write(text.encode())
 
     def save(self, round_number: int, partition: int, learned: LearnedPartition) -> None:
-        """Keep what a partition taught in a round."""
+        """Keep the evidence of a partition in a round."""
         path = self._path(round_number, partition)
         path.parent.mkdir(exist_ok=True)
         site = learned.site
@@ -88,7 +81,7 @@ class PartitionFiles:
         Checkpoint(facts, arrays).save(path)
 
     def load(self, round_number: int, n_partitions: int) -> Iterator[tuple[int, LearnedPartition]]:
-        """Return number and content of each partition that is kept of a round, in their order."""
+        """Return number and content of each partition that is kept of a round, in order."""
         for number in range(n_partitions):
             path = self._path(round_number, number)
             if path.exists():
@@ -151,7 +144,7 @@ class PartitionedLearner:
     limits : Limits, optional
         How much memory a posterior may take.
     checkpoint : path, optional
-        A folder for what the partitions taught. If there is one, the run goes on from it.
+        A folder for the evidence of partitions. If it exists, the run goes on from it.
 
     Attributes
     ----------
@@ -160,12 +153,12 @@ class PartitionedLearner:
     label_names : tuple of str or None
         Names of the labels, if they came from text.
     quality : PrequentialF1
-        How good the predictions were, of partitions that each began from nothing.
+        The F1 of the predictions in partitions that each began from nothing.
     n_rows, n_bad, n_resumed : int
         Rows of all partitions, malformed lines left out, rows of partitions that were not learned
         again because the checkpoint had them.
     complaint : str
-        What is wrong with the first malformed line.
+        The error in the first malformed line.
     round, n_done : int
         The round that is going on, and how many of its partitions are learned.
     """
@@ -279,15 +272,12 @@ class PartitionedLearner:
         self._add_up(number, learned)
 
     def _add_up(self, number: int, learned: LearnedPartition) -> None:
-        """Add to the posterior what partitions taught, as soon as all before them have been added.
-
-        After the last round a site is of no further use, and is not held any longer.
-        """
+        """Add sites to the posterior, each as soon as all before it have been added."""
         self._learned[number] = learned
         while self._n_added in self._learned:
             learned = self._learned[self._n_added]
             self._total.add(learned.site)
-            if self.round == self.rounds:
+            if self.round == self.rounds:  # no further round needs the whole site
                 self._learned[self._n_added] = learned.of_sample()
             self._n_added += 1
 
@@ -357,12 +347,12 @@ class PartitionedLearner:
 
     @property
     def complaint(self) -> str:
-        """What is wrong with the first malformed line."""
+        """The error in the first malformed line."""
         return next((p.summary.complaint for p in self._in_order() if p.summary.complaint), "")
 
     @property
     def quality(self) -> PrequentialF1:
-        """How good the predictions were, of partitions that each began from nothing."""
+        """The F1 of the predictions in partitions that each began from nothing."""
         parts = [(part.site.labels, part.quality) for part in self._in_order()]
         return PrequentialF1.sum(parts)
 
@@ -380,7 +370,7 @@ def _learn(
 
 
 def _source(partition: Any) -> Any:
-    """Return a path as workers on this machine find it, whatever their folder; else as it is."""
+    """Return a path as workers find it from any folder; anything else as it is."""
     if isinstance(partition, str | os.PathLike):
         return os.path.abspath(partition)
     return partition

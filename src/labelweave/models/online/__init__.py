@@ -1,6 +1,6 @@
 """Bayesian online learning: one pass over a stream, a posterior over every weight.
 
-The estimator is `labelweave.BayesianOnlineClassifier`, its settings are `labelweave.OnlineSettings`.
+The estimator is `labelweave.BayesianOnlineClassifier`, with settings `labelweave.OnlineSettings`.
 """
 
 from labelweave.models.online.evidence import drifted, merge, smooth

@@ -66,7 +66,7 @@ class Calibration:
         self.counts = np.concatenate([self.counts, np.zeros((added, *self.counts.shape[1:]))])
 
     def add(self, z: Floats, labels: Labels, retained: Floats | None = None) -> None:
-        """Count rows in turn, (n, L) scores and labels; row i leaves `retained[i]` of the counts."""
+        """Count (n, L) scores and labels in turn; row i leaves `retained[i]` of the counts."""
         bins = np.rint(np.arcsinh(z) * (1 / _WIDTH)).clip(-_REACH, _REACH).astype(np.int64)
         cells = N_BINS * (2 * np.arange(z.shape[1]) + labels) + bins + _REACH
         known, counts = labels >= 0, self.counts.reshape(-1)
