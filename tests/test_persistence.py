@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from labelweave.evaluation.comparison.significance import WinTieLoss
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -34,6 +33,7 @@ from skops.io._protocol import PROTOCOL
 
 from labelweave import evaluation, persistence
 from labelweave.baselines import PassiveAggressive
+from labelweave.evaluation.significance import TTest
 from labelweave.inference import Greedy
 from labelweave.models import BinaryRelevance, ClassifierChain, TreeNetwork
 from labelweave.online import BayesianOnlineClassifier
@@ -61,8 +61,8 @@ def test_an_existing_file_is_replaced(tmp_path):
 
 
 def test_labelweaves_own_types_are_trusted(tmp_path):
-    persistence.save(make_pipeline(WinTieLoss(1, 2, 3)), tmp_path / "model.skops")
-    assert persistence.load(tmp_path / "model.skops").steps[0][1] == WinTieLoss(1, 2, 3)
+    persistence.save(make_pipeline(TTest(0.5, 2.0, 0.125, 3)), tmp_path / "model.skops")
+    assert persistence.load(tmp_path / "model.skops").steps[0][1] == TTest(0.5, 2.0, 0.125, 3)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
@@ -181,7 +181,7 @@ def forge(path, change):
 )
 def test_what_labelweave_only_imports_is_not_trusted(tmp_path, module, name):
     path = tmp_path / "model.skops"
-    skops.io.dump(WinTieLoss(1, 2, 3), path)
+    skops.io.dump(TTest(0.5, 2.0, 0.125, 3), path)
     forge(path, lambda schema, _: schema | {"__module__": module, "__class__": name})
     with pytest.raises(ValueError, match="is rejected"):
         persistence.load(path)
