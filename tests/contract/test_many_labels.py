@@ -16,7 +16,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::labelweave.decision.proof.Unpro
 X, Y = sample(n=40, n_features=4, n_labels=22, seed=5)
 
 
-@pytest.mark.xdist_group("processes")
 def test_number_of_jobs(estimator):
     one = clone(estimator).set_params(n_jobs=1).fit(X, Y)
     two = estimator.set_params(n_jobs=2).fit(X, Y)

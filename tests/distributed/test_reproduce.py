@@ -8,8 +8,6 @@ from labelweave.reproduce.runner import run
 from labelweave.reproduce.task import data_hash
 from tests.reproduce.small_plan import PLAN
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 SETTINGS = {"n_folds": 3, "metrics": ["jaccard"]}
 
 

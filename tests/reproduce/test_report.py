@@ -16,7 +16,6 @@ PAGE_DATA = "JSON.parse(document.getElementById('labelweave-data').textContent)"
 
 
 @pytest.mark.browser
-@pytest.mark.xdist_group("chromium")
 @pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])
 def test_the_page_shows_the_results_on_disk(browser, tmp_path, width, dark):
     reproduce([PLAN], tmp_path, n_jobs=1)
