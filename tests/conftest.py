@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if is_slow(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not is_slow(item)]
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what was imported and collected: it stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def is_slow(item: pytest.Item) -> bool:

@@ -147,15 +147,13 @@ def test_cross_validate_with_several_scorers(estimator):
 
 
 def test_cross_val_predict(estimator):
+    half = clone(estimator).fit(X[24:], Y[24:])
     labels = cross_val_predict(estimator, X, Y, cv=2)
-    half = clone(estimator).fit(X[24:], Y[24:]).predict(X[:24])
-    np.testing.assert_array_equal(labels[:24], half)
+    np.testing.assert_array_equal(labels[:24], half.predict(X[:24]))
     finest = answers(estimator)[-1].__name__
     method = "predict_proba" if is_probabilistic(estimator) else finest
     probability = cross_val_predict(estimator, X, Y, cv=2, method=method)
-    np.testing.assert_array_equal(
-        probability[:24], values_of(clone(estimator).fit(X[24:], Y[24:]), X[:24])
-    )
+    np.testing.assert_array_equal(probability[:24], values_of(half, X[:24]))
 
 
 def test_grid_search(estimator):
