@@ -21,7 +21,7 @@ from labelweave import ClassifierChain, load
 from labelweave.inference import Auto
 from labelweave.joint import ChainJoint, MixtureJoint, Ranked, quantities
 from labelweave.joint.chain import beam_search
-from labelweave.joint.estimate import Quantity
+from labelweave.joint.quantities import Quantity
 
 # Rows of the marginals, and rows and components of the mixtures.
 SETS = {"yeast": 40, "slashdot": 40, "enron": 20, "corel5k": 5}
@@ -35,7 +35,7 @@ class ListedInNumPy(ChainJoint):
     """A chain that lists its vectors as chains of arbitrary classifiers do."""
 
     def _beam_list(self, k: int, width: int) -> Ranked:
-        return beam_search(self.conditional_log_odds, self.order, self._known, k, width)
+        return beam_search(self.conditionals.log_odds_of, self.order, self._known, k, width)
 
 
 def split(name: str) -> tuple[Any, Any, Any, Any]:

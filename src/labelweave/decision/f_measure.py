@@ -11,7 +11,7 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_labels, check_number
 from labelweave._core import native
 from labelweave.joint import JointDistribution
-from labelweave.joint.capabilities import HasIndependentLabels
+from labelweave.joint.capabilities import independent_log_odds
 from labelweave.joint.enumeration import row_blocks
 
 
@@ -50,9 +50,9 @@ class FLoss:
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the label vectors of largest expected F-measure."""
-        if isinstance(joint, HasIndependentLabels):
+        scores = independent_log_odds(joint)
+        if scores is not None:
             labels = np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
-            scores = np.ascontiguousarray(joint.independent_log_odds())
             native.best_independent_f_measure(scores, float(self.beta), labels, joint.n_threads)
             return labels
         return self._by_blocks(joint, None)[0]
@@ -60,8 +60,8 @@ class FLoss:
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return one minus the expected F-measure of ``labels`` in each row, (n,)."""
         chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
-        if isinstance(joint, HasIndependentLabels):
-            scores = np.ascontiguousarray(joint.independent_log_odds())
+        scores = independent_log_odds(joint)
+        if scores is not None:
             expected = np.empty(joint.n_rows)
             native.expected_independent_f_measure(
                 scores, np.ascontiguousarray(chosen), float(self.beta), expected, joint.n_threads
@@ -71,7 +71,7 @@ class FLoss:
 
     def labels_and_risk(self, joint: JointDistribution) -> tuple[Labels, Floats]:
         """Return the best label vectors and their risk: what both take is computed once."""
-        if isinstance(joint, HasIndependentLabels):
+        if independent_log_odds(joint) is not None:
             labels = self(joint)
             return labels, self.risk(joint, labels)
         return self._by_blocks(joint, None)

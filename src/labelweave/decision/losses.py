@@ -58,8 +58,8 @@ class SubsetLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.4, 0.3, 0.001, 0.299]]))
+    >>> from labelweave.joint import ListedJoint
+    >>> joint = ListedJoint.of_table(np.log([[0.4, 0.3, 0.001, 0.299]]))
     >>> SubsetLoss()(joint)
     array([[0, 0]], dtype=int8)
     >>> SubsetLoss().risk(joint, [[0, 0]])
@@ -72,7 +72,7 @@ class SubsetLoss:
         """Return the most probable label vectors; warns if a proof was sought and not found."""
         strategy = self.inference or joint.inference or Auto()
         mode = joint.mode(strategy)
-        if getattr(strategy, "seeks_proof", False):
+        if isinstance(strategy, Inference) and strategy.seeks_proof:
             warn_unless_proven(mode, strategy)
         return mode.labels
 
@@ -94,8 +94,8 @@ class HammingLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.4, 0.3, 0.001, 0.299]]))
+    >>> from labelweave.joint import ListedJoint
+    >>> joint = ListedJoint.of_table(np.log([[0.4, 0.3, 0.001, 0.299]]))
     >>> HammingLoss()(joint)
     array([[1, 0]], dtype=int8)
     >>> HammingLoss().risk(joint, [[1, 0]]).round(4)

@@ -96,8 +96,8 @@ class JaccardLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.001, 0.3, 0.3, 0.399]]))  # 00, 10, 01, 11
+    >>> from labelweave.joint import ListedJoint
+    >>> joint = ListedJoint.of_table(np.log([[0.001, 0.3, 0.3, 0.399]]))  # 00, 10, 01, 11
     >>> JaccardLoss()(joint)
     array([[1, 1]], dtype=int8)
     >>> JaccardLoss().risk(joint, [[1, 1]])

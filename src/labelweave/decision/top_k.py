@@ -115,8 +115,8 @@ class RecallAtK(TopK):
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.1, 0.4, 0.1, 0.4]]))  # 00, 10, 01, 11
+    >>> from labelweave.joint import ListedJoint
+    >>> joint = ListedJoint.of_table(np.log([[0.1, 0.4, 0.1, 0.4]]))  # 00, 10, 01, 11
     >>> RecallAtK(1)(joint)
     array([[1, 0]], dtype=int8)
     >>> RecallAtK(1).risk(joint, [[1, 0]])

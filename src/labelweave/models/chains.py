@@ -25,7 +25,6 @@ from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution
-from labelweave.joint.function_chain import GeneralChain
 from labelweave.logistic.conditionals import LabelGraph, fit_conditionals, structure_losses
 from labelweave.logistic.problem import check_class_weight
 from labelweave.models.base import MultiLabelClassifier
@@ -251,7 +250,7 @@ class ClassifierChain(MultiLabelClassifier):
         def log_odds(label: int, rows: Indices, prefix: Labels) -> Floats:
             return chain_log_odds(self.estimators_[label], X, rows, prefix, parents[label])
 
-        return GeneralChain(log_odds, X.shape[0], self.n_labels_, **shared)
+        return ChainJoint.of_functions(log_odds, X.shape[0], self.n_labels_, **shared)
 
     def _linear_members(self, X: Any) -> LinearMembers | None:
         if self.conditionals_ is None:

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats
 from labelweave.evaluation.metrics.validation import check_labels, check_scored, check_weight
+from labelweave.inference.search import greedy_path
+from labelweave.joint import JointDistribution
 
 __all__ = ["SupportsLogProb", "cll_loss", "cll_loss_path", "cll_loss_row", "log_loss"]
 
@@ -109,5 +111,5 @@ def cll_loss_path(Y_true: ArrayLike, joint: SupportsLogProb) -> float:
     >>> round(cll_loss_path([[0, 0]], joint), 4), round(cll_loss_row([[0, 0]], joint), 4)
     (3.4402, 2.0064)
     """
-    path = joint.greedy_path() if hasattr(joint, "greedy_path") else joint
+    path = greedy_path(joint) if isinstance(joint, JointDistribution) else joint
     return cll_loss_row(Y_true, path)

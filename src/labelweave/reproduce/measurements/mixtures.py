@@ -9,7 +9,7 @@ import numpy as np
 from labelweave._common.arrays import Floats
 from labelweave.evaluation.metrics.classification import exact_match
 from labelweave.evaluation.metrics.likelihood import cll_loss_row
-from labelweave.inference.search import ThresholdAlgorithm
+from labelweave.inference import BestFirst
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.models.methods import make_method
 from labelweave.models.predictions import predict_joint
@@ -64,7 +64,7 @@ def map_agreement(task: Task) -> dict[str, Any]:
     model = scaled(mixture, train.X, task.settings["scale"]).fit(train.X, train.Y)
     joint = _joint(model, test.X)
     assert isinstance(joint, MixtureJoint)
-    mode = ThresholdAlgorithm()(joint)
+    mode = BestFirst(budget=10_000)(joint)
     candidates = [joint.log_prob(tree.mode().labels) for tree in joint.components]
     found: Floats = np.max(candidates, axis=0)
     same = found >= mode.log_prob - 1e-9
