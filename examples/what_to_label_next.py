@@ -9,12 +9,12 @@ from sklearn.preprocessing import StandardScaler
 
 import labelweave as lw
 from labelweave.evaluation import row_uncertainty
-from labelweave.evaluation.metrics.classification import exact_match
 from labelweave.evaluation.queries import best_queries
+from labelweave.metrics import METRICS
 
 START, STEP, ROUNDS, REPEATS = 30, 20, 8, 10
 
-train, test = lw.load_emotions().published_split()
+train, test = lw.load("emotions").published_split()
 scaler = StandardScaler().fit(train.X)
 X, X_test = scaler.transform(train.X), scaler.transform(test.X)
 model = lw.ClassifierChain(C=0.01, label_penalty=0.03)
@@ -32,7 +32,9 @@ def learning_curve(score, rng):
     for _ in range(ROUNDS):
         model.fit(X[labelled], train.Y[labelled])
         joint = model.predict_joint(X_test)
-        results.append((exact_match(test.Y, model.predict(X_test)), joint.log_prob(test.Y).mean()))
+        results.append(
+            (METRICS["exact_match"](test.Y, model.predict(X_test)), joint.log_prob(test.Y).mean())
+        )
         rest = np.setdiff1d(np.arange(len(X)), labelled)
         asked = best_queries(score(model.predict_joint(X[rest]), rng), STEP)
         labelled = np.concatenate([labelled, rest[asked]])

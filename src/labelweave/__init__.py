@@ -39,8 +39,8 @@ _HOMES = {
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 _ROOMS = (
-    *("data", "decision", "distributed", "evaluation", "explore", "inference", "joint", "models"),
-    *("persistence", "plots", "report", "reproduce", "versions"),
+    *("data", "decision", "distributed", "evaluation", "explore", "inference", "joint", "metrics"),
+    *("models", "papers", "persistence", "plots", "report", "versions"),
 )
 
 __all__ = sorted(_MODULES)

@@ -14,19 +14,12 @@ from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 from labelweave import __version__
 from labelweave._core import native
 
-__all__ = [
-    "code_version",
-    "cpu_name",
-    "environment",
-    "library_versions",
-    "results_depend_on",
-    "show_versions",
-]
+__all__ = ["show_versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
 # What shows results and cannot change them.
-_SHOWING = ("cli", "report", "reproduce", "distributed")
-_MEASURING = ("reproduce/measurements/", "reproduce/task.py")
+_SHOWING = ("cli", "report", "papers", "distributed")
+_MEASURING = ("papers/measurements.py", "papers/posteriors.py")
 
 
 def library_versions() -> dict[str, str]:

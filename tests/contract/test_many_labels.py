@@ -9,7 +9,7 @@ from sklearn.base import clone
 from tests.contract.samples import check_batches, sample, values_of
 
 # Chains and fields of so many labels are decided without a proof, and say so.
-pytestmark = pytest.mark.filterwarnings("ignore::labelweave.decision.proof.UnprovenModeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::labelweave.decision.UnprovenModeWarning")
 
 # So many labels that the marginals of a chain are estimated from draws (MAX_ENUMERATED), and the
 # mode of a field is not proven by a table (MAX_SEARCHED).

@@ -22,7 +22,7 @@ from labelweave import (
 )
 from labelweave._common.pipelines import last_step
 from labelweave.data.load import load_emotions
-from labelweave.decision import MicroF1Threshold
+from labelweave.decision import TunedThresholds
 from labelweave.models.best_joint import Race, TrainingData, pool_weights
 from labelweave.models.explanations import can_explain
 from labelweave.models.joint_estimators import fold_estimator
@@ -134,7 +134,7 @@ def test_thresholds_are_tuned_on_the_rows_that_were_held_out(pool):
     np.testing.assert_array_equal(model.predict_proba(TEST), marginals)
     np.testing.assert_array_equal(model.predict(TEST), marginals > model.thresholds_)
     assert (model.thresholds_ < 0.5).all()  # F1 is better served by more labels
-    assert isinstance(model.rule_, MicroF1Threshold)
+    assert isinstance(model.rule_, TunedThresholds)
 
 
 def test_names_of_candidates_are_told_apart():
@@ -197,7 +197,7 @@ def test_decisions_are_those_of_the_model_not_of_its_best_member(pool):
         decision: BestJoint(candidates=CANDIDATES[:2], pool=pool, decision=decision)
         for decision in ("subset", "hamming")
     }
-    comparison = compare(methods, X[:200], Y[:200], folds=2, metrics=["exact_match"])
+    comparison = compare(methods, X[:200], Y[:200], cv=2, metrics=["exact_match"])
     subset, hamming = (comparison.scores(name, "exact_match") for name in methods)
     assert (subset != hamming).any()
     model = make_pipeline(StandardScaler(), methods["subset"]).fit(X, Y)

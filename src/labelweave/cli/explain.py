@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labelweave.cli.compare import read_comparison
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import (
     check_writable,
@@ -33,11 +34,9 @@ from labelweave.cli.options import (
     reads_rows,
 )
 from labelweave.cli.outputs import write_table
-from labelweave.cli.report import read_comparison
 
 if TYPE_CHECKING:
     from labelweave.evaluation import LabelDependence
-    from labelweave.explore.session import Session
 
 
 _PLOT_FORMATS = (".png", ".svg", ".pdf")
@@ -131,7 +130,7 @@ def _draw(found: LabelDependence, path: Path, picture: Picture) -> None:
     mpl.use("Agg")  # files need no display
     from labelweave import plots
 
-    display: plots.Display
+    display: plots.DependenceDisplay | plots.DependenceMatrixDisplay
     if picture == Picture.graph:
         display = plots.DependenceDisplay.from_dependence(found)
     elif picture == Picture.information:
@@ -185,7 +184,7 @@ def explain(
     part = features.iloc[[row]] if hasattr(features, "iloc") else features[[row]]
 
     from labelweave.models.explanations import explain_label, explain_set
-    from labelweave.report import make_console, show_explanation
+    from labelweave.report.console import make_console, show_explanation
 
     evidence = _evidence(fitted, given or [])
     if label is None:
@@ -255,41 +254,33 @@ def explore(
     labelweave explore songs.skops new-songs.csv --unlabelled
     """  # noqa: D301
     fitted = load_model(model, trust)
-    session = _session(fitted, dataset, read_options, unlabelled)
+    names = truth = None
+    if unlabelled:
+        features = read_features(fitted, dataset, read_options)
+    else:
+        data, features, truth = labelled_rows(fitted, dataset, read_options)
+        names = data.feature_names
+    n_labels = 0 if truth is None else truth.shape[1]
     with argument("--compared"):
         comparison = None if compared is None else read_comparison(compared)
 
-    from labelweave.explore import explore as serve
-
     try:
-        serve(
-            session,
-            comparison=comparison,
-            port=port,
-            browser=browser,
-            announce=lambda link: typer.echo(f"explore at {link} (Ctrl-C ends)"),
-        )
+        from labelweave.explore import explore as serve
+
+        with argument("MODEL"):
+            serve(
+                fitted,
+                features,
+                truth,
+                label_names=label_names_of(fitted, n_labels) or None,
+                feature_names=names,
+                name=Path(dataset).name,
+                comparison=comparison,
+                port=port,
+                browser=browser,
+                announce=lambda link: typer.echo(f"explore at {link} (Ctrl-C ends)"),
+            )
     except ImportError as error:
         raise BadInputError(str(error)) from error
     except OSError as error:
         raise BadInputError(f"--port: {error.strerror}") from error
-
-
-def _session(model: Any, dataset: str, read_options: ReadOptions, unlabelled: bool) -> Session:
-    from labelweave.explore.session import Session
-
-    names = truth = None
-    if unlabelled:
-        features = read_features(model, dataset, read_options)
-    else:
-        data, features, truth = labelled_rows(model, dataset, read_options)
-        names = data.feature_names
-    with argument("MODEL"):
-        return Session(
-            model,
-            features,
-            truth,
-            label_names=label_names_of(model, 0 if truth is None else truth.shape[1]) or None,
-            feature_names=names,
-            name=Path(dataset).name,
-        )

@@ -1,13 +1,4 @@
-"""Rows, labels, model and contributions as the page shows them.
-
-Why this label: what features and other labels add to its log-odds.
-
-What the page shows of labels: how good each is, and how they depend on each other.
-
-What the page shows of the model as a whole: its measures and its calibration.
-
-What the page shows of rows: the list of them, and the answers about one.
-"""
+"""Rows, labels, the model and contributions to a log-odds, as JSON for the page."""
 
 from __future__ import annotations
 
@@ -23,13 +14,14 @@ from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.pipelines import is_fitted_search
-from labelweave.decision import FLoss, HammingLoss, Loss, SubsetLoss
-from labelweave.evaluation import METRICS, Comparison, chow_liu, reliability_curve
-from labelweave.evaluation.metrics.per_label import per_label
+from labelweave.decision import FLoss, HammingLoss, SubsetLoss
+from labelweave.decision.losses import Loss
+from labelweave.evaluation import Comparison, chow_liu
 from labelweave.explore.session import Session
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.distribution import Evidence
+from labelweave.metrics import METRICS, reliability_curve, scores_by_label
 from labelweave.models.explanations import Explanation, explain_label
 from labelweave.models.structure import Structure, structures_of
 
@@ -93,6 +85,7 @@ MATRICES = {
     "conditional": "share of the rows with the row's label that have the column's too",
     "model": "probability of the column's label given the row's, by the model, over up to 200 rows",
 }
+# Bins of calibration curves.
 _N_BINS = 10
 
 
@@ -106,7 +99,7 @@ def label_list(session: Session) -> dict[str, Any]:
         for j in range(session.n_labels)
     ]
     if session.truth is not None and done.stop:
-        table = per_label(session.truth[done], answers.labels[done], marginals)
+        table = scores_by_label(session.truth[done], answers.labels[done], marginals)
         for entry, (_, line) in zip(listed, table.iterrows(), strict=True):
             entry["positives"] = int(line["support"])
             entry |= {name: _number(line[name]) for name in _UNKNOWN}
@@ -208,7 +201,6 @@ def _number(value: Any) -> float | None:
 
 
 _MEASURES = ("exact_match", "hamming_loss", "f1_example", "f1_micro", "f1_macro", "jaccard")
-_N_BINS_OF_MODEL = 10
 
 
 def model_name(model: Any) -> str:
@@ -246,13 +238,13 @@ def model_view(session: Session, comparison: Comparison | None = None) -> dict[s
     confidence = np.minimum(np.exp(answers.log_prob[done]), 1.0)
     right = (truth == labels).all(axis=1)
     measures = [(METRICS[name].title, METRICS[name](truth, labels)) for name in _MEASURES]
-    measures.append((METRICS["cll_loss_row"].title, -float(answers.log_truth[done].mean())))
+    measures.append((METRICS["cll_loss"].title, -float(answers.log_truth[done].mean())))
     answer["measures"] = [
         {"name": name, "value": float(value)} for name, value in measures if np.isfinite(value)
     ]
-    marginals = reliability_curve(answers.marginals[done].ravel(), truth.ravel(), _N_BINS_OF_MODEL)
+    marginals = reliability_curve(answers.marginals[done].ravel(), truth.ravel(), _N_BINS)
     answer["marginals"] = bins(marginals)
-    answer["joint"] = bins(reliability_curve(confidence, right, _N_BINS_OF_MODEL))
+    answer["joint"] = bins(reliability_curve(confidence, right, _N_BINS))
     answer["coverage"] = _coverage(confidence, right)
     return answer
 

@@ -320,8 +320,8 @@ class ChainJoint(JointDistribution):
             ancestors = self.conditionals.ancestors(np.flatnonzero(~unknown))
             n_free = int(unknown[ancestors].sum())
             # A population holds all heavy vectors and none twice, so it says more than as many
-            # draws. But it meets the evidence behind its ancestors, and may hold nothing that agrees.
-            # Then, if few enough ancestors are unknown, these are drawn from their posterior.
+            # draws. But it meets evidence behind its ancestors, and may hold nothing that agrees.
+            # So ancestors are drawn from their posterior if few enough of them are unknown.
             if population_sizes(k)[1] < 2**n_free <= 2**MAX_ENUMERATED:
                 part = quantities.from_weighted_draws(self[rows], quantity, k, seed)
             else:

@@ -441,7 +441,7 @@ class JointDistribution(ABC):
             With the attributes ``labels``, ``risk`` and ``score``.
         """
         # Decisions are built on joint distributions, hence looked up when one is asked for.
-        decided: Decided = import_module("labelweave.decision").decide(self, loss)
+        decided: Decided = import_module("labelweave.decision.decide").decide(self, loss)
         return decided
 
     def tempered(self, temperature: float, *, samples: int = 1024) -> JointDistribution:

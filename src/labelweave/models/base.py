@@ -29,18 +29,11 @@ from labelweave._common.labels import LabelEncoding, read_batch_labels, read_lab
 from labelweave._common.matrices import mean_row, validated_features
 from labelweave._common.presets import HasPresets
 from labelweave._common.progress import progress_shown
-from labelweave.decision import (
-    Decided,
-    Decision,
-    Evidence,
-    FixedThreshold,
-    SubsetLoss,
-    ThresholdRule,
-    apply_thresholds,
-    decide,
-    resolve_decision,
-)
+from labelweave.decision import Decided, FixedThreshold, SubsetLoss
+from labelweave.decision.decide import decide, resolve_decision
+from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Scores
+from labelweave.decision.rules import ScoredRows, ThresholdRule, apply_thresholds
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
@@ -161,13 +154,13 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         """
         return None
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return what `threshold_rule` decides by: the scores of the rows of X, and draws."""
         raise NotImplementedError(f"{type(self).__name__} decides row by row")
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
-        """Return the labels whose scores in `evidence` are above their thresholds."""
-        return self._encoding.decode(apply_thresholds(self.evidence(X).scores, thresholds))
+        """Return the labels whose scores in `scored` are above their thresholds."""
+        return self._encoding.decode(apply_thresholds(self.scored(X).scores, thresholds))
 
     @property
     def label_encoding(self) -> LabelEncoding:
@@ -368,7 +361,7 @@ class MultiLabelClassifier(LabelClassifier):
         rule = self.threshold_rule()
         if rule is None:
             return self._encoding.decode(self._decide()(self.predict_joint(X)))
-        return self._encoding.decode(rule.label(*self.evidence(X)))
+        return self._encoding.decode(rule.label(*self.scored(X)))
 
     def decide(self, X: Any, loss: str | Decision) -> Decided:
         """Return the labels of least expected loss, and that loss, without fitting anew.
@@ -393,10 +386,10 @@ class MultiLabelClassifier(LabelClassifier):
         decision = self._decide()
         return decision if isinstance(decision, ThresholdRule) else None
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return what `threshold_rule` decides by, usually the marginals, held as log-odds."""
         joint, rule = self.predict_joint(X), self.threshold_rule()
-        return Evidence.of(joint) if rule is None else rule.evidence(joint)
+        return ScoredRows.of(joint) if rule is None else rule.scored(joint)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the marginal probability of each label, (n, L).
@@ -455,7 +448,7 @@ class MultiLabelClassifier(LabelClassifier):
         decision = self._resolved_decision()
         if not isinstance(decision, ThresholdRule):
             return decision
-        if not decision.needs_held_out:
+        if "held_out" not in decision.needs:
             return decision.informed(self._training_rates())
         if getattr(self, "_untuned_rule", None) != decision:
             raise ValueError(
@@ -473,7 +466,7 @@ class MultiLabelClassifier(LabelClassifier):
     def _untuned(self) -> ThresholdRule | None:
         """Return the rule that `decision` stands for if it is tuned on held-out rows."""
         rule = self._resolved_decision()
-        return rule if isinstance(rule, ThresholdRule) and rule.needs_held_out else None
+        return rule if isinstance(rule, ThresholdRule) and "held_out" in rule.needs else None
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         rule = self._untuned()

@@ -50,23 +50,19 @@ from labelweave._common.engine import processes
 from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, row_keys
-from labelweave.decision import (
-    Decision,
-    FixedThreshold,
-    LabelledScores,
-    Probabilities,
-    ThresholdRule,
-)
-from labelweave.decision.probabilities import Scores, check_scores, joined
-from labelweave.evaluation.comparison.fold_runs import score_model
-from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
+from labelweave.decision import FixedThreshold
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores, joined
+from labelweave.decision.rules import ThresholdRule
+from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
+from labelweave.metrics import Metric, resolve_metrics
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import seeded_clone, weight_parameter
 from labelweave.models.methods import make_method, with_preprocessing
 from labelweave.models.mixture_size import in_standard_errors
-from labelweave.models.predictions import predict_joint
+from labelweave.models.predictions import predict_joint, score_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -281,7 +277,7 @@ def judge_fold(
     joint: Any = predict_joint(fitted(without_tuning(estimator), inside), X)
     log_prob = joint.log_prob(truth)
     log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
-    evidence = _NOTHING if rule is None else rule.evidence(joint).scores
+    evidence = _NOTHING if rule is None else rule.scored(joint).scores
     return HeldOutFold(float(np.average(log_prob, weights=weight)), log_prob, evidence)
 
 
@@ -482,8 +478,8 @@ class BestJoint(MultiLabelClassifier):
         pipelines that end in one. Dense features are standardised for all of them. By default
         `labelweave.models.best_joint.PORTFOLIO`: a chain, two forests, on bootstrap samples and
         on all rows, a chain over a forest's predictions, with the features if these are sparse,
-        a chain on kernel features, and a mixture of trees, unless its components would have more than a
-        million coefficients each.
+        a chain on kernel features, and a mixture of trees, unless its components would have more
+        than a million coefficients each.
     scoring : str, default="log_likelihood"
         The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or
         "f1_micro"; labels are then predicted for `decision`, and rows count alike whatever their
@@ -588,7 +584,7 @@ class BestJoint(MultiLabelClassifier):
             raise ValueError(
                 f"pool=True weighs candidates by scoring='log_likelihood'; got {self.scoring!r}"
             )
-        if self.pool and rule is not None and rule.needs_joint:
+        if self.pool and rule is not None and "joint" in rule.needs:
             raise ValueError(
                 f"decision {self.decision!r} is tuned on the votes of one model: choose one that "
                 "is tuned on marginals, such as 'macro_f1', or pool=False"
@@ -666,7 +662,7 @@ class BestJoint(MultiLabelClassifier):
             raise ValueError(
                 f"scoring must be 'log_likelihood' or the name of a metric; got {self.scoring!r}"
             )
-        return resolve_metrics([self.scoring])[0]
+        return next(iter(resolve_metrics([self.scoring]).values()))
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         super()._tune(X, labels, sample_weight)

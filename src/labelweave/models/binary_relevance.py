@@ -10,7 +10,7 @@ import numpy as np
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic.conditionals import LabelGraph, fit_conditionals
 from labelweave.logistic.problem import check_class_weight

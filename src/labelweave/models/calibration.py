@@ -39,24 +39,21 @@ from labelweave._common.engine import processes
 from labelweave._common.pipelines import innermost
 from labelweave.decision import (
     Decided,
-    Decision,
-    Evidence,
     FixedThreshold,
     HammingLoss,
-    LabelledScores,
     PartialAbstention,
     PrecisionAtK,
-    Probabilities,
     RankingLoss,
     SubsetLoss,
-    ThresholdRule,
-    decide,
-    resolve_decision,
 )
-from labelweave.decision.probabilities import Scores, joined
-from labelweave.evaluation.metrics.likelihood import log_loss
+from labelweave.decision.decide import decide, resolve_decision
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities, Scores, joined
+from labelweave.decision.rules import ScoredRows, ThresholdRule
+from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.metrics import METRICS
 from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.conditionals import seeded_clone, weight_parameter, with_weight
 from labelweave.models.conformal import ConformalClassifier
@@ -573,7 +570,7 @@ class CalibratedJointCV(MultiLabelClassifier):
                 marginals[others], labels[others], weight[others], isotonic=isotonic
             )
             after[rows] = function(marginals[rows])
-        losses = [log_loss(labels, p, sample_weight=weight) for p in (marginals, after)]
+        losses = [METRICS["log_loss"](labels, p, sample_weight=weight) for p in (marginals, after)]
         self.log_loss_["marginals"] = losses[0], losses[1]
 
     def _tuned(
@@ -617,8 +614,8 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _scores(self, rule: ThresholdRule | None, joint: JointDistribution) -> Scores:
         """Return what a rule decides by, given what the estimator predicts."""
-        if rule is not None and rule.needs_joint:
-            return rule.evidence(joint).scores
+        if rule is not None and "joint" in rule.needs:
+            return rule.scored(joint).scores
         return Probabilities(self._log_odds(joint))
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
@@ -680,7 +677,7 @@ class CalibratedJointCV(MultiLabelClassifier):
             decided = replace(decided, risk=risk)
         return decided
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return what `threshold_rule` decides by, usually the calibrated marginals."""
         check_is_fitted(self)
         joint = self._base_joint(X)
@@ -688,4 +685,4 @@ class CalibratedJointCV(MultiLabelClassifier):
             self._scores(self.threshold_rule(), joint),
             joint.tempered(self.temperature_),
         )
-        return Evidence(scores, lambda k: np.moveaxis(tempered.sample(k, 0), 1, 0))
+        return ScoredRows(scores, lambda k: np.moveaxis(tempered.sample(k, 0), 1, 0))

@@ -22,7 +22,7 @@ from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_label
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.logistic.conditionals import LabelGraph, fit_conditionals, structure_losses

@@ -35,8 +35,9 @@ from labelweave._common.engine import processes
 from labelweave._common.labels import read_batch_labels
 from labelweave._common.pipelines import innermost
 from labelweave._common.row_keys import assign_folds, number_rows
-from labelweave.decision import Decision, VectorSets, vector_sets
-from labelweave.decision.probable_vectors import probable_vectors, reachable_values
+from labelweave.decision import VectorSets
+from labelweave.decision.losses import Decision
+from labelweave.decision.sets import probable_vectors, reachable_values, vector_sets
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution

@@ -11,8 +11,9 @@ from sklearn.base import clone
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds
-from labelweave.decision import LabelledScores, ThresholdRule
 from labelweave.decision.probabilities import Scores, joined
+from labelweave.decision.rules import ThresholdRule
+from labelweave.decision.tuned import LabelledScores
 
 if TYPE_CHECKING:
     from labelweave.models.base import MultiLabelClassifier
@@ -53,6 +54,6 @@ def cross_fitted_scores(
 
 
 def _scores(model: MultiLabelClassifier, rule: ThresholdRule, X: Any) -> Scores:
-    if rule.needs_joint:
-        return rule.evidence(model.predict_joint(X)).scores
-    return model.evidence(X).scores
+    if "joint" in rule.needs:
+        return rule.scored(model.predict_joint(X)).scores
+    return model.scored(X).scores

@@ -21,7 +21,7 @@ from labelweave._common.presets import Presets, published
 from labelweave._common.progress import steps
 from labelweave._common.row_keys import row_keys
 from labelweave._core import native
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint, TreeJoint
 from labelweave.logistic.conditionals import (

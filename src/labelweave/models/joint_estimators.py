@@ -17,8 +17,6 @@ from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.predictions import predict_joint
 
-__all__ = ["check_frozen", "checked_joint_estimator", "fold_estimator", "joint_of"]
-
 
 def checked_joint_estimator(estimator: Any, *, refused: tuple[type, ...] = ()) -> Any:
     """Return the estimator, a chain if it is None; ValueError if it does not learn P(y|x)."""

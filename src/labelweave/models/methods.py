@@ -47,7 +47,8 @@ from labelweave._common.specifications import (
 )
 from labelweave.data import make_preprocessor
 from labelweave.data.preprocessing import needs_preprocessing
-from labelweave.decision import DECISION_NAMES, Decision, resolve_decision
+from labelweave.decision.decide import DECISION_NAMES, resolve_decision
+from labelweave.decision.losses import Decision
 from labelweave.models.calibration import OF_JOINTS, OF_MARGINALS, CalibratedJointCV
 from labelweave.models.conformal import ConformalClassifier
 from labelweave.models.kernel_features import KernelFeatures

@@ -29,7 +29,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Positions
 from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import distinct_rows, row_keys
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference import Annealing
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint, TreeJoint

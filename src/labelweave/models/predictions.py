@@ -6,8 +6,10 @@ methods of the models they contain.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
@@ -15,18 +17,20 @@ from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import is_fitted_search, last_step
-from labelweave.decision import Decision, Probabilities, resolve_decision
-from labelweave.decision.probabilities import Scores, check_scores
-from labelweave.evaluation.metrics.likelihood import SupportsLogProb
+from labelweave.decision.decide import resolve_decision
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores
+from labelweave.joint import JointDistribution
+from labelweave.metrics import (
+    DEFAULT_METRICS,
+    Metric,
+    check_labels,
+    resolve_metrics,
+    scores_by_label,
+)
 
-__all__ = [
-    "marginals_or_scores",
-    "predict_decided",
-    "predict_joint",
-    "predict_labels",
-    "predict_marginals",
-    "predict_scores",
-]
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def predict_labels(model: Any, X: Any) -> Indicators:
@@ -90,7 +94,7 @@ def _of_class_one(table: Any, classes: Any) -> Floats:
     return values[:, seen.index(1)] if 1 in seen else np.zeros(len(values))
 
 
-def predict_joint(model: Any, X: Any) -> SupportsLogProb | None:
+def predict_joint(model: Any, X: Any) -> JointDistribution | None:
     """Return P(y|x) from a fitted model, also from inside a pipeline or a search."""
     last, prepared = _innermost(model, X)
     return last.predict_joint(prepared) if hasattr(last, "predict_joint") else None
@@ -122,3 +126,60 @@ def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
     if is_fitted_search(model):
         return _innermost(model.best_estimator_, X)
     return model, X
+
+
+@overload
+def score(
+    model: Any,
+    X: Any,
+    Y: Any,
+    metrics: Iterable[str] = ...,
+    *,
+    per_label: Literal[False] = ...,
+) -> dict[str, float]: ...
+
+
+@overload
+def score(
+    model: Any, X: Any, Y: Any, metrics: Iterable[str] = ..., *, per_label: Literal[True]
+) -> pd.DataFrame: ...
+
+
+def score(
+    model: Any,
+    X: Any,
+    Y: Any,
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    *,
+    per_label: bool = False,
+) -> dict[str, float] | pd.DataFrame:
+    """Score a fitted model on test data."""
+    if per_label:
+        names = getattr(Y, "columns", getattr(last_step(model), "label_names_in_", None))
+        predicted = predict_labels(model, X)
+        return scores_by_label(Y, predicted, predict_scores(model, X), label_names=names)
+    return score_model(model, X, Y, resolve_metrics(metrics).values())[0]
+
+
+def score_model(
+    model: Any, X: Any, Y: Any, metrics: Iterable[Metric]
+) -> tuple[dict[str, float], float]:
+    """Score a fitted model on test data.
+
+    Metrics that need a joint distribution or scores are left out if the model has none. The second
+    value is the number of seconds that ``predict`` took.
+    """
+    truth = check_labels(Y, "Y")
+    start = time.perf_counter()
+    prediction = predict_labels(model, X)
+    seconds = time.perf_counter() - start
+    wanted = list(metrics)
+    joint = predict_joint(model, X) if any(metric.needs_joint for metric in wanted) else None
+    need_scores = any(metric.needs_scores for metric in wanted)
+    scores = marginals_or_scores(model, X) if need_scores else None
+    inputs = {
+        metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
+        for metric in wanted
+    }
+    results = {m.name: m(truth, values) for m, values in inputs.items() if values is not None}
+    return results, seconds

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
@@ -33,11 +33,13 @@ from sklearn.utils.validation import check_memory, has_fit_parameter
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_flag, check_whole_number
+from labelweave._common.engine import processes
 from labelweave._common.files import check_positions, check_shape
 from labelweave._common.pipelines import first_step, last_step
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import assign_folds, presentation_order, row_keys
-from labelweave.decision import Decision, ThresholdRule
+from labelweave.decision.losses import Decision
+from labelweave.decision.rules import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.base import MultiLabelClassifier, checked_weight
@@ -302,9 +304,9 @@ def _by_row(shape: tuple[int, int], parts: list[tuple[NDArray[np.integer[Any]], 
 def _run(calls: list[Any], n_jobs: int | None) -> list[Any]:
     results = []
     try:
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        parallel = processes(n_jobs=n_jobs, return_as="generator")
     except ValueError:  # joblib's multiprocessing returns all results at once
-        parallel = Parallel(n_jobs=n_jobs)
+        parallel = processes(n_jobs=n_jobs)
     with stage("fitting base classifiers", len(calls)) as advance:
         for result in parallel(calls):
             results.append(result)

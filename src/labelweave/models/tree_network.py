@@ -11,7 +11,7 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic.conditionals import LinearConditionals, fit_structures
