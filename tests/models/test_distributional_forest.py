@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import BinaryRelevance, ClassifierChain, DistributionalForest, LabelPowerset, MLkNN
 from labelweave.data.synthetic import make_mixture
+from labelweave.inference import Exhaustive
 from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
 from labelweave.models import forest as distributional_forest
 from labelweave.models.forest import (
@@ -169,7 +170,7 @@ def test_modes_are_proven_and_agree_with_enumeration(forest, smooth):
     joint = model.predict_joint(TEST)
     mode = joint.mode()
     assert mode.optimal.all()
-    np.testing.assert_allclose(mode.log_prob, joint.exhaustive_mode(4).log_prob, atol=1e-12)
+    np.testing.assert_allclose(mode.log_prob, Exhaustive(4)(joint).log_prob, atol=1e-12)
     np.testing.assert_array_equal(model.predict(TEST), mode.labels)
 
 
@@ -196,7 +197,7 @@ def test_it_is_a_component_of_mixtures():
     np.testing.assert_allclose(joint.log_prob(TRUTH), expected, rtol=1e-12)
     mode = joint.mode()
     assert mode.optimal.all()
-    np.testing.assert_allclose(mode.log_prob, joint.exhaustive_mode(4).log_prob, atol=1e-12)
+    np.testing.assert_allclose(mode.log_prob, Exhaustive(4)(joint).log_prob, atol=1e-12)
 
 
 def test_it_beats_its_own_marginals_where_labels_depend_on_each_other():
