@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from labelweave._common.arrays import Floats, Indicators, Indices
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 
 
 class CrossFittedStack:

@@ -16,7 +16,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from labelweave._common.arrays import Floats, Indicators, Indices
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 
 MakeMachine = Callable[[float], Any]
 

@@ -12,7 +12,8 @@ from sklearn.svm import LinearSVC
 
 from labelweave import ThresholdedSVM
 from labelweave._common import row_keys as _duplicate_rows
-from labelweave._common.row_keys import assign_folds, merge_equal_rows
+from labelweave._common.folds import assign_folds
+from labelweave._common.row_keys import merge_equal_rows
 from labelweave.decision import ExpectedF, TunedThresholds
 from labelweave.models.methods import make_methods
 from labelweave.models.rivals.margins import FBR_GRID, HeldOut

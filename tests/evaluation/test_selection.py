@@ -20,7 +20,7 @@ from labelweave import (
     explain_label,
     persistence,
 )
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import inside
 from labelweave.data.load import load_emotions
 from labelweave.decision import MicroF1Threshold
 from labelweave.models.best_joint import Race, TrainingData, pool_weights
@@ -201,14 +201,14 @@ def test_decisions_are_those_of_the_model_not_of_its_best_member(pool):
     subset, hamming = (comparison.scores(name, "exact_match") for name in methods)
     assert (subset != hamming).any()
     model = make_pipeline(StandardScaler(), methods["subset"]).fit(X, Y)
-    assert isinstance(last_step(model), BestJoint)
+    assert isinstance(inside(model).model, BestJoint)
 
 
 def test_a_pool_is_calibrated_as_a_whole():
     pool = BestJoint(candidates=CANDIDATES, pool=True).fit(X, Y)
     assert isinstance(fold_estimator(pool), BestJoint)
     single = BestJoint(candidates=CANDIDATES[:1]).fit(X, Y)
-    assert isinstance(last_step(fold_estimator(single)), BinaryRelevance)
+    assert isinstance(inside(fold_estimator(single)).model, BinaryRelevance)
     assert can_explain(single)
     assert not can_explain(pool)
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from labelweave import BinaryRelevance, TreeNetwork
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.data.synthetic import make_tree
 from labelweave.joint import TreeJoint
 from labelweave.logistic.conditionals import fit_conditionals

@@ -20,7 +20,7 @@ from labelweave import (
     MLkNN,
     ThresholdedSVM,
 )
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.decision import (
     FixedThreshold,
     MajorityVote,

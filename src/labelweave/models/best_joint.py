@@ -47,9 +47,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.checks import check_flag, check_number, check_whole_number
 from labelweave._common.engine import processes
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import inside
 from labelweave._common.progress import stage
-from labelweave._common.row_keys import assign_folds, row_keys
+from labelweave._common.folds import assign_folds
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import (
     Decision,
     FixedThreshold,
@@ -113,12 +114,12 @@ def make_candidates(
         )
     candidates: dict[str, Any] = {}
     for name, estimator in map(_named, given):
-        if not isinstance(last_step(estimator), MultiLabelClassifier):
+        if not isinstance(inside(estimator).model, MultiLabelClassifier):
             raise ValueError(
                 f"candidates must be estimators of P(y|x), such as ClassifierChain(); {name} "
                 "is none. JointClassifierCV makes one of any classifier"
             )
-        last_step(estimator).set_params(decision=decision)
+        inside(estimator).model.set_params(decision=decision)
         prepared = with_preprocessing(seeded_clone(estimator, seed), X)
         candidates[_distinct(name, candidates)] = prepared
     return list(candidates.items())
@@ -288,7 +289,7 @@ def judge_fold(
 def without_tuning(estimator: Any) -> Any:
     """Return a clone whose decision needs no held-out rows."""
     cloned = clone(estimator)
-    last_step(cloned).set_params(decision="hamming")
+    inside(cloned).model.set_params(decision="hamming")
     return cloned
 
 
@@ -299,7 +300,7 @@ def fitted(estimator: Any, data: TrainingData) -> Any:
     if weight is None:
         return model.fit(X, labels)
     if weight_parameter(model) is None:
-        name = type(last_step(model)).__name__
+        name = type(inside(model).model).__name__
         raise ValueError(f"sample_weight was given, but {name} does not support it")
     return model.fit(X, labels, **dict.fromkeys(_weight_parameters(model), weight))
 
@@ -677,7 +678,7 @@ class BestJoint(MultiLabelClassifier):
     ) -> ThresholdRule:
         del X
         if self._metric() is not None:  # candidates were judged by their own tuned decisions
-            tuned: ThresholdRule = last_step(self.best_estimator_).rule_
+            tuned: ThresholdRule = inside(self.best_estimator_).model.rule_
             return tuned
         if self._evidence is None:
             return FixedThreshold()
@@ -693,7 +694,7 @@ class BestJoint(MultiLabelClassifier):
     def _inference(self) -> Inference:
         if len(getattr(self, "members_", ())) != 1:
             return super()._inference()
-        strategy: Inference = last_step(self.best_estimator_)._inference()
+        strategy: Inference = inside(self.best_estimator_).model._inference()
         return strategy
 
     def _joint(self, X: Any) -> JointDistribution:

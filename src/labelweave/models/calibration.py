@@ -36,7 +36,7 @@ from sklearn.utils.validation import check_is_fitted
 from labelweave._common.arrays import Floats, Indicators, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_choice, check_labels, check_whole_number
 from labelweave._common.engine import processes
-from labelweave._common.pipelines import innermost
+from labelweave._common.pipelines import inside
 from labelweave.decision import (
     Decided,
     Decision,
@@ -587,7 +587,7 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
-        strategy: Inference = innermost(model)._inference()
+        strategy: Inference = inside(model).model._inference()
         return strategy
 
     def _joint(self, X: Any) -> JointDistribution:

@@ -33,8 +33,8 @@ from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask, Pos
 from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave._common.engine import processes
 from labelweave._common.labels import read_batch_labels
-from labelweave._common.pipelines import innermost
-from labelweave._common.row_keys import assign_folds, number_rows
+from labelweave._common.pipelines import inside
+from labelweave._common.folds import assign_folds, number_rows
 from labelweave.decision import Decision, VectorSets, vector_sets
 from labelweave.decision.probable_vectors import probable_vectors, reachable_values
 from labelweave.inference import Auto
@@ -404,7 +404,7 @@ class ConformalClassifier(MultiLabelClassifier):
 
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
-        strategy: Inference = innermost(model)._inference()
+        strategy: Inference = inside(model).model._inference()
         return strategy
 
     def _joint(self, X: Any) -> JointDistribution:

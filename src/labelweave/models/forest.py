@@ -56,7 +56,8 @@ from sklearn.utils.validation import has_fit_parameter
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_choice, check_flag, check_number, check_whole_number
 from labelweave._common.progress import steps
-from labelweave._common.row_keys import assign_folds, presentation_order, row_keys
+from labelweave._common.folds import assign_folds, presentation_order
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.joint.quantities import bernoulli_log_prob

@@ -47,7 +47,7 @@ from labelweave._common.checks import check_choice, check_n_jobs, check_number, 
 from labelweave._common.labels import read_labels
 from labelweave._common.matrices import linear_scores, validated_features
 from labelweave._common.progress import progress_shown, stage
-from labelweave._common.row_keys import assign_folds, number_rows
+from labelweave._common.folds import assign_folds, number_rows
 from labelweave._common.seeds import derive_seed, resolve_seed
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import solve_problems

@@ -38,7 +38,7 @@ from sklearn.utils import get_tags
 
 from labelweave import decision as decisions_package
 from labelweave._common.checks import check_choice
-from labelweave._common.pipelines import innermost, last_step
+from labelweave._common.pipelines import inside
 from labelweave._common.presets import HasPresets, Presets
 from labelweave._common.specifications import (
     Specification,
@@ -68,7 +68,7 @@ def calibrated(estimator: Any, calibrate: str | Sequence[str]) -> CalibratedJoin
         estimator=estimator,
         joint="temperature" if "temperature" in names else None,
         marginals=of_marginals[0] if of_marginals else None,
-        decision=getattr(innermost(estimator), "decision", "subset"),
+        decision=getattr(inside(estimator).model, "decision", "subset"),
     )
     model.base_estimator()  # refused before any data are read
     return model
@@ -456,7 +456,7 @@ def with_decisions(
     chosen = decisions if isinstance(decisions, Mapping) else {name: name for name in decisions}
     expanded: dict[str, Any] = {}
     for method, estimator in methods.items():
-        if not hasattr(last_step(estimator), "predict_joint"):
+        if not hasattr(inside(estimator).model, "predict_joint"):
             expanded[method] = estimator
             continue
         for name, decision in chosen.items():
@@ -467,5 +467,5 @@ def with_decisions(
 def deciding(estimator: Any, decision: str | Decision) -> Any:
     """Return a clone of a method, or of a pipeline that ends in one, with another decision."""
     anew = clone(estimator)
-    last_step(anew).set_params(decision=decision)
+    inside(anew).model.set_params(decision=decision)
     return anew

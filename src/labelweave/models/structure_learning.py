@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_label
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.logistic.conditionals import LabelGraph, structure_penalties
 from labelweave.logistic.edges import EDGE_TOLERANCE, EdgeWeights, edge_weights
 from labelweave.logistic.penalties import PenaltyChoice

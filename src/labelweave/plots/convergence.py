@@ -10,7 +10,7 @@ import numpy as np
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_choice
 from labelweave._common.drawing import COLOURS, EDGE, literal
-from labelweave._common.pipelines import core_model
+from labelweave._common.pipelines import inside
 from labelweave.inference import Gibbs
 from labelweave.joint import JointDistribution, Mode
 from labelweave.plots.canvas import Display, tidy
@@ -126,7 +126,7 @@ class ConvergenceDisplay(Display):
             their size themselves.
         ax : matplotlib Axes, optional
         """
-        inner = core_model(model)
+        inner = inside(model, delegates=True).model
         if not (hasattr(inner, "objectives_") and hasattr(inner, "history_")):
             raise ValueError(
                 f"model must be a fitted TreeMixture or ChainMixture; got {type(inner).__name__}"

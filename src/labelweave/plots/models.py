@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import inside
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint
 
@@ -13,7 +13,7 @@ __all__ = ["joint_of", "model_names"]
 
 def model_names(model: Any) -> tuple[str, ...] | None:
     """Return the names of the labels that the model was fitted to; None if they had none."""
-    names = getattr(last_step(model), "label_names_in_", None)
+    names = getattr(inside(model).model, "label_names_in_", None)
     return None if names is None else tuple(map(str, names))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from inspect import signature
 from typing import Any
 
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import last
 from labelweave.decision import Decision
 from labelweave.evaluation.comparison.results import FoldResult
 from labelweave.evaluation.metrics.registry import Metric
@@ -41,7 +41,7 @@ def variants_of(
     """
     if not _can_decide_otherwise(estimator):
         return [(estimator, metrics)]
-    own = last_step(estimator).decision
+    own = last(estimator).decision
     by_decision: dict[str | Decision, list[Metric]] = {own: []}
     for metric in metrics:
         by_decision.setdefault(metric.decision or own, []).append(metric)
@@ -56,7 +56,7 @@ def _can_decide_otherwise(estimator: Any) -> bool:
 
     An approximate search is such a choice: greedy search is what makes a classifier chain.
     """
-    classifier = last_step(estimator)
+    classifier = last(estimator)
     free, defaults = getattr(classifier, "prediction_parameters", ()), signature(type(classifier))
     chosen = {name: getattr(classifier, name) for name in free if name in defaults.parameters}
     return (

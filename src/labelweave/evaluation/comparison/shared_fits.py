@@ -8,7 +8,7 @@ from typing import Any
 import joblib
 from sklearn.base import clone
 
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import last
 
 __all__ = ["fit_key", "predicting_as"]
 
@@ -32,14 +32,14 @@ def fit_key(estimator: Any) -> str | None:
     False
     """
     stripped = clone(estimator)
-    last = last_step(stripped)
+    classifier = last(stripped)
     try:
-        names = _predicting(last)
+        names = _predicting(classifier)
     except ValueError:  # a decision that does not exist: let its own fit report that
         return None
     if not names:
         return None
-    last.set_params(**dict.fromkeys(names))
+    classifier.set_params(**dict.fromkeys(names))
     try:
         return str(joblib.hash(stripped))
     except PicklingError:  # a function of the user's own, say
@@ -56,8 +56,8 @@ def predicting_as(model: Any, estimator: Any) -> Any:
     >>> predicting_as(model, BinaryRelevance(C=1.0, decision="f1")).decision
     'f1'
     """
-    wanted = last_step(estimator)
-    last_step(model).set_params(**{name: getattr(wanted, name) for name in _predicting(wanted)})
+    wanted = last(estimator)
+    last(model).set_params(**{name: getattr(wanted, name) for name in _predicting(wanted)})
     return model
 
 

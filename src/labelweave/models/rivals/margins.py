@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.matrices import linear_scores, native_matrix
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave._core import native
 from labelweave.decision import Evidence, ThresholdRule, TunedThresholds, resolve_score_rule
 from labelweave.decision.probabilities import Scores

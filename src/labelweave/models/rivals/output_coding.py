@@ -46,7 +46,7 @@ from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.labels import LabelEncoding
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
 from labelweave.models.base import LabelClassifier
 

@@ -20,7 +20,8 @@ import numpy as np
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_choice
 from labelweave._common.matrices import native_matrix
-from labelweave._common.row_keys import merge_equal_rows, presentation_order
+from labelweave._common.folds import presentation_order
+from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
 from labelweave.decision import ThresholdRule
 from labelweave.models.base import StreamingClassifier

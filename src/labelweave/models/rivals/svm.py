@@ -20,7 +20,8 @@ from labelweave._common.arrays import Counts, Floats, Indices, Labels, Positions
 from labelweave._common.checks import check_choice, check_number
 from labelweave._common.engine import processes
 from labelweave._common.matrices import native_matrix
-from labelweave._common.row_keys import merge_equal_rows, presentation_order
+from labelweave._common.folds import presentation_order
+from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
 from labelweave.decision import FixedThreshold, ThresholdRule
 from labelweave.logistic.problem import ClassWeight, check_class_weight, weights_of_classes

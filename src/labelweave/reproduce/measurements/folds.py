@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import inside
 from labelweave.data import Dataset
 from labelweave.evaluation.comparison import shared_fits
 from labelweave.evaluation.comparison.fold_runs import score_model
@@ -81,7 +81,7 @@ def fold(task: Task) -> dict[str, Any]:
 
 
 def _chosen(model: Any) -> dict[str, float]:
-    fitted = last_step(model)
+    fitted = inside(model).model
     found = {name: getattr(fitted, f"{name}_", None) for name in ("C", "n_components")}
     return {name: float(value) for name, value in found.items() if value is not None}
 
