@@ -28,10 +28,10 @@ from benchmarks.table import README, markdown, replace_between, rounded
 from labelweave import JointClassifierCV, MLkNN, MultiLabelClassifier, load
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave._common.row_keys import row_keys
 from labelweave.evaluation import METRICS, paired_t_test
 from labelweave.evaluation.comparison.significance import judge
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.models.base import RowOptions
 from labelweave.models.forest import ProjectedExtraTrees
 from labelweave.models.stacking import (
     BaseLearner,
@@ -105,9 +105,9 @@ class Alone(MultiLabelClassifier):
         else:
             self.votes_ = np.full(self.n_labels_, float(self.votes))
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         scores = smoothed_log_odds(self._probabilities(X), self.votes_)
-        return IndependentJoint(scores, row_ids=row_keys(X))
+        return IndependentJoint(scores, row_ids=rows["row_ids"])
 
     def _probabilities(self, X: Any) -> Floats:
         return np.hstack([base.probabilities(X) for base in self.bases_])

@@ -25,7 +25,7 @@ from labelweave import (
     TreeMixture,
     TreeNetwork,
 )
-from labelweave._common.presets import HasPresets
+from labelweave._common.presets import presets_of
 from labelweave.decision import CardinalityThreshold, ClassMassNormalization, MajorityVote
 from labelweave.inference import Annealing
 from labelweave.models.methods import make_method
@@ -33,8 +33,8 @@ from labelweave.models.methods import make_method
 PUBLIC = [getattr(labelweave, name) for name in labelweave.__all__]
 WITH_PRESETS = [
     thing
-    for thing in [*PUBLIC, ClassMassNormalization]
-    if inspect.isclass(thing) and issubclass(thing, HasPresets) and thing.presets
+    for thing in [*PUBLIC, Annealing, ClassMassNormalization, MajorityVote]
+    if inspect.isclass(thing) and presets_of(thing)
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.base import clone
 
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 from tests.contract.estimators import DEFAULTS, Case
 from tests.contract.samples import is_probabilistic
 from tests.contract.variants import VARIANTS
@@ -85,7 +85,7 @@ def marginals_of_the_joint(case: Case) -> None:
 
 
 @pytest.fixture
-def estimator(case: Case) -> LabelClassifier:
+def estimator(case: Case) -> Estimator:
     """Return a fresh, unfitted copy."""
-    copy: LabelClassifier = clone(case.estimator)
+    copy: Estimator = clone(case.estimator)
     return copy

@@ -46,7 +46,7 @@ from labelweave import (
 )
 from labelweave.decision import MajorityVote
 from labelweave.inference import Greedy
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 from tests.contract.estimators import (
     HEATED,
     JOINTS,
@@ -80,7 +80,7 @@ class Variant:
     laws: frozenset[str]
 
 
-def touches(laws: str, estimator: LabelClassifier, **facts: Any) -> Variant:
+def touches(laws: str, estimator: Estimator, **facts: Any) -> Variant:
     """Return a variant of these laws, with the facts of `Case`."""
     named = frozenset(laws.split())
     assert named <= set(LAWS), f"unknown laws: {named - set(LAWS)}"

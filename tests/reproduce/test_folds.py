@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 from labelweave.reproduce import Task
 from labelweave.reproduce.measurements import SHARED
 from labelweave.reproduce.measurements.folds import fit_key, fold
@@ -25,9 +25,9 @@ def scores(method: str) -> dict[str, float]:
 def test_a_common_fit_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     fold(task("br(C=1)"))  # nothing is shared with an earlier test
     fitted = []
-    fit = LabelClassifier.fit
+    fit = Estimator.fit
     monkeypatch.setattr(
-        LabelClassifier, "fit", lambda self, *args: fitted.append(self) or fit(self, *args)
+        Estimator, "fit", lambda self, *args: fitted.append(self) or fit(self, *args)
     )
     in_turn = {}
     for method in CHAINS:

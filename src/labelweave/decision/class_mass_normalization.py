@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
-from labelweave._common.presets import HasPresets, Presets, published
+from labelweave._common.presets import Preset, Presets, published
 from labelweave.decision.probabilities import Scores, as_scores, check_scores, ranked_like
 from labelweave.decision.rank_search import RankSearch, TiedRows, passes_over
 from labelweave.decision.threshold_rule import Draw, HeldOut, ThresholdRule, ThresholdSurvey
 
 
 @dataclass(frozen=True, eq=False)
-class ClassMassNormalization(ThresholdRule, HasPresets):
+class ClassMassNormalization(ThresholdRule):
     """Predict each label on the same share of test rows as had it in training (CMN).
 
     The rows with the highest scores get the label, as many as come closest to its training
@@ -53,6 +53,7 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
     array([0.5])
     """
 
+    preset = Preset()
     presets: ClassVar[Presets] = published(fallback=None)
 
     rates: Sequence[float] | Floats | None = None

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
-from labelweave._common.presets import HasPresets, Presets, published
+from labelweave._common.presets import Preset, Presets, published
 from labelweave.decision.cardinality_threshold import CardinalityThreshold
 from labelweave.decision.probabilities import Scores
 from labelweave.decision.threshold_rule import (
@@ -27,7 +27,7 @@ from labelweave.joint import JointDistribution, MixtureJoint
 
 
 @dataclass(frozen=True)
-class MajorityVote(ThresholdRule, HasPresets):
+class MajorityVote(ThresholdRule):
     """The labels for which more than a given share of a mixture's components vote.
 
     This is how an ensemble of classifier chains (ECC) decides: every chain predicts a label vector
@@ -56,6 +56,7 @@ class MajorityVote(ThresholdRule, HasPresets):
 
     needs_probabilities: ClassVar[bool] = True
     needs_joint: ClassVar[bool] = True
+    preset = Preset()
     presets: ClassVar[Presets] = published(threshold=CardinalityThreshold())
 
     inference: Inference = field(default_factory=Greedy)

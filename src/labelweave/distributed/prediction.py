@@ -19,7 +19,7 @@ from labelweave.decision import Evidence
 from labelweave.decision.probabilities import Scores
 from labelweave.distributed.row_blocks import RowBlocks
 from labelweave.distributed.threshold_passes import thresholds_of_blocks
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 
 __all__ = ["predict", "predict_proba", "thresholds"]
 
@@ -135,7 +135,7 @@ def thresholds(model: Any, X: Any) -> da.Array:
     return da.from_delayed(plain, shape=(classifier.n_labels_,), dtype=np.float64)
 
 
-def _checked(model: Any, X: Any) -> tuple[LabelClassifier, RowBlocks]:
+def _checked(model: Any, X: Any) -> tuple[Estimator, RowBlocks]:
     """Return the classifier at the end of a model, and the rows; raise what would fail later."""
     classifier = _classifier(model)
     check_is_fitted(classifier)
@@ -161,10 +161,10 @@ def _other_names(found: list[Any], expected: list[Any]) -> str:
     )
 
 
-def _classifier(model: Any) -> LabelClassifier:
+def _classifier(model: Any) -> Estimator:
     """Return the classifier at the end of a model."""
     classifier = inside(model).model
-    if not isinstance(classifier, LabelClassifier):
+    if not isinstance(classifier, Estimator):
         raise TypeError(
             f"model must be an estimator of labelweave, or a pipeline that ends in one; "
             f"got {type(model).__name__}"
@@ -181,7 +181,7 @@ def _sent(model: Any) -> Delayed:
     return delayed(pickle.loads)(copied, dask_key_name=f"model-{tokenize(copied)}")
 
 
-def _label_names(classifier: LabelClassifier) -> list[str]:
+def _label_names(classifier: Estimator) -> list[str]:
     names = classifier.label_encoding.names
     return list(names) if names else [f"y{label}" for label in range(classifier.n_labels_)]
 

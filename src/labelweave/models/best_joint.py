@@ -50,7 +50,6 @@ from labelweave._common.engine import processes
 from labelweave._common.pipelines import inside
 from labelweave._common.progress import stage
 from labelweave._common.folds import assign_folds
-from labelweave._common.row_keys import row_keys
 from labelweave.decision import (
     Decision,
     FixedThreshold,
@@ -63,7 +62,7 @@ from labelweave.evaluation.comparison.fold_runs import score_model
 from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.conditionals import seeded_clone, weight_parameter
 from labelweave.models.methods import make_method, with_preprocessing
 from labelweave.models.mixture_size import in_standard_errors
@@ -697,17 +696,15 @@ class BestJoint(MultiLabelClassifier):
         strategy: Inference = inside(self.best_estimator_).model._inference()
         return strategy
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         joints: list[Any] = [predict_joint(member, X) for member in self.members_.values()]
         if len(joints) > 1:
             return MixtureJoint(
                 self.weights_,
                 joints,
-                label_names=self._names(),
-                row_ids=row_keys(X),
-                n_threads=self._n_threads(),
+                **rows,
             )
-        return joints[0].with_row_ids(row_keys(X))  # type: ignore[no-any-return]
+        return joints[0].with_row_ids(rows["row_ids"])  # type: ignore[no-any-return]
 
     def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
         return (self.best_estimator_, X, names) if len(self.members_) == 1 else None

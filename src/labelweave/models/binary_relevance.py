@@ -9,12 +9,11 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic.conditionals import LabelGraph, fit_conditionals
 from labelweave.logistic.problem import check_class_weight
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.conditionals import (
     LinearMembers,
     additive_conditionals,
@@ -116,13 +115,14 @@ class BinaryRelevance(MultiLabelClassifier):
         self.C_ = self.conditionals_.C
         self._tell(f"C = {self.C_:.4g}")
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         if hasattr(self, "estimators_"):
             scores = np.column_stack([classifier_log_odds(e, X) for e in self.estimators_])
         else:
             scores = self.conditionals_.scores(X, n_threads=self._n_threads())
         return IndependentJoint(
-            scores, label_names=self._names(), row_ids=row_keys(X), n_threads=self._n_threads()
+            scores,
+            **rows,
         )
 
     def _linear_members(self, X: Any) -> LinearMembers | None:

@@ -57,7 +57,7 @@ from labelweave.decision.probabilities import Scores, joined
 from labelweave.evaluation.metrics.likelihood import log_loss
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
 from labelweave.models.conditionals import seeded_clone, weight_parameter, with_weight
 from labelweave.models.conformal import ConformalClassifier
 from labelweave.models.joint_estimators import (
@@ -590,7 +590,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         strategy: Inference = inside(model).model._inference()
         return strategy
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         return joint_of(self.estimator_, X).tempered(self.temperature_)
 
     def _unexplained_because(self) -> str:

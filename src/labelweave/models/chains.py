@@ -28,7 +28,7 @@ from labelweave.joint import ChainJoint, JointDistribution
 from labelweave.joint.function_chain import GeneralChain
 from labelweave.logistic.conditionals import LabelGraph, fit_conditionals, structure_losses
 from labelweave.logistic.problem import check_class_weight
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.conditionals import (
     LinearMembers,
     additive_conditionals,
@@ -235,7 +235,7 @@ class ClassifierChain(MultiLabelClassifier):
         if hasattr(self, "order_") and sorted(self.order_) != list(range(self.n_labels_)):
             raise ValueError(f"order_ does not name each of the labels 0 to {self.n_labels_ - 1}")
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         shared: dict[str, Any] = {
             "order": self.order_,
             "label_names": self._names(),

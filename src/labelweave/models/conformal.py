@@ -41,7 +41,7 @@ from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.joint_estimators import check_frozen, checked_joint_estimator, joint_of
 
@@ -407,7 +407,7 @@ class ConformalClassifier(MultiLabelClassifier):
         strategy: Inference = inside(model).model._inference()
         return strategy
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         return joint_of(self.estimator_, X)
 
     def _group_codes(self, groups: Any, X: Any) -> Indices:

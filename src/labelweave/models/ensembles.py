@@ -31,7 +31,7 @@ from labelweave.logistic.conditionals import (
     structure_penalties,
 )
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import LinearMembers
 from labelweave.models.structure import Structure
@@ -287,7 +287,7 @@ class ChainEnsemble(UniformEnsemble):
         scores = conditionals.scores(X, n_threads=self._n_threads())
         return ChainJoint(scores, conditionals.coupling, structure, **shared)
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         return self._averaged(X, self.orders_, getattr(self, "chains_", []))
 
 
@@ -442,5 +442,5 @@ class TreeEnsemble(UniformEnsemble):
         logits = tree_logits(conditionals, X, self._n_threads())
         return TreeJoint(logits, structure.parents, **shared)
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         return self._averaged(X, self.structures_, getattr(self, "networks_", []))

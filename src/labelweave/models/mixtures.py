@@ -40,7 +40,7 @@ from labelweave.logistic.conditionals import (
     structure_penalties,
 )
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.chains import candidate_orders, resolve_order
 from labelweave.models.conditionals import LinearMembers
 from labelweave.models.mixture_size import (
@@ -159,7 +159,7 @@ class StructuredMixture(MultiLabelClassifier):
             return None
         return check_whole_number(self.n_components, "n_components", otherwise="'auto'")
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         shared: dict[str, Any] = {
             "label_names": self._names(),
             "row_ids": row_keys(X),

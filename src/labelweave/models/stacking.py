@@ -25,11 +25,10 @@ from labelweave._common.checks import check_flag
 from labelweave._common.files import check_positions, check_shape
 from labelweave._common.folds import Fold, check_folds, deal, presentation_order
 from labelweave._common.pipelines import first, fit_arguments, last
-from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision, ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 from labelweave.models.cross_fitting import N_FOLDS, CrossFit, run_fits
@@ -455,11 +454,11 @@ class JointClassifierCV(MultiLabelClassifier):
         tuned: ThresholdRule = self.joint_.rule_
         return tuned
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         joint: JointDistribution = self.joint_.predict_joint(self._seen(X, self._probabilities(X)))
         # Random numbers belong to the features as given, not to their log-odds, which may differ in
         # the last bits from batch to batch.
-        return joint.with_row_ids(row_keys(X))
+        return joint.with_row_ids(rows["row_ids"])
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -579,7 +578,7 @@ class JointClassifierCV(MultiLabelClassifier):
             return N_FOLDS
         return check_folds(self.cv, otherwise="'auto', 'oob'")
 
-    def _joint_model(self) -> MultiLabelClassifier:
+    def _joint_model(self) -> MultiEstimator:
         """Return the joint model: fitted, if `fit` has come that far."""
         joint = getattr(self, "joint_", ClassifierChain() if self.joint is None else self.joint)
         if not isinstance(joint, MultiLabelClassifier):

@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_whole_number
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, TreeJoint
 from labelweave.logistic.conditionals import LinearConditionals, fit_structures
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.conditionals import (
     LinearMembers,
     additive_conditionals,
@@ -191,7 +190,7 @@ class TreeNetwork(MultiLabelClassifier):
         if self.conditionals_ is not None:
             self.structure_ = self.structure_.coupled(self.conditionals_.coupling)
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         if self.conditionals_ is not None:
             seen = as_seen_by(getattr(self, "estimators_", []), X)
             logits = tree_logits(self.conditionals_, seen, self._n_threads())
@@ -200,9 +199,7 @@ class TreeNetwork(MultiLabelClassifier):
         return TreeJoint(
             logits,
             self.structure_.parents,
-            label_names=self._names(),
-            row_ids=row_keys(X),
-            n_threads=self._n_threads(),
+            **rows,
         )
 
     def _linear_members(self, X: Any) -> LinearMembers | None:

@@ -24,7 +24,6 @@ from labelweave._common.folds import presentation_order
 from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
 from labelweave.decision import ThresholdRule
-from labelweave.models.base import StreamingClassifier
 from labelweave.models.rivals.margins import (
     HeldOut,
     LinearScorer,
@@ -98,7 +97,7 @@ class Window:
 _UNINTERRUPTED = 64
 
 
-class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
+class PassiveAggressive(ThresholdClassifier):
     """One passive-aggressive classifier per label (PA-I; Crammer et al., 2006), all in one pass.
 
     Each row moves the weights of the labels that it does not yet get right by a margin of 1: as
