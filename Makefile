@@ -17,7 +17,7 @@ run: $(VENV)/.built  ## compare three models on the bundled emotions data
 PYTEST := -m pytest -n 2 --dist loadgroup
 
 test: $(VENV)/.dev  ## the fast suite
-	$(BIN)/python $(PYTEST) -m "not slow and not browser"
+	$(BIN)/python $(PYTEST) --fast
 
 test-all: $(VENV)/.dev  ## everything, slow tests too
 	$(BIN)/python $(PYTEST)
@@ -37,7 +37,7 @@ SIMD_LEVELS ?= levels()
 test-simd: $(VENV)/.dev  ## the fast suite (or SIMD_TESTS) at each SIMD level that this CPU has
 	@for level in $$($(BIN)/python -c "from labelweave._cpu import levels; print(*$(SIMD_LEVELS))"); do \
 	  echo "SIMD level $$level"; \
-	  LABELWEAVE_SIMD=$$level $(BIN)/python $(PYTEST) -m "not slow and not browser" $(SIMD_TESTS) || exit 1; \
+	  LABELWEAVE_SIMD=$$level $(BIN)/python $(PYTEST) --fast $(SIMD_TESTS) || exit 1; \
 	done
 
 # tests/native goes through the levels itself.
@@ -55,7 +55,7 @@ test-sanitize: $(VENV)/.dev  ## the kernels' tests under AddressSanitizer and Un
 	  -C cmake.define.LABELWEAVE_SANITIZE=address,undefined \
 	  -C cmake.define.LABELWEAVE_LEVELS=$$($(BIN)/python -c "from labelweave._cpu import levels; print(levels()[-1])") .
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/venv/bin/python $(PYTEST) -m "not slow" $(KERNEL_TESTS)
+	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/venv/bin/python $(PYTEST) --fast $(KERNEL_TESTS)
 
 FUZZ_MINUTES ?= 5
 test-fuzz: $(VENV)/.dev  ## random cases for FUZZ_MINUTES; seeds that break a promise are kept in tests/fuzz/seeds.txt

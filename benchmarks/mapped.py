@@ -2,9 +2,9 @@
 
 The same rows are fitted as a memory map (`labelweave.data.mapped.read_mapped`) and from memory,
 each time in a fresh process, for two numbers of rows. What counts is anonymous memory
-(``RssAnon``): it cannot be dropped when memory is short, while pages of files can. The larger data are also fitted
-under a limit on the process' own data (``RLIMIT_DATA``, which does not count maps of files): a
-tenth of X above what it had before, and 16 MB for what does not grow with the rows.
+(``RssAnon``): it cannot be dropped when memory is short, while pages of files can. The larger data
+are also fitted under a limit on the process' own data (``RLIMIT_DATA``, which does not count maps
+of files): a tenth of X above what it had before, and 16 MB for what does not grow with the rows.
 """
 
 from __future__ import annotations

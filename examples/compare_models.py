@@ -3,7 +3,7 @@
 import labelweave as lw
 from labelweave.inference import Greedy
 
-data = lw.load_emotions()
+data = lw.load("emotions")
 methods = {
     "independent": lw.BinaryRelevance(random_state=0),
     "greedy chain": lw.ClassifierChain(inference=Greedy(), random_state=0),

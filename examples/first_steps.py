@@ -5,7 +5,7 @@ from sklearn.preprocessing import StandardScaler
 
 import labelweave as lw
 
-data = lw.load_emotions()  # 593 songs, 72 features, 6 emotions
+data = lw.load("emotions")  # 593 songs, 72 features, 6 emotions
 X, X_test, Y, Y_test = train_test_split(data.X, data.Y, random_state=0)
 scaler = StandardScaler().fit(X)
 model = lw.ClassifierChain(random_state=0).fit(scaler.transform(X), Y)

@@ -5,7 +5,7 @@ from sklearn.preprocessing import StandardScaler
 
 import labelweave as lw
 
-data = lw.load_emotions()
+data = lw.load("emotions")
 X = StandardScaler().fit_transform(data.X)
 model = lw.TreeNetwork(random_state=0).fit(X, data.Y)
 

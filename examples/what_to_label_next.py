@@ -14,7 +14,7 @@ from labelweave.evaluation.queries import best_queries
 
 START, STEP, ROUNDS, REPEATS = 30, 20, 8, 10
 
-train, test = lw.load_emotions().published_split()
+train, test = lw.load("emotions").published_split()
 scaler = StandardScaler().fit(train.X)
 X, X_test = scaler.transform(train.X), scaler.transform(test.X)
 model = lw.ClassifierChain(C=0.01, label_penalty=0.03)

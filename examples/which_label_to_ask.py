@@ -12,7 +12,7 @@ import labelweave as lw
 from labelweave.evaluation import information_about_others, label_uncertainty
 from labelweave.evaluation.metrics.classification import hamming_loss
 
-train, test = lw.load_yeast().published_split()
+train, test = lw.load("yeast").published_split()
 scaler = StandardScaler().fit(train.X)
 model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(scaler.transform(train.X), train.Y)
 joint = model.predict_joint(scaler.transform(test.X))

@@ -28,9 +28,26 @@ settings.register_profile("whole", deadline=None, print_blob=True)
 settings.register_profile("fast", settings.get_profile("whole"), max_examples=40)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "leave out the tests marked slow or browser, and draw fewer examples"
+    parser.addoption("--fast", action="store_true", help=text)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw fewer examples in the fast suite."""
-    settings.load_profile("fast" if config.getoption("markexpr") == "not slow" else "whole")
+    settings.load_profile("fast" if config.getoption("fast") else "whole")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("fast"):
+        return
+    left_out = [item for item in items if is_slow(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not is_slow(item)]
+
+
+def is_slow(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("slow", "browser"))
 
 
 @pytest.hookimpl(optionalhook=True)

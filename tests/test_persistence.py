@@ -37,11 +37,11 @@ from labelweave import (
     ClassifierChain,
     PassiveAggressive,
     TreeNetwork,
-    evaluation,
     persistence,
 )
 from labelweave.evaluation.comparison.significance import WinTieLoss
 from labelweave.inference import Greedy
+from labelweave.models.methods import make_method
 
 X, Y = make_multilabel_classification(40, 5, n_classes=3, random_state=0)
 
@@ -322,7 +322,7 @@ def changed_conditionals(**arrays):
     ],
 )
 def test_sizes_and_positions_that_do_not_fit_are_refused(tmp_path, method, change):
-    model = evaluation.make_method(method).fit(X, Y)
+    model = make_method(method).fit(X, Y)
     persistence.save(model, tmp_path / "model.skops")
     persistence.load(tmp_path / "model.skops")
     change(model)

@@ -14,14 +14,7 @@ from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 from labelweave import __version__
 from labelweave._core import native
 
-__all__ = [
-    "code_version",
-    "cpu_name",
-    "environment",
-    "library_versions",
-    "results_depend_on",
-    "show_versions",
-]
+__all__ = ["show_versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
 # What shows results and cannot change them.

@@ -30,7 +30,11 @@ from labelweave.decision import CardinalityThreshold, ClassMassNormalization, Ma
 from labelweave.inference import Annealing
 from labelweave.models.methods import make_method
 
-PUBLIC = [getattr(labelweave, name) for name in labelweave.__all__]
+PUBLIC = [
+    getattr(room, name)
+    for room in (labelweave, labelweave.inference, labelweave.decision)
+    for name in room.__all__
+]
 WITH_PRESETS = [
     thing
     for thing in [*PUBLIC, Annealing, ClassMassNormalization, MajorityVote]

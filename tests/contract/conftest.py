@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from sklearn.base import clone
 
 from labelweave.models.base import Estimator
@@ -12,55 +13,29 @@ from tests.contract.variants import VARIANTS
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a law on all defaults and variants; on variants that do not touch it as a slow test.
-
-    Nor does a variant touch a law that a class keeps or breaks whatever its parameters are
-    (`of_classes`).
-    """
+    """Run a law on all defaults and variants."""
     if "case" not in metafunc.fixturenames:
         return
     law = metafunc.module.__name__.rpartition(".test_")[2]
     of_classes = metafunc.definition.get_closest_marker("of_classes") is not None
+    fast = metafunc.config.getoption("fast")
+    metafunc.parametrize("case", cases_of(law, of_classes=of_classes, fast=fast))
+
+
+def cases_of(law: str, *, of_classes: bool, fast: bool) -> list[ParameterSet]:
+    """Return the cases of a law; those of variants that do not touch it are slow.
+
+    No variant touches a law that a class keeps or breaks whatever its parameters are
+    (`of_classes`). The fast suite does without slow cases, instead of making thousands of them in
+    every worker to throw them away.
+    """
     cases = [pytest.param(case, id=name) for name, case in DEFAULTS.items()]
-    # The fast suite would make thousands of tests in every worker to throw them away.
-    fast_only = metafunc.config.getoption("markexpr") == "not slow"
     for name, variant in VARIANTS.items():
         if law in variant.laws and not of_classes:
             cases.append(pytest.param(variant.case, id=name))
-        elif not fast_only:
+        elif not fast:
             cases.append(pytest.param(variant.case, id=name, marks=pytest.mark.slow))
-    metafunc.parametrize("case", cases)
-
-
-# Of scikit-learn's checks, those that repeat a law of this folder on the same classes.
-REPEATED = (
-    "check_classifiers_multilabel_representation_invariance",  # inputs
-    "check_estimator_sparse_matrix",
-    "check_f_contiguous_array_estimator",
-    "readonly_memmap=True",
-    "check_fit_idempotent",  # determinism
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_estimators_pickle",  # persistence
-    "check_sample_weight_equivalence_on_dense_data",  # weights
-)
-# It has more kinds of sparse arrays than `test_inputs`: one class of each way to read them.
-SPARSE = "check_estimator_sparse_array"
-READERS = ("BinaryRelevance(", "LabelPowerset(", "MLkNN(", "LaSVM(", "BayesianOnlineClassifier(")
-
-
-def is_repeated(check: str) -> bool:
-    """Whether a check of scikit-learn, by the name of its test, repeats a law."""
-    if SPARSE in check:
-        return not any(f"[{name}" in check for name in READERS)
-    return any(name in check for name in REPEATED)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave scikit-learn's checks that repeat a law to the whole suite."""
-    for item in items:
-        if "test_sklearn_checks.py" in item.nodeid and is_repeated(item.name):
-            item.add_marker(pytest.mark.slow)
+    return cases
 
 
 @pytest.fixture

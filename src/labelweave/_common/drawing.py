@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["COLOURS", "EDGE", "INK", "literal", "matplotlib_missing"]
-
 #: Okabe and Ito's colours, which people with any kind of colour vision can tell apart, as on the
 #: pages of `labelweave.report`: yellow is darker than theirs.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1f2328", "#8a7c00")

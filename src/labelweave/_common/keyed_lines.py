@@ -16,8 +16,6 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from labelweave._common.files import LockedError, flush_folder, locked
 
-__all__ = ["KeyedLines", "KeyedLinesError"]
-
 Value = TypeVar("Value")
 
 

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Marked", "Share", "html_table"]
-
 _LINE = "1px solid rgba(128,128,128,.4)"
 _CELL = f"padding:.2em .7em;border:0;border-bottom:{_LINE};background:none;color:inherit"
 

@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Specification", "parse_specification", "split_specifications"]
-
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _PATTERN = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 

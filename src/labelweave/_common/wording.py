@@ -9,8 +9,6 @@ import numpy as np
 
 from labelweave._common.arrays import Labels, Mask
 
-__all__ = ["Symbols", "counted", "left_out", "positive_labels"]
-
 
 def counted(n: int, noun: str) -> str:
     """Return a number of things."""

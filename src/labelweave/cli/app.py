@@ -26,8 +26,6 @@ from labelweave.cli.report import report
 from labelweave.cli.reproduce import reproduce
 from labelweave.cli.stream import stream
 
-__all__ = ["app"]
-
 
 class _Group(TyperGroup):
     """Turn every outcome into an exit code, without a traceback unless it is requested."""

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["BadInputError", "CommandError", "WorkFailedError", "argument"]
-
 
 class CommandError(Exception):
     """An error that ends a command with a message instead of a traceback."""

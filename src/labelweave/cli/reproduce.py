@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from labelweave.report import Document
     from labelweave.reproduce import Progress
 
-__all__ = ["reproduce"]
-
 
 class Paper(StrEnum):
     """The papers, and all of them."""

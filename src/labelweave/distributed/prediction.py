@@ -21,8 +21,6 @@ from labelweave.distributed.row_blocks import RowBlocks
 from labelweave.distributed.threshold_passes import thresholds_of_blocks
 from labelweave.models.base import Estimator
 
-__all__ = ["predict", "predict_proba", "thresholds"]
-
 
 def predict(model: Any, X: Any) -> Any:
     """Return the labels of the rows of a dask array or data frame, as ``model.predict`` would.

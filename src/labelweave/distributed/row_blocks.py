@@ -20,8 +20,6 @@ from dask.graph_manipulation import bind
 from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 
-__all__ = ["RowBlocks"]
-
 Frame: TypeAlias = "pd.DataFrame | pd.Series[Any]"
 # What dask takes for the result of a task that returns any object.
 _NO_OBJECTS = np.empty((0, 0), dtype=object)

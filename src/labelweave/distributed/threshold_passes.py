@@ -18,8 +18,6 @@ from labelweave.decision import Evidence, ThresholdRule, ThresholdSurvey
 from labelweave.decision.probabilities import Scores, joined
 from labelweave.distributed.row_blocks import RowBlocks
 
-__all__ = ["thresholds_of_blocks"]
-
 # As many summaries are merged at a time.
 _ARITY = 8
 # The labels of a rule that has to see whole columns are taken in as many groups, at most.

@@ -17,14 +17,6 @@ from labelweave._common.checks import check_choice, check_whole_number
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.joint.enumeration import row_blocks
 
-__all__ = [
-    "best_queries",
-    "disagreement",
-    "information_about_others",
-    "label_uncertainty",
-    "row_uncertainty",
-]
-
 
 def row_uncertainty(joint: JointDistribution, by: str = "entropy") -> Floats:
     """Return how uncertain the labels of each row are, (n,).

@@ -19,8 +19,6 @@ from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint, predict_labels
 
-__all__ = ["RowAnswers", "Session"]
-
 # Rows whose answers are computed together, between two looks at whether to stop.
 _BLOCK = 64
 # Rows over which dependence is averaged, and pairs of labels that are held at a time.

@@ -482,8 +482,8 @@ class BestJoint(MultiLabelClassifier):
         pipelines that end in one. Dense features are standardised for all of them. By default
         `labelweave.models.best_joint.PORTFOLIO`: a chain, two forests, on bootstrap samples and
         on all rows, a chain over a forest's predictions, with the features if these are sparse,
-        a chain on kernel features, and a mixture of trees, unless its components would have more than a
-        million coefficients each.
+        a chain on kernel features, and a mixture of trees, unless its components would have more
+        than a million coefficients each.
     scoring : str, default="log_likelihood"
         The mean held-out log-likelihood of a row, or the name of a metric such as "exact_match" or
         "f1_micro"; labels are then predicted for `decision`, and rows count alike whatever their

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
@@ -28,6 +28,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.utils import check_random_state
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.engine import processes
 from labelweave._common.pipelines import fit_arguments
 from labelweave.joint.enumeration import row_blocks
 from labelweave.logistic.conditionals import LabelGraph, LinearConditionals
@@ -62,7 +63,7 @@ def fit_estimators(
     random = check_random_state(random_state)
     seeds = random.randint(2**31 - 1, size=labels.shape[1])
     return list(
-        Parallel(n_jobs=n_jobs)(
+        processes(n_jobs)(
             delayed(_fit_one)(
                 estimator, with_labels(X, labels, parent), labels[:, j], sample_weight, s
             )
@@ -141,7 +142,7 @@ def classifier_edge_weights(
         for parent in (-1, *np.flatnonzero(candidates[:, target]))
     ]
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_labels)
-    found = Parallel(n_jobs=n_jobs)(
+    found = processes(n_jobs)(
         delayed(_edge_weight)(
             estimator, X, labels, target, parent, held_out, sample_weight, seeds[target]
         )
