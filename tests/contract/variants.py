@@ -260,7 +260,7 @@ _FORESTS = {
     "forest-chain": touches(
         "answers determinism weights persistence",
         DistributionalForest(
-            estimator=_TREE, smooth=ClassifierChain(**_FIXED), temperature=1.0, n_folds=2
+            estimator=_TREE, smooth=ClassifierChain(**_FIXED), temperature=1.0, cv=2
         ),
         unsuited=LEAVES,
     ),
@@ -292,10 +292,10 @@ _OTHERS = {
         "edge_cases",
         MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0, n_codes=2),
     ),
-    "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(n_folds=2)),
+    "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(cv=2)),
     "svm-fixed": touches("answers edge_cases", ThresholdedSVM(C=1.0, decision="fixed")),
     "lasvm-rbf": touches("inputs edge_cases persistence", LaSVM(kernel="rbf", passes=5, tol=1e-8)),
-    "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", n_folds=2)),
+    "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", cv=2)),
     "online-independent": touches(
         "answers determinism persistence",
         BayesianOnlineClassifier(coupled=False, decision="subset"),

@@ -45,7 +45,7 @@ def test_the_best_candidate_is_fitted_to_all_rows():
 
 def test_scores_are_those_of_cross_validation():
     data = load_emotions()
-    model = BestJoint(candidates=[BR], n_folds=2).fit(data.X, data.Y)
+    model = BestJoint(candidates=[BR], cv=2).fit(data.X, data.Y)
     by_hand = []
     for train, test in KFold(2, shuffle=True, random_state=0).split(data.X):
         pipeline = make_pipeline(StandardScaler(), BR).fit(data.X[train], data.Y[train])
@@ -211,4 +211,4 @@ def test_before_fit_there_is_no_table():
 def test_one_fold_is_none():
     X, labels = circles()
     with pytest.raises(ValueError, match="n_folds must be a whole number of at least 2; got 1"):
-        BestJoint(candidates=[BR], n_folds=1).fit(X, labels)
+        BestJoint(candidates=[BR], cv=1).fit(X, labels)

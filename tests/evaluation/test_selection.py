@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from labelweave.models.joint_estimators import fold_estimator
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -25,7 +26,6 @@ from labelweave.data.load import load_emotions
 from labelweave.decision import MicroF1Threshold
 from labelweave.models.best_joint import Race, TrainingData, pool_weights
 from labelweave.models.explanations import can_explain
-from labelweave.models.joint_estimators import fold_estimator
 from labelweave.models.predictions import predict_joint
 
 DATA = load_emotions()

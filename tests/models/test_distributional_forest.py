@@ -165,7 +165,7 @@ def test_order_of_rows_has_no_say_even_in_bootstrap_samples(bootstrap):
 @pytest.mark.parametrize("forest", [SMALL, ExtraTreesClassifier(8)], ids=["out-of-bag", "folds"])
 @pytest.mark.parametrize("smooth", [None, ClassifierChain(C=1.0, label_penalty=0.1)])
 def test_modes_are_proven_and_agree_with_enumeration(forest, smooth):
-    model = DistributionalForest(estimator=forest, smooth=smooth, n_folds=2).fit(X, Y)
+    model = DistributionalForest(estimator=forest, smooth=smooth, cv=2).fit(X, Y)
     joint = model.predict_joint(TEST)
     mode = joint.mode()
     assert mode.optimal.all()

@@ -102,7 +102,7 @@ def _delegated(at: Inside) -> Inside | None:
 
 
 def last(model: Any) -> Any:
-    """Return the classifier at the end of pipelines and fitted searches, whose parameters may be set.
+    """Return the classifier at the end of pipelines and fitted searches, to set its parameters.
 
     Unlike `inside` it stops at frozen models, which others share, and at searches that will be
     fitted, as what they choose depends on all parameters of their estimator.
@@ -146,7 +146,9 @@ def fit_arguments(model: Any, weight: Floats | None) -> dict[str, Floats]:
     if weight is None:
         return {}
     if not any(_weight_parameters(last(model))):
-        raise ValueError(f"sample_weight was given, but estimator {model!r} does not support it")
+        raise ValueError(
+            f"sample_weight was given, but estimator {last(model)!r} does not support it"
+        )
     return dict.fromkeys(_weight_parameters(model), weight)
 
 

@@ -47,6 +47,13 @@ class CrossFit:
         """The held-out rows, one fold after the other."""
         return np.concatenate([fold.held_out for fold in self.folds])
 
+    def numbers(self, n_rows: int) -> Positions:
+        """Return the number of each row's fold, where each row is in one."""
+        number = np.zeros(n_rows, dtype=np.intp)
+        for k, fold in enumerate(self.folds):
+            number[fold.held_out] = k
+        return number
+
     def scored(self, score: Callable[[Any, Positions], Any]) -> CrossFit:
         """Return the scores that the parts give to their held-out rows."""
         pairs = zip(self.parts, self.folds, strict=True)
@@ -63,7 +70,10 @@ class CrossFit:
         """
         scores = joined(self.parts)
         values = scores.log_odds if isinstance(scores, Probabilities) else scores
-        total, times = np.zeros((n_rows, *values.shape[1:])), np.bincount(self.rows, minlength=n_rows)
+        total, times = (
+            np.zeros((n_rows, *values.shape[1:])),
+            np.bincount(self.rows, minlength=n_rows),
+        )
         np.add.at(total, self.rows, values)
         total[times > 1] /= times[times > 1].reshape(-1, *[1] * (values.ndim - 1))
         total[times == 0] = np.nan
@@ -78,7 +88,7 @@ def cross_fit(
     n_jobs: int | None = 1,
     name: str = "holding rows out",
 ) -> CrossFit:
-    """Fit a model for each fold to its training rows, and score its held-out rows where it was fitted.
+    """Fit a model to the training rows of each fold, and score the held-out rows right there.
 
     The parts are the models if there is no `score`. `name` says to whoever watches what goes on.
     """
@@ -125,7 +135,8 @@ def cross_fitted_scores(
 
     def fit(rows: Positions) -> MultiLabelClassifier:
         weights = {} if weight is None else {"sample_weight": weight[rows]}
-        return clone(model).fit(X[rows], named(labels[rows]), **weights)
+        fitted: MultiLabelClassifier = clone(model).fit(X[rows], named(labels[rows]), **weights)
+        return fitted
 
     folds = deal(N_FOLDS, X, labels, weight, seed)
     if not folds:

@@ -33,8 +33,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
-from labelweave._common.progress import stage, steps
 from labelweave._common.folds import assign_folds, row_uniforms
+from labelweave._common.progress import stage, steps
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.penalties import Axis, LossCurve, PenaltyChoice
 from labelweave.models.em import CLOSE, EM, EXACT, ROUGH, Mixture, Tolerances

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ from labelweave._common.checks import check_flag
 from labelweave._common.files import check_positions, check_shape
 from labelweave._common.folds import Fold, check_folds, deal, presentation_order
 from labelweave._common.pipelines import first, fit_arguments, last
-from labelweave.decision import Decision, ThresholdRule
+from labelweave.decision import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
@@ -204,8 +204,8 @@ def fit_learners(
 ) -> tuple[list[FittedBase], Floats]:
     """Fit base learners to all rows, and predict each row by fits that have not seen it.
 
-    The predictions are (n, M), the labels of each learner after those of the one before; NaN in rows
-    that were never held out. Joblib may cache the result.
+    The predictions are (n, M), the labels of each learner after those of the one before, with NaN
+    in rows that were never held out. Joblib may cache the result.
     """
     # Bootstrap samples and shuffled mini-batches depend on the order of the rows.
     order = presentation_order(X, labels, seed)
@@ -256,6 +256,7 @@ def _is_named(member: Any) -> bool:
     return isinstance(member, tuple) and len(member) == 2 and isinstance(member[0], str)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class JointClassifierCV(MultiLabelClassifier):
     """A joint model P(y|x) over the predictions of any classifiers.
 
@@ -350,30 +351,12 @@ class JointClassifierCV(MultiLabelClassifier):
            [1, 0, 0, 0, 0, 1]], dtype=int8)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        joint: MultiLabelClassifier | None = None,
-        passthrough: bool | str = False,
-        cv: Any = "auto",
-        multi_label: bool | str = "auto",
-        memory: Any = None,
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.joint = joint
-        self.passthrough = passthrough
-        self.cv = cv
-        self.multi_label = multi_label
-        self.memory = memory
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = field(default=None, kw_only=False)
+    joint: MultiLabelClassifier | None = None
+    passthrough: bool | str = False
+    cv: Any = "auto"
+    multi_label: bool | str = "auto"
+    memory: Any = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; if `deep`, also those of named members."""
@@ -578,7 +561,7 @@ class JointClassifierCV(MultiLabelClassifier):
             return N_FOLDS
         return check_folds(self.cv, otherwise="'auto', 'oob'")
 
-    def _joint_model(self) -> MultiEstimator:
+    def _joint_model(self) -> MultiLabelClassifier:
         """Return the joint model: fitted, if `fit` has come that far."""
         joint = getattr(self, "joint_", ClassifierChain() if self.joint is None else self.joint)
         if not isinstance(joint, MultiLabelClassifier):
