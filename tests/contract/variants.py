@@ -257,11 +257,9 @@ _FORESTS = {
         DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=9, bootstrap=True)),
         unsuited=LEAVES | {"repeated rows": "bootstrap samples are drawn by weight"},
     ),
-    "forest-chain": touches(
+    "forest-folds": touches(
         "answers determinism weights persistence",
-        DistributionalForest(
-            estimator=_TREE, smooth=ClassifierChain(**_FIXED), temperature=1.0, cv=2
-        ),
+        DistributionalForest(_TREE, temperature=1.0, cv=2),
         unsuited=LEAVES,
     ),
 }
@@ -274,7 +272,9 @@ _CALIBRATED = {
     ),
     "calibrated-marginals": touches(
         "determinism weights persistence",
-        CalibratedJointCV(estimator=BinaryRelevance(C=1.0), joint=None, marginals="sigmoid", cv=2),
+        CalibratedJointCV(
+            estimator=BinaryRelevance(C=1.0), temperature=None, marginals="sigmoid", cv=2
+        ),
         unsuited=JOINTS | HEATED | {"marginals": "they have a calibration of their own"},
     ),
 }

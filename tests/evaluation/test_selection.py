@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from labelweave.models.joint_estimators import fold_estimator
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -21,7 +20,8 @@ from labelweave import (
     explain_label,
     persistence,
 )
-from labelweave._common.pipelines import inside
+from labelweave._common.folds import Fold
+from labelweave._common.pipelines import copy_for_fold, inside
 from labelweave.data.load import load_emotions
 from labelweave.decision import MicroF1Threshold
 from labelweave.models.best_joint import Race, TrainingData, pool_weights
@@ -89,7 +89,7 @@ def test_held_out_rows_are_no_less_probable_than_under_the_best():
     fold = np.arange(len(X)) % 3
     race = Race(
         TrainingData(X, Y, weight),
-        [fold == k for k in range(3)],
+        [Fold(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)],
         metric=None,
         rule=None,
         pooled=True,
@@ -97,7 +97,7 @@ def test_held_out_rows_are_no_less_probable_than_under_the_best():
     )
     for name, estimator in CANDIDATES:
         race.run(name, estimator)
-    log_probs = race.log_probs(sorted(race.folds))
+    log_probs = race.log_probs(sorted(race.judged))
     means = np.average(log_probs, axis=0, weights=weight)
     assert [trial.name for trial in race.trials][race.best()] == "forest"
     assert mean_log_prob(log_probs, pool_weights(log_probs, weight), weight) >= means.max() - 1e-5
@@ -206,9 +206,9 @@ def test_decisions_are_those_of_the_model_not_of_its_best_member(pool):
 
 def test_a_pool_is_calibrated_as_a_whole():
     pool = BestJoint(candidates=CANDIDATES, pool=True).fit(X, Y)
-    assert isinstance(fold_estimator(pool), BestJoint)
+    assert isinstance(copy_for_fold(pool), BestJoint)
     single = BestJoint(candidates=CANDIDATES[:1]).fit(X, Y)
-    assert isinstance(inside(fold_estimator(single)).model, BinaryRelevance)
+    assert isinstance(inside(copy_for_fold(single)).model, BinaryRelevance)
     assert can_explain(single)
     assert not can_explain(pool)
 

@@ -142,6 +142,8 @@ class _PartialCholesky:
     def extend(self, random: np.random.Generator) -> bool:
         """Add a block of landmarks in random order; return whether there was any to add."""
         left = np.flatnonzero(self.residual > _SMALLEST_RESIDUAL)
+        if len(left) == 0:
+            return False
         waiting = random.standard_exponential(len(self.residual))
         size = _BLOCK if self.pivots else 1
         proposed = left[np.argsort(waiting[left], kind="stable")][:size]
@@ -154,7 +156,7 @@ class _PartialCholesky:
             if self.residual[row] > _SMALLEST_RESIDUAL:  # others of the block may span it
                 block = slice(n_before, len(self.pivots))
                 self._accept(row, column - self.factor[:, block] @ self.factor[row, block])
-        return len(proposed) > 0
+        return True
 
     def _accept(self, row: int, column: Floats) -> None:
         column /= np.sqrt(column[row])

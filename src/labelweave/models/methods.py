@@ -208,6 +208,8 @@ def make_method(specification: str | Specification, *, seed: int = 0) -> Any:
         specification = parse_specification(specification)
     estimator = build(specification)
     check_classifier(estimator, specification.name)
+    if isinstance(estimator, ConformalClassifier | CalibratedJointCV):
+        estimator.base_estimator()  # refused before any data are read
     return _with_seed(estimator, seed)
 
 
