@@ -73,7 +73,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev  ## measure against scikit-learn and rewrite the table
+bench: $(VENV)/.dev  ## measure against scikit-learn, and write the tables anew
 	$(BIN)/python -m benchmarks.logistic
 
 reproduce-quick: $(VENV)/.built  ## a small part of the papers' experiments, on bundled data

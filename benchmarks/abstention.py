@@ -1,15 +1,12 @@
 """Abstention: how accurate the labels, or the rows, are of which a model is surest.
 
-Run as ``python -m benchmarks.abstention [DATA ...] [--folds 0,1,2] [--preorder PYTHON]``, where
-PYTHON is an interpreter with preorder4mlc, which is then run on emotions. Folds are kept under
-``build/abstention``, so that a run that was stopped goes on where it was; tables and picture show
-all that was kept, and go to README.md and ``benchmarks/figures/abstention.png`` once every data
-set has some.
+Run as ``python -m benchmarks.abstention [DATA ...] [--folds 0,1,2]``. Folds are kept under
+``build/abstention``, so that an interrupted run continues; the tables show all folds that are
+there, and are kept once every data set has some.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks.abstention_figures import draw, preorder_table, table
 from benchmarks.folds import Figures, Fold, Results, fold_parser, kept_folds, measure_folds
-from benchmarks.preorder import PreorderPeer, open_points
-from benchmarks.table import README, replace_between
+from benchmarks.tables import Rows, keep, markdown
 from benchmarks.weave import Alone
 from labelweave import (
     BinaryRelevance,
@@ -29,11 +24,11 @@ from labelweave import (
     JointClassifierCV,
     TreeMixture,
 )
-from labelweave.decision import HammingLoss, PartialAbstention
+from labelweave.decision import HammingLoss
+from labelweave.evaluation import paired_t_test
+from labelweave.evaluation.comparison.significance import judge
 from labelweave.inference import Auto
 
-BEGIN = "<!-- written by python -m benchmarks.abstention: begin -->"
-END = "<!-- written by python -m benchmarks.abstention: end -->"
 KEPT = Path("build/abstention")
 DATA = ("emotions", "scene", "yeast")
 FOREST = RandomForestClassifier(random_state=0)
@@ -45,9 +40,9 @@ SYSTEMS = {
     "forest": Alone(estimator=FOREST, random_state=0),
     "forest, woven": JointClassifierCV(estimator=FOREST, random_state=0),
 }
-PREORDER = {"preorder4mlc": PreorderPeer()}
 COVERAGES = np.arange(1, 101) / 100
-PRICES = (0.05, 0.1, 0.2, 0.3, 0.4)
+SHOWN = (100, 90, 80, 50)  # percents of coverage
+REFERENCE = "`br`"
 
 
 def accuracies(confidence: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
@@ -73,35 +68,50 @@ def abstention_curves(model: Any, fold: Fold) -> Figures:
     mode = Auto()(joint)
     right = (mode.labels == fold.Y_test).all(axis=1)
     figures |= _summary("rows", accuracies(mode.log_prob, right))
-    decided = [PartialAbstention(price)(joint) for price in PRICES]
-    figures["price coverage"] = [float((part >= 0).mean()) for part in decided]
-    figures["price accuracy"] = [float((part == fold.Y_test)[part >= 0].mean()) for part in decided]
     return figures
 
 
-def _write(results: dict[str, Results], beside: Results) -> None:
-    preorder = beside["preorder4mlc"]
-    parts = [table(results, "labels", "Hamming accuracy"), table(results, "rows", "exact match")]
-    if preorder:
-        parts.append(preorder_table(preorder, {system: beside[system] for system in SYSTEMS}))
-    print(*parts, sep="\n")
-    if len(results) == len(DATA):
-        replace_between(README, BEGIN, END, parts)
-        draw(results, preorder)
+def table(results: dict[str, Results], what: str, measure: str) -> Rows:
+    """Return areas and accuracies; bold where the paired t-test sees more than independence."""
+    head = ["", "folds", f"{measure}:", "area", *(f"at {percent} %" for percent in SHOWN)]
+    rows = [head]
+    for name, of_data in results.items():
+        for system, folds in of_data.items():
+            places = [(f"{what} area", 0), *((what, percent - 1) for percent in SHOWN)]
+            cells = [
+                _cell(_column(folds, *place), _column(of_data[REFERENCE], *place))
+                for place in places
+            ]
+            rows.append([name, str(len(folds)), system, *cells])
+    return rows
+
+
+def _column(folds: list[Figures], name: str, place: int) -> NDArray[np.float64]:
+    """Return one figure of every fold."""
+    return np.array([figures[name][place] for figures in folds])
+
+
+def _cell(scores: NDArray[np.float64], reference: NDArray[np.float64]) -> str:
+    better = len(scores) > 1 and not np.array_equal(scores, reference)
+    if better:
+        better = judge(paired_t_test(scores, reference), higher_is_better=True) == "better"
+    mark = "**" if better else ""
+    return f"{mark}{scores.mean():.3f}{mark}"
 
 
 def main() -> None:
-    parser = fold_parser(__doc__, DATA)
-    parser.add_argument("--preorder", type=Path, help="a Python that has preorder4mlc")
-    arguments = parser.parse_args()
+    arguments = fold_parser(__doc__, DATA).parse_args()
     for name in arguments.data:
         measure_folds(KEPT, name, arguments.folds, SYSTEMS, abstention_curves)
-    if arguments.preorder is not None:
-        measure = partial(open_points, python=arguments.preorder)
-        measure_folds(KEPT, "emotions", arguments.folds, PREORDER, measure)
-    kept = {name: kept_folds(KEPT, name, SYSTEMS) for name in DATA}
-    results = {name: of_data for name, of_data in kept.items() if of_data["chain"]}
-    _write(results, kept_folds(KEPT, "emotions", SYSTEMS | PREORDER))
+    found = {name: kept_folds(KEPT, name, SYSTEMS) for name in DATA}
+    results = {name: of_data for name, of_data in found.items() if of_data["chain"]}
+    tables = {
+        "labels": table(results, "labels", "Hamming accuracy"),
+        "rows": table(results, "rows", "exact match"),
+    }
+    print(*map(markdown, tables.values()), sep="\n")
+    if len(results) == len(DATA):
+        keep("abstention", tables, by_level=False)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Run as ``python -m benchmarks.calibration [--folds 10] [--jobs 1] [DATA ...]``. Folds that were
 measured before are read from ``build/calibration.jsonl``; with all data sets and folds the table
-goes to README.md.
+is kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.tables import keep, markdown
 from labelweave import (
     BinaryRelevance,
     CalibratedJointCV,
@@ -33,8 +33,6 @@ from labelweave.evaluation.metrics.likelihood import log_loss
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
 
-BEGIN = "<!-- written by python -m benchmarks.calibration: begin -->"
-END = "<!-- written by python -m benchmarks.calibration: end -->"
 KEPT = Path("build", "calibration.jsonl")
 DATA = ("emotions", "scene", "yeast", "enron", "slashdot")
 SYSTEMS = {
@@ -106,7 +104,7 @@ def row(name: str, system: str, folds: list[Sums]) -> list[str]:
 
 
 def main() -> None:
-    """Measure and print the table; write it to README.md if nothing was left out."""
+    """Measure and print the table; keep it if nothing was left out."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=list(DATA))
     parser.add_argument("--folds", type=int, default=10, help="folds of ten to measure")
@@ -129,10 +127,10 @@ def main() -> None:
             name, own, *cells = row(data.name, system, [kept[key] for key in keys])
             rows.append([name, own, str(len(keys)), *cells])
             print(*rows[-1], flush=True)
-    table = markdown([["", "", "folds", *COLUMNS], *rows])
-    print(table)
+    table = [["", "", "folds", *COLUMNS], *rows]
+    print(markdown(table))
     if arguments.folds == 10 and tuple(arguments.data) == DATA:
-        replace_between(README, BEGIN, END, [table])
+        keep("calibration", {"temperatures": table}, by_level=False)
 
 
 if __name__ == "__main__":

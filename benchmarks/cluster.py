@@ -1,6 +1,6 @@
 """Labels fitted over the workers of a cluster: two worker processes beside one.
 
-Run as ``python -m benchmarks.cluster [--rounds 3]``; the table goes to README.md if all fits were
+Run as ``python -m benchmarks.cluster [--rounds 3]``; the table is kept if all fits were
 measured.
 """
 
@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import use_published_data
-from benchmarks.measure import Timing, machine, one_blas_thread, race
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.measure import Timing, one_blas_thread, race
+from benchmarks.tables import keep, markdown
 from labelweave import BinaryRelevance, ClassifierChain, Dataset, load
 from labelweave._common.engine import Engine
 from labelweave.distributed import connect, fit
 
-BEGIN = "<!-- written by python -m benchmarks.cluster: begin -->"
-END = "<!-- written by python -m benchmarks.cluster: end -->"
 FITS: dict[str, tuple[str, Callable[[], Any]]] = {
     "corel5k": ("chain, penalties chosen", ClassifierChain),
     "delicious": ("binary relevance, C = 1", lambda: BinaryRelevance(C=1.0)),
@@ -75,7 +73,7 @@ def main() -> None:
             print(*rows[-1], flush=True)
     print(markdown(rows))
     if set(arguments.fits) >= set(FITS):
-        replace_between(README, BEGIN, END, [f"Measured on {machine()}.", markdown(rows)])
+        keep("cluster", {"labels": rows}, by_level=False)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Prediction on a dask cluster: time, peak memory, and thresholds equal to those of one machine.
 
 `python -m benchmarks.cluster_prediction` predicts 10⁵ and 10⁶ rows of 100 labels on two worker
-processes of this machine, and writes the table of README.md; with arguments, such as `1000000 cmn`,
+processes of this machine, and keeps the table; with arguments, such as `1000000 cmn`,
 it prints a part of it.
 """
 
@@ -16,14 +16,12 @@ import dask
 import dask.array as da
 import numpy as np
 
-from benchmarks.measure import _status_bytes, machine, one_blas_thread
-from benchmarks.table import README, _megabytes, _seconds, markdown, write_level
+from benchmarks.measure import _status_bytes, one_blas_thread
+from benchmarks.tables import keep, markdown, show_megabytes, show_seconds
 from labelweave import BinaryRelevance
 from labelweave.distributed import connect, predict
 from labelweave.distributed.prediction import thresholds
 
-BEGIN = "<!-- written by python -m benchmarks.cluster_prediction: begin -->"
-END = BEGIN.replace("begin", "end")
 N_LABELS = 100
 N_FEATURES = 50
 CHUNK = 10_000
@@ -93,12 +91,12 @@ def measure(n: int, decision: str) -> list[str]:
     if found is not None:
         equal = "yes" if (found == local_thresholds(model, n)).all() else "NO"
     print(f"{n} rows, {decision}: {counts.sum()} labels", flush=True)
-    growth = [_megabytes(after - start) for after, start in zip(peaks, before, strict=True)]
-    absolute = [_megabytes(value) for value in peaks]
+    growth = [show_megabytes(after - start) for after, start in zip(peaks, before, strict=True)]
+    absolute = [show_megabytes(value) for value in peaks]
     return [
         f"{n:,}",
         decision,
-        _seconds(seconds),
+        show_seconds(seconds),
         f"{n / seconds:,.0f}",
         f"{absolute[1]} (+{growth[1]})",
         f"{absolute[0]} (+{growth[0]})",
@@ -113,11 +111,9 @@ def main() -> None:
     head += ["peak of a worker (growth)", "peak of the client (growth)", "thresholds as locally"]
     with one_blas_thread():
         rows = [measure(n, decision) for decision in decisions for n in sizes]
-    parts = [f"Measured on {machine()}.", markdown([head, *rows])]
+    print(markdown([head, *rows]))
     if len(sys.argv) == 1:
-        write_level(README, BEGIN, END, parts)
-    else:
-        print(*parts, sep="\n\n")
+        keep("cluster_prediction", {"prediction": [head, *rows]})
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.cluster_streams`` splits 80 % of the rcv1 union into sixteen files, learns
 them on one, two and four workers (one of them killed on the way in a run of its own), and writes
-the tables of benchmarks/README.md. F1 is that of the other 20 % under the rule "cmn". A file of
+and keeps the tables. F1 is that of the other 20 % under the rule "cmn". A file of
 that size is a tenth of a second of work: speed is also measured on files with every row ten times.
 """
 
@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import f1_score
 
-from benchmarks.measure import machine
 from benchmarks.online_stream import learn, write_text
-from benchmarks.table import README, markdown, write_level
+from benchmarks.tables import Rows, keep, markdown
 from labelweave import BayesianOnlineClassifier, load
 from labelweave.distributed import connect
 from labelweave.distributed.cluster import DaskEngine
@@ -30,8 +29,6 @@ from labelweave.distributed.partitioned import PartitionedLearner
 from labelweave.models.online import OnlineSettings
 from labelweave.models.online.state import OnlineState
 
-BEGIN = "<!-- written by python -m benchmarks.cluster_streams: begin -->"
-END = "<!-- end of cluster_streams -->"
 N_PARTITIONS = 16
 TIMES = 10
 REPEATS = 3
@@ -86,9 +83,9 @@ def quality(state: OnlineState, X: Any, Y: Any) -> list[str]:
 
 
 def main() -> None:
-    """Measure and show; ``--write`` also puts the tables into README.md."""
+    """Measure and show; ``--write`` also keeps the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the tables into README.md")
+    parser.add_argument("--write", action="store_true", help="keep the tables")
     arguments = parser.parse_args()
     data = load("rcv1")
     order = np.random.default_rng(0).permutation(data.X.shape[0])
@@ -104,13 +101,13 @@ def main() -> None:
             paths.append(Path(folder, f"part-{k:02d}.txt"))
             write_text(X[rows], Y[rows], paths[-1], header=True)
         files = Files(whole, paths, [longer(path) for path in paths], n_train)
-        parts = [f"Measured on {machine()}.", *tables(files, test)]
-    print(*parts, sep="\n\n")
+        found = tables(files, test)
+    print(*map(markdown, found.values()), sep="\n")
     if arguments.write:
-        write_level(README, BEGIN, END, parts)
+        keep("cluster_streams", found)
 
 
-def tables(files: Files, test: Any) -> list[str]:
+def tables(files: Files, test: Any) -> dict[str, Rows]:
     """Return the table of speeds and that of quality."""
     speeds = Speeds(files)
     qualities = [["", "macro F1", "micro F1", "log-loss per row"]]
@@ -126,7 +123,7 @@ def tables(files: Files, test: Any) -> list[str]:
                     qualities.append([name, *quality(again.state, *test)])
                 killed, seconds = partitioned(files.paths, engine, 1, kill=True)
                 speeds.line("2, one killed", seconds, killed.state)
-    return [markdown(speeds.lines), markdown(qualities)]
+    return {"speed": speeds.lines, "quality": qualities}
 
 
 class Speeds:

@@ -1,7 +1,7 @@
 """Coverage and size of conformal sets of label vectors, with dependent and independent labels.
 
 Run as ``python -m benchmarks.conformal [--splits 20] [--jobs 2] [DATA ...]``; with all data sets
-and splits the table goes to README.md.
+and splits the table is kept.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.tables import keep, markdown
 from labelweave import BinaryRelevance, ClassifierChain, ConformalClassifier, Dataset, load
 
-BEGIN = "<!-- written by python -m benchmarks.conformal: begin -->"
-END = "<!-- written by python -m benchmarks.conformal: end -->"
 DATA = ("emotions", "scene", "yeast", "image", "slashdot")
 N_SPLITS = 20
 LEVELS = (0.8, 0.9, 0.95)
@@ -66,7 +64,7 @@ def _cell(figures: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
 
 
 def main() -> None:
-    """Measure and print the table; write it to README.md if nothing was left out."""
+    """Measure and print the table; keep it if nothing was left out."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=list(DATA))
     parser.add_argument("--splits", type=int, default=N_SPLITS)
@@ -79,10 +77,10 @@ def main() -> None:
         for system in SYSTEMS
         if WAYS[way] < 1 or data.name in SMALL_SETS
     ]
-    table = markdown([["", "", "", *(f"{level:g}" for level in LEVELS)], *rows])
-    print(table)
+    table = [["", "", "", *(f"{level:g}" for level in LEVELS)], *rows]
+    print(markdown(table))
     if options.splits == N_SPLITS and tuple(options.data) == DATA:
-        replace_between(README, BEGIN, END, [table])
+        keep("conformal", {"sets": table}, by_level=False)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Run as ``python -m benchmarks.decisions [matrix|rare] [DATA ...] [--jobs 2]``. Each data set is one
 comparison, kept under ``build/decisions``, so that a run that was stopped goes on where it was; the
-tables go to README.md.
+tables are kept.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, PredefinedSplit
 
-from benchmarks.measure import machine
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.tables import Rows, keep, markdown
 from labelweave import Dataset, compare, load
 from labelweave.evaluation import METRICS, Comparison, paired_t_test
 from labelweave.evaluation.comparison.significance import judge
 from labelweave.models.methods import make_methods, with_decisions
 
-MARK = "<!-- written by python -m benchmarks.decisions {} {}: {} -->"
 KEPT = Path("build/decisions")
 #: The decision that each measure calls for.
 MATCHING = {
@@ -80,7 +78,7 @@ def splitter(data: Dataset) -> Any:
     return PredefinedSplit(fold)
 
 
-def matrix(comparison: Comparison) -> str:
+def matrix(comparison: Comparison) -> Rows:
     """Return measures by decisions; ○: significantly better than the matching decision."""
     rows = [[comparison.data.name, *(f'"{decision}"' for decision in MATCHING.values())]]
     for metric, matching in MATCHING.items():
@@ -93,10 +91,10 @@ def matrix(comparison: Comparison) -> str:
             value = f"{scores.mean():.4f}" if decision != matching else f"**{own.mean():.4f}**"
             row.append(value + (" ○" if verdict == "better" else ""))
         rows.append(row)
-    return markdown(rows)
+    return rows
 
 
-def rare(comparison: Comparison, methods: list[str]) -> str:
+def rare(comparison: Comparison, methods: list[str]) -> Rows:
     """Return example, micro and macro F1 at one half and under their own decisions."""
     head = [comparison.data.name, *(f"{METRICS[m].title}: one half" for m in RARE)]
     rows = [[*head, *(f'with "{MATCHING[metric]}"' for metric in RARE)]]
@@ -107,11 +105,11 @@ def rare(comparison: Comparison, methods: list[str]) -> str:
     if comparison.data.name in PUBLISHED:
         highest = [f"{value:.3f}" for value in PUBLISHED[comparison.data.name]]
         rows.append(["highest published", "", "", "", *highest])
-    return markdown(rows)
+    return rows
 
 
 def main() -> None:
-    """Measure, and write the tables to README.md."""
+    """Measure, and keep the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=tuple(DATA))
     parser.add_argument("data", nargs="*")
@@ -127,10 +125,9 @@ def main() -> None:
             if options.part == "matrix"
             else rare(comparison, list(make_methods(methods)))
         )
-        print(table)
+        print(markdown(table))
         if options.methods is None:
-            marks = [MARK.format(options.part, name, end) for end in ("begin", "end")]
-            replace_between(README, *marks, [f"Measured on {machine()}.", table])
+            keep("decisions", {f"{options.part} {name}": table}, by_level=False)
 
 
 if __name__ == "__main__":

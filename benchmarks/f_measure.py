@@ -1,7 +1,7 @@
 """The decision for F1 against NumPy and dacaf-mlc: `python -m benchmarks.f_measure`.
 
 Every contestant decides from the same log-odds or chain, on one thread, and must choose the same
-labels as ours but for vectors that are equally good. README.md is rewritten; dacaf-mlc takes part
+labels as ours but for vectors that are equally good. The tables are kept; dacaf-mlc takes part
 if ``--dacaf`` names the Python of an environment that has it.
 """
 
@@ -25,15 +25,13 @@ from benchmarks.f_measure_peers import (
     recursion,
     run_dacaf,
 )
-from benchmarks.measure import machine, one_blas_thread
-from benchmarks.table import README, _seconds, markdown, write_level
+from benchmarks.measure import one_blas_thread
+from benchmarks.tables import Rows, keep, markdown, show_seconds
 from labelweave import ClassifierChain, TreeNetwork, load
 from labelweave._core import native
 from labelweave.decision import FLoss
 from labelweave.joint import ChainJoint, IndependentJoint, JointDistribution
 
-BEGIN = "<!-- written by python -m benchmarks.f_measure: begin -->"
-END = "<!-- written by python -m benchmarks.f_measure: end -->"
 N_ROWS, N_LABELS = 10_000, 100
 # The general way takes NumPy minutes for all rows: what it takes for some of them is scaled up.
 GENERAL_ROWS = 500
@@ -76,8 +74,8 @@ def independent_rows(rounds: int) -> list[list[str]]:
         slow *= N_ROWS / GENERAL_ROWS
         check_same(joint, labels, others)
         check_same(joint[:GENERAL_ROWS], labels[:GENERAL_ROWS], by_formula)
-        cells = [name, f"{labels.sum(axis=1).mean():.1f}", _seconds(ours)]
-        cells += [f"{_seconds(t)} (**{t / ours:.0f}×**)" for t in (fast, slow)]
+        cells = [name, f"{labels.sum(axis=1).mean():.1f}", show_seconds(ours)]
+        cells += [f"{show_seconds(t)} (**{t / ours:.0f}×**)" for t in (fast, slow)]
         rows.append(cells)
         print(*cells, flush=True)
     return rows
@@ -107,12 +105,14 @@ def dependent_rows(rounds: int) -> list[list[str]]:
         found = race(runners, rounds)
         (ours, labels), (theirs, others) = found["ours"], found["all"]
         check_same(joint, labels, others)
-        rows.append([name, _seconds(ours), f"{_seconds(theirs)} (**{theirs / ours:.0f}×**)"])
+        rows.append(
+            [name, show_seconds(ours), f"{show_seconds(theirs)} (**{theirs / ours:.0f}×**)"]
+        )
         print(*rows[-1], flush=True)
     return rows
 
 
-def against_dacaf(python: Path, rounds: int) -> str:
+def against_dacaf(python: Path, rounds: int) -> Rows:
     """Return the table against dacaf-mlc: the whole prediction by its chain, and the decoder."""
     X, Y, X_test = yeast()
     peer = run_dacaf(python, X, Y, X_test, rounds)
@@ -135,9 +135,11 @@ def against_dacaf(python: Path, rounds: int) -> str:
         ours, labels = race({"ours": run}, rounds)["ours"]
         check_same(joint, labels, peer.labels.astype(np.int8))
         theirs = float(np.median(seconds))
-        rows.append([name, _seconds(ours), f"{_seconds(theirs)} (**{theirs / ours:.0f}×**)"])
+        rows.append(
+            [name, show_seconds(ours), f"{show_seconds(theirs)} (**{theirs / ours:.0f}×**)"]
+        )
         print(*rows[-1], flush=True)
-    return markdown(rows)
+    return rows
 
 
 def _sizes(by_label: Floats) -> Floats:
@@ -146,18 +148,20 @@ def _sizes(by_label: Floats) -> Floats:
 
 
 def main() -> None:
-    """Measure and write the tables of this SIMD level."""
+    """Measure and keep the tables of this SIMD level."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--dacaf", type=Path, help="Python of an environment that has dacaf-mlc")
     arguments = parser.parse_args()
     with one_blas_thread():
-        parts = [f"Measured on {machine()}."]
-        parts.append(markdown(independent_rows(arguments.rounds)))
-        parts.append(markdown(dependent_rows(arguments.rounds)))
+        tables = {
+            "independent": independent_rows(arguments.rounds),
+            "yeast": dependent_rows(arguments.rounds),
+        }
         if arguments.dacaf is not None:
-            parts.append(against_dacaf(arguments.dacaf, arguments.rounds))
-    write_level(README, BEGIN, END, parts)
+            tables["dacaf"] = against_dacaf(arguments.dacaf, arguments.rounds)
+    print(*map(markdown, tables.values()), sep="\n")
+    keep("f_measure", tables)
 
 
 if __name__ == "__main__":

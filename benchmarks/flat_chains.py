@@ -1,6 +1,6 @@
-"""What the relaxation adds to the search for modes: `python -m benchmarks.flat_chains`.
+"""Modes of chains whose labels are close to undecided: `python -m benchmarks.flat_chains`.
 
-`Auto` with and without it, on chains fitted to nine tenths of a set and random ones.
+`Auto` searches chains fitted to nine tenths of a set, and random ones.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.data import use_published_data
-from benchmarks.measure import machine, one_blas_thread
+from benchmarks.measure import one_blas_thread
 from benchmarks.search import load_problem, synthetic
-from benchmarks.table import README, markdown, write_level
+from benchmarks.tables import Rows, keep, markdown
 from labelweave import ClassifierChain, load
 from labelweave.inference import Auto
 from labelweave.joint import ChainJoint, Mode
@@ -23,17 +23,7 @@ from labelweave.joint import ChainJoint, Mode
 SETS = ("cal500", "enron", "corel5k")
 LABELS = (32, 64, 128, 256)
 MOST_ROWS, FEW_ROWS = 100, 10
-BUDGET = 100_000
-BEGIN = "<!-- written by python -m benchmarks.flat_chains: begin -->"
-END = "<!-- written by python -m benchmarks.flat_chains: end -->"
-
-
-class SearchedOnly(ChainJoint):
-    """A chain whose mode is what searches over prefixes find."""
-
-    def tighten(self, found: Mode, budget: int) -> Mode:
-        """Return what was found."""
-        return found
+BUDGET, LARGE_BUDGET = 100_000, 10_000_000
 
 
 def chosen_penalties(name: str) -> ChainJoint:
@@ -58,34 +48,25 @@ def chains(sets: list[str]) -> Iterator[tuple[str, ChainJoint]]:
     yield "random, weak", ChainJoint(0.1 * rng.normal(size=(16, 100)), 0.1 * coupling)
 
 
-def searched(kind: type[ChainJoint], joint: ChainJoint) -> tuple[Mode, float]:
-    """Return the mode and the CPU time it took for each row."""
-    chain = kind(joint.scores[:MOST_ROWS], joint.coupling, joint.order)
+def searched(joint: ChainJoint, budget: int) -> tuple[Mode, float]:
+    """Return the mode, and the CPU time of a row."""
     begin = time.process_time()
-    mode = Auto(BUDGET)(chain)
-    return mode, (time.process_time() - begin) / chain.n_rows
+    mode = Auto(budget)(joint)
+    return mode, (time.process_time() - begin) / joint.n_rows
 
 
-def compared(name: str, joint: ChainJoint) -> list[str]:
-    """Return a line of the table: before and after."""
-    row = [name, str(joint.n_labels)]
-    before, after = (searched(kind, joint) for kind in (SearchedOnly, ChainJoint))
-    row.append(str(len(before[0].labels)))
-    row += [f"{mode.optimal.mean():.0%}" for mode, _ in (before, after)]
-    row += [f"{mode.gap.mean():.2f}" for mode, _ in (before, after)]
-    row += [f"{mode.gap.max():.2f}" for mode, _ in (before, after)]
-    return row + [f"{seconds * 1e3:.3g} ms" for _, seconds in (before, after)]
+def line(name: str, joint: ChainJoint) -> list[str]:
+    part = joint[:MOST_ROWS]
+    mode, seconds = searched(part, BUDGET)
+    row = [name, str(part.n_labels), str(part.n_rows), f"{mode.optimal.mean():.0%}"]
+    return [*row, f"{mode.gap.mean():.2f}", f"{mode.gap.max():.2f}", f"{seconds * 1e3:.3g} ms"]
 
 
-def proven(joint: ChainJoint) -> str:
-    """Return a sentence on what a large budget proves of a few rows."""
-    begin = time.process_time()
-    mode = Auto(budget=10_000_000)(joint[:FEW_ROWS])
-    seconds = (time.process_time() - begin) / FEW_ROWS
-    return (
-        f"`Auto(budget=10_000_000)` on the first {FEW_ROWS} rows of cal500, penalties chosen: "
-        f"{mode.optimal.mean():.0%} proven, {seconds:.2g} s of CPU time per row.\n"
-    )
+def proven(name: str, joint: ChainJoint) -> Rows:
+    """Return the table of a few rows that are searched with a large budget."""
+    mode, seconds = searched(joint[:FEW_ROWS], LARGE_BUDGET)
+    head = ["chain", "rows", "proven", "CPU time per row"]
+    return [head, [name, str(FEW_ROWS), f"{mode.optimal.mean():.0%}", f"{seconds:.2g} s"]]
 
 
 def main() -> None:
@@ -93,25 +74,17 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=SETS, help=f"data sets (all: {' '.join(SETS)})")
     arguments = parser.parse_args()
     use_published_data()
-    rows = [["chain", "labels", "rows"]]
-    for what in ("proven", "mean gap", "largest gap", "CPU time per row"):
-        rows[0] += [f"{what}: before", "after"]
-    proofs = []
+    head = ["chain", "labels", "rows", "proven", "mean gap", "largest gap", "CPU time per row"]
+    tables = {"modes": [head]}
     with one_blas_thread():
         for name, joint in chains(list(arguments.sets)):
-            rows.append(compared(name, joint))
-            print(rows[-1], flush=True)
+            tables["modes"].append(line(name, joint))
+            print(tables["modes"][-1], flush=True)
             if name == "cal500, penalties chosen":
-                proofs.append(proven(joint))
+                tables["large budget"] = proven(name, joint)
+    print(*map(markdown, tables.values()), sep="\n")
     if set(arguments.sets) >= set(SETS):
-        write_level(README, BEGIN, END, [f"Measured on {machine()}.", markdown(rows), *proofs])
-    else:
-        print(
-            markdown(rows),
-            *proofs,
-            "README.md is left as it is: it holds a run of all sets.",
-            sep="\n",
-        )
+        keep("flat_chains", tables)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Chains fitted on real data (90 % of enron and corel5k) sample the labels of the remaining 10 %, all
 with the same random numbers: every contestant must end in the same states. Synthetic chains show
-how the kernel's cost grows. README.md is rewritten.
+how the kernel's cost grows. The tables are kept.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from benchmarks.gibbs_numpy import (
     plain_softplus,
     softplus,
 )
-from benchmarks.measure import Timing, machine, one_blas_thread, timed
-from benchmarks.table import README, _seconds, markdown, write_level
+from benchmarks.measure import Timing, one_blas_thread, timed
+from benchmarks.tables import Rows, keep, markdown, show_seconds
 from labelweave import ClassifierChain, load
 from labelweave.inference.gibbs import run_linear
 from labelweave.joint import ChainJoint
@@ -32,8 +32,6 @@ SWEEPS = 20
 # What NumPy takes does not depend on the sweep, so its long runs are cut short and scaled up.
 NUMPY_SWEEPS = {"enron": 20, "corel5k": 2}
 ROUNDS = 5
-BEGIN = "<!-- written by python -m benchmarks.gibbs: begin -->"
-END = "<!-- written by python -m benchmarks.gibbs: end -->"
 
 
 @dataclass(frozen=True)
@@ -100,9 +98,9 @@ def contest(chain: Chain) -> list[str]:
     one, two = ours[1].median, ours[2].median
     return [
         f"{chain.name} ({joint.n_rows} × {joint.n_labels})",
-        *(f"{_seconds(s)} (**{s / one:.0f}×**)" for s in seconds.values()),
-        _seconds(one),
-        f"{_seconds(two)} ({one / two:.2f}×)",
+        *(f"{show_seconds(s)} (**{s / one:.0f}×**)" for s in seconds.values()),
+        show_seconds(one),
+        f"{show_seconds(two)} ({one / two:.2f}×)",
         f"{pair_nanoseconds(one, joint):.2f} ns",
     ]
 
@@ -123,10 +121,10 @@ def synthetic(n: int, L: int, kind: str) -> ChainJoint:
 def growth_row(joint: ChainJoint) -> list[str]:
     start = joint.greedy_mode().labels
     timing = Timing([timed(lambda: sample_native(joint, start, SWEEPS, 1))[0] for _ in range(3)])
-    return [_seconds(timing.best), f"{pair_nanoseconds(timing.best, joint):.2f}"]
+    return [show_seconds(timing.best), f"{pair_nanoseconds(timing.best, joint):.2f}"]
 
 
-def growth() -> str:
+def growth() -> dict[str, Rows]:
     kinds = ("confident", "flat", "sparse")
     header = [cell for kind in kinds for cell in (kind, "ns per pair")]
     by_label = [["L (256 rows)", *header]]
@@ -137,7 +135,7 @@ def growth() -> str:
     for n in (8, 64, 512, 4096):
         cells = [growth_row(synthetic(n, 64, kind)) for kind in kinds]
         by_row.append([str(n), *(cell for row in cells for cell in row)])
-    return markdown(by_label) + "\n" + markdown(by_row)
+    return {"labels": by_label, "rows": by_row}
 
 
 def main() -> None:
@@ -147,9 +145,9 @@ def main() -> None:
     with one_blas_thread():
         rows += [contest(fit(name)) for name in NUMPY_SWEEPS]
         print(markdown(rows), flush=True)
-        parts = [f"Measured on {machine()}.", markdown(rows), growth()]
-    print(*parts, sep="\n\n")
-    write_level(README, BEGIN, END, parts)
+        tables = {"chains": rows, **growth()}
+    print(*map(markdown, tables.values()), sep="\n")
+    keep("gibbs", tables)
 
 
 if __name__ == "__main__":

@@ -19,15 +19,13 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.data import use_published_data
-from benchmarks.measure import machine, one_blas_thread
-from benchmarks.table import README, markdown, write_level
+from benchmarks.measure import one_blas_thread
+from benchmarks.tables import keep, markdown
 from labelweave import ClassifierChain, KernelFeatures, load
 from labelweave.decision import UnprovenModeWarning
 
 SETS = ("emotions", "scene", "image", "yeast", "enron")
 N_FOLDS = 2
-BEGIN = "<!-- written by python -m benchmarks.kernel_features: begin -->"
-END = "<!-- written by python -m benchmarks.kernel_features: end -->"
 
 
 def scikit_learns(X: Any) -> Nystroem:
@@ -40,8 +38,6 @@ FEATURES: dict[str, Callable[[Any], Any]] = {
     "none": lambda X: None,
     "`KernelFeatures()`": lambda X: KernelFeatures(),
     '`gamma="median"`': lambda X: KernelFeatures(gamma="median"),
-    '`n_components="cv"`': lambda X: KernelFeatures(n_components="cv"),
-    '`approximation="fourier"`': lambda X: KernelFeatures(approximation="fourier"),
     "scikit-learn's, median": scikit_learns,
 }
 
@@ -103,10 +99,9 @@ def main() -> None:
             for features in FEATURES:
                 rows.append(line(name, features))
                 print(rows[-1], flush=True)
+    print(markdown(rows))
     if set(arguments.sets) >= set(SETS):
-        write_level(README, BEGIN, END, [f"Measured on {machine()}.", markdown(rows)])
-    else:
-        print(markdown(rows), "README.md is left as it is: it holds a run of all sets.", sep="\n")
+        keep("kernel_features", {"chains": rows})
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Run benchmarks at each SIMD level that this CPU has: `python -m benchmarks.levels gibbs trees`.
 
 The level is fixed when the compiled core is imported, so that each run has a process of its own;
-runs follow each other, so that all levels meet the same machine. Every benchmark keeps a block of
-tables for each level in README.md.
+runs follow each other, so that all levels meet the same machine. Every benchmark keeps its tables
+by level.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import sys
 from labelweave._cpu import levels
 
 BENCHMARKS = (
-    *("logistic", "search", "gibbs", "structure", "trees", "online", "baselines"),
-    "f_measure",
+    *("logistic", "search", "gibbs", "structure", "trees", "online"),
+    *("f_measure", "marginals", "flat_chains", "kernel_features"),
 )
 
 

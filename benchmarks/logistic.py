@@ -1,23 +1,26 @@
 """The logistic engine against scikit-learn's solvers: `make bench`, or see --help.
 
 Every solver fits all labels of a data set to a relative objective excess of at most 1e-6, on one
-core and on two, in turn with ours. The table in README.md is rewritten when all sets were run.
+core and on two, in turn with ours. The table is kept when all sets were run.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks import settings, table
+from benchmarks import settings
 from benchmarks.accuracy import Problem, excess, lower_bound
 from benchmarks.data import available
 from benchmarks.measure import Timing, one_blas_thread, peak_memory, race
 from benchmarks.peers import Setting, Solution, TwoCores, on_one_core
+from benchmarks.settings import ACCURACY
+from benchmarks.tables import Rows, keep, markdown, show_megabytes, show_seconds
 from labelweave import load
 from labelweave._common.arrays import Floats
 from labelweave.logistic.solver import solve
@@ -108,6 +111,50 @@ def _ours_bound_to(problem: Problem, tol: float, n_threads: int) -> Any:
     return lambda: solve_ours(problem, tol, n_threads)
 
 
+def fastest_peer(contest: Contest, n_cores: int) -> str:
+    """Return the solver of scikit-learn with the fastest median run among those accurate enough."""
+    accurate = [k for k in contest.settings if contest.excesses[n_cores][k] <= ACCURACY]
+    return min(accurate, key=lambda k: contest.timings[n_cores][k].median)
+
+
+def summary(contests: Sequence[Contest]) -> Rows:
+    """Return the table of all sets: ours, scikit-learn's fastest, ratio, memory."""
+    head = ["data set", "n × D, labels"]
+    for cores in ("2 cores", "1 core"):
+        head += [f"ours, {cores}", f"scikit-learn's fastest, {cores}", f"ratio, {cores}"]
+    rows = [[*head, "peak memory beyond X", "allowed"]]
+    for c in contests:
+        n, D, L = c.problem.shape
+        row = [c.problem.name, f"{n} × {D}, {L}"]
+        for n_cores in (2, 1):
+            ours, name = c.timings[n_cores]["ours"].median, fastest_peer(c, n_cores)
+            theirs = c.timings[n_cores][name].median
+            row += [show_seconds(ours), f"{show_seconds(theirs)} ({name})"]
+            row.append(f"**{theirs / ours:.1f}×**")
+        rows.append([*row, show_megabytes(c.peak_bytes), show_megabytes(c.allowed_bytes)])
+    return rows
+
+
+def details(contest: Contest) -> Rows:
+    """Return the table of one set: every solver, its setting, accuracy, times and ratios."""
+    rows = [[contest.problem.name, "setting", "excess", "runs"]]
+    for cores in ("1 core", "2 cores"):
+        rows[0] += [f"{cores}: best", "median", "ratio to ours"]
+    for name in ("ours", *contest.settings):
+        setting = (
+            contest.settings[name].describe() if name != "ours" else f"tol={contest.our_tol:.0e}"
+        )
+        worst = max(contest.excesses[n_cores][name] for n_cores in (1, 2))
+        row = [name, setting, f"{worst:.1e}" + ("" if worst <= ACCURACY else " (missed)")]
+        row.append(str(len(contest.timings[2][name].seconds)))
+        for n_cores in (1, 2):
+            timing, ours = contest.timings[n_cores][name], contest.timings[n_cores]["ours"]
+            row += [show_seconds(timing.best), show_seconds(timing.median)]
+            row.append(f"{timing.median / ours.median:.1f}×")
+        rows.append(row)
+    return rows + [[name, f"not run: {why}", *[""] * 8] for name, why in contest.left_out.items()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.logistic", description=__doc__)
     parser.add_argument("sets", nargs="*", default=SETS, help=f"data sets (all: {' '.join(SETS)})")
@@ -122,13 +169,11 @@ def main() -> None:
                 print(f"{name}: searching settings")
                 settings.keep(name, settings.search(problem, certified_bound(problem)[0]))
             contests.append(contest(problem, arguments.rounds))
-            print(table.details(contests[-1]), flush=True)
+            print(markdown(details(contests[-1])), flush=True)
     if contests:
-        print(table.summary(contests))
+        print(markdown(summary(contests)))
     if {c.problem.name for c in contests} >= set(SETS):
-        table.write(contests)
-    else:
-        print("README.md is left as it is: it holds a run of all sets.")
+        keep("logistic", {"summary": summary(contests)})
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Fits to data in files and in memory: `python -m benchmarks.mapped`.
 
 The same rows are fitted as a memory map (`labelweave.data.mapped.read_mapped`) and from memory,
-each time in a fresh process, for two numbers of rows. What counts is anonymous memory
-(``RssAnon``): it cannot be dropped when memory is short, while pages of files can. The larger data
-are also fitted under a limit on the process' own data (``RLIMIT_DATA``, which does not count maps
-of files): a tenth of X above what it had before, and 16 MB for what does not grow with the rows.
+each time in a fresh process, for two numbers of rows. The figure is anonymous memory (``RssAnon``):
+it cannot be dropped when memory is short, while pages of files can. The larger data are also fitted
+under a limit on the process' own data (``RLIMIT_DATA``, which does not count maps of files): a
+tenth of X above what it had before, and 16 MB for what does not grow with the rows.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.measure import _status_bytes, machine, one_blas_thread
-from benchmarks.table import _megabytes, _seconds, markdown
+from benchmarks.measure import _status_bytes, one_blas_thread
+from benchmarks.tables import keep, markdown, show_megabytes, show_seconds
 from labelweave import BinaryRelevance, Dataset
 from labelweave.data import write_mapped
 from labelweave.data.mapped import read_mapped
@@ -129,9 +129,9 @@ def table(n: int, C: float | str, folder: Path, limited: bool) -> list[list[str]
         result = in_fresh_process(fit, folder, *settings)
         expected = expected or result.digest
         same = {None: "out of memory", expected: "same bits"}.get(result.digest, "DIFFERENT")
-        used = f"{_megabytes(result.anonymous)} ({result.anonymous / n_bytes:.2f} X)"
-        seconds = _seconds(result.seconds) if result.digest else "–"
-        rows.append([f"{n:,}", str(C), _megabytes(n_bytes), name, used, seconds, same])
+        used = f"{show_megabytes(result.anonymous)} ({result.anonymous / n_bytes:.2f} X)"
+        seconds = show_seconds(result.seconds) if result.digest else "–"
+        rows.append([f"{n:,}", str(C), show_megabytes(n_bytes), name, used, seconds, same])
         print(*rows[-1], sep=" | ", flush=True)
     return rows
 
@@ -147,7 +147,8 @@ def main() -> None:
             in_fresh_process(make, n, Path(folder))
             for C in (1.0, "cv"):
                 rows += table(n, C, Path(folder), limited=n > arguments.rows)
-    print(f"\n{machine()}\n\n{markdown(rows)}")
+    print(markdown(rows))
+    keep("mapped", {"fits": rows})
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 One run, interleaved: documents a second on rcv1 (80 %, one pass) against Vowpal Wabbit and
 scikit-learn, the time of merely reading and writing the same weights, growth with rows and labels,
-imdb from the file to the predictions, learning from a stream of text, peak memory. README.md is
-rewritten.
+imdb from the file to the predictions, learning from a stream of text, peak memory. The tables are
+kept.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 
 from benchmarks.data import use_published_data
-from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, timed
+from benchmarks.measure import Timing, one_blas_thread, peak_memory, timed
 from benchmarks.online_stream import streaming
-from benchmarks.table import README, _megabytes, _seconds, markdown, write_level
+from benchmarks.tables import Rows, keep, markdown, show_megabytes, show_seconds
 from labelweave import BayesianOnlineClassifier, load
 from labelweave._common.arrays import Labels
 from labelweave.models.online import OnlineSettings
@@ -32,8 +32,6 @@ from labelweave.models.online.state import OnlineState
 ROUNDS = 5
 # Times that a learner goes through the rows in one run: threads need some time to get going.
 PASSES = 5
-BEGIN = "<!-- written by python -m benchmarks.online: begin -->"
-END = "<!-- written by python -m benchmarks.online: end -->"
 # scikit-learn's partial_fit is so slow that a part of the rows must do.
 PARTIAL_ROWS, PARTIAL_BATCH = 500, 50
 
@@ -169,7 +167,7 @@ def race(contestants: list[Contestant]) -> dict[str, Timing]:
     return timings
 
 
-def speed_table(contestants: list[Contestant], timings: dict[str, Timing]) -> str:
+def speed_table(contestants: list[Contestant], timings: dict[str, Timing]) -> Rows:
     def row_time(contestant: Contestant) -> float:
         return timings[contestant.name].median / contestant.n_rows
 
@@ -178,10 +176,10 @@ def speed_table(contestants: list[Contestant], timings: dict[str, Timing]) -> st
     for c in contestants:
         each = row_time(c)
         rows.append([c.name, f"{1 / each:,.0f}", f"{1e6 * each:.1f} µs", f"**{each / base:.2f}×**"])
-    return markdown(rows)
+    return rows
 
 
-def growth(stream: Stream) -> str:
+def growth(stream: Stream) -> Rows:
     """Return the table of how time grows with rows and with labels, and what threads make of it."""
 
     def row(name: str, size: int, part: Stream) -> list[str]:
@@ -192,7 +190,7 @@ def growth(stream: Stream) -> str:
                 seconds[threads].append(timed(run)[0] / PASSES)
         one, two = (float(np.median(times)) for times in seconds.values())
         each = f"{1e6 * one / len(part.Y):.1f} µs", f"{1e6 * two / len(part.Y):.1f} µs"
-        return [name, f"{size:,}", _seconds(one), *each, f"**{one / two:.2f}×**"]
+        return [name, f"{size:,}", show_seconds(one), *each, f"**{one / two:.2f}×**"]
 
     rows = [["growing", "size", "time", "per row", "with 2 threads", "faster by"]]
     rows += [row("rows", n, Stream(stream.X[:n], stream.Y[:n])) for n in (2500, 5000, 10000, 20000)]
@@ -201,10 +199,10 @@ def growth(stream: Stream) -> str:
         row("labels", L, Stream(stream.X[:5000], np.ascontiguousarray(wide[:, :L])))
         for L in (25, 50, 101, 202, 404, 1010)
     ]
-    return markdown(rows)
+    return rows
 
 
-def films() -> str:
+def films() -> Rows:
     """Return what imdb takes from the file to the predictions."""
     start = time.perf_counter()
     data = load("imdb")
@@ -217,26 +215,29 @@ def films() -> str:
     fitted = time.perf_counter()
     model.predict(X[test])
     end = time.perf_counter()
-    return (
-        f"imdb ({len(Y):,} rows), one thread: read in {_seconds(read - start)}, learned from "
-        f"{len(train):,} rows in {_seconds(fitted - begin)}, predicted {len(test):,} in "
-        f"{_seconds(end - fitted)}."
-    )
+    return [
+        [f"imdb, {len(Y):,} rows, one thread", "time"],
+        ["read the file", show_seconds(read - start)],
+        [f"learn from {len(train):,} rows", show_seconds(fitted - begin)],
+        [f"predict {len(test):,} rows", show_seconds(end - fitted)],
+    ]
 
 
 def _fit(X: Any, Y: Labels) -> BayesianOnlineClassifier:
     return BayesianOnlineClassifier(n_jobs=1).fit(X, Y)
 
 
-def memory(stream: Stream) -> str:
+def memory(stream: Stream) -> Rows:
     used = peak_memory(_fit, stream.X, stream.Y)
     model, batch = fresh(stream).nbytes, 12 * stream.X[:_BATCH].nnz + _BATCH * stream.Y.shape[1]
-    return (
-        f"Peak memory of `fit` beyond its data: {_megabytes(used)}; the model itself (mean and "
-        f"variance of {stream.X.shape[1]:,} × {stream.Y.shape[1]} weights) is {_megabytes(model)}, "
-        f"a batch of {_BATCH:,} rows {_megabytes(batch)}, the order of rows "
-        f"{_megabytes(8 * len(stream.Y))}."
-    )
+    n_features, n_labels = stream.X.shape[1], stream.Y.shape[1]
+    return [
+        ["rcv1", "memory"],
+        ["peak of `fit` beyond its data", show_megabytes(used)],
+        [f"mean and variance of {n_features:,} × {n_labels} weights", show_megabytes(model)],
+        [f"a batch of {_BATCH:,} rows", show_megabytes(batch)],
+        ["order of the rows", show_megabytes(8 * len(stream.Y))],
+    ]
 
 
 def main() -> None:
@@ -246,12 +247,18 @@ def main() -> None:
         peers = vowpal_wabbit(stream, Path(folder))
         contestants = [*ours(stream), *peers, *scikit_learn(stream)]
         timings = race(contestants)
-        parts = [f"Measured on {machine()}.", speed_table(contestants, timings)]
         if not peers:
-            parts.append("Vowpal Wabbit was not installed (`pip install vowpalwabbit`).")
-        parts += [growth(stream), films(), memory(stream), streaming(stream.X, stream.Y)]
-    write_level(README, BEGIN, END, parts)
-    print("\n\n".join(parts))
+            print("Vowpal Wabbit is not installed (`pip install vowpalwabbit`).")
+        tables = {
+            "speed": speed_table(contestants, timings),
+            "growth": growth(stream),
+            "imdb": films(),
+            "memory": memory(stream),
+            "streams": streaming(stream.X, stream.Y),
+        }
+    print(*map(markdown, tables.values()), sep="\n")
+    if peers:
+        keep("online", tables)
 
 
 if __name__ == "__main__":

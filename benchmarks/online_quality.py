@@ -1,8 +1,8 @@
 """How well BOMC labels news after one pass, against peers: rcv1, 80/20, learning curves.
 
-Run as ``python -m benchmarks.online_quality [--splits 5]``; tables go to README.md, pictures to
-``benchmarks/figures``. What was measured is kept in ``build/online_quality.jsonl``, so that a run
-that was stopped goes on; ``--fresh`` measures everything anew.
+Run as ``python -m benchmarks.online_quality [--splits 5]``; the tables are
+kept. Single figures are kept in ``build/online_quality.jsonl``, so that an interrupted run
+continues; ``--fresh`` measures everything anew.
 """
 
 from __future__ import annotations
@@ -21,15 +21,12 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import machine
-from benchmarks.online_figures import draw_all
 from benchmarks.online_peers import PEERS, peer_labels
-from benchmarks.table import README, markdown, replace_between
+from benchmarks.tables import Rows, keep, markdown
 from labelweave import BayesianOnlineClassifier, load
 from labelweave.decision import ClassMassNormalization
 from labelweave.evaluation.metrics.classification import f1_macro, f1_micro
 
-BEGIN, END = "<!-- written by online_quality: begin -->", "<!-- online_quality: end -->"
 KEPT = Path(__file__).parents[1] / "build" / "online_quality.jsonl"
 SIZES = (1000, 2000, 5000, 10_000, 22_090)
 BOMC: dict[str, dict[str, Any]] = {
@@ -53,7 +50,6 @@ class Figure:
     learner: str
     decision: str
     macro: float
-    occurring: float  # macro F1 over the labels that occur in the test rows
     micro: float
     seconds: float
 
@@ -141,7 +137,7 @@ def read_kept() -> list[Figure]:
     return [Figure(**json.loads(line)) for line in KEPT.read_text().splitlines()]
 
 
-def table(figures: Iterable[Figure], measure_name: str) -> str:
+def table(figures: Iterable[Figure], measure_name: str) -> Rows:
     """Mean and standard deviation over the splits, one method per row; best in bold."""
     values: dict[str, dict[int, list[float]]] = {}
     for figure in figures:
@@ -158,7 +154,7 @@ def table(figures: Iterable[Figure], measure_name: str) -> str:
             cell = f"{mean:.3f} ± {spread:.3f}" if several else f"{mean:.3f}"
             row.append(f"**{cell}**" if best[size] == method else cell)
         rows.append(row)
-    return markdown(rows)
+    return rows
 
 
 def _order(method: str) -> tuple[int, str]:
@@ -166,36 +162,14 @@ def _order(method: str) -> tuple[int, str]:
     return [*BOMC, *PEERS].index(learner), decision
 
 
-def time_table(figures: Iterable[Figure]) -> str:
+def time_table(figures: Iterable[Figure]) -> Rows:
     rows = [["CPU seconds to train", *(f"{size:,}" for size in SIZES)]]
     for learner in (*BOMC, *PEERS):
         seconds = [
             [f.seconds for f in figures if (f.learner, f.size) == (learner, size)] for size in SIZES
         ]
         rows.append([learner, *(f"{np.median(values):.2f}" for values in seconds)])
-    return markdown(rows)
-
-
-def write(figures: list[Figure], n_splits: int) -> None:
-    text = [
-        f"Measured on {machine()}. {_over(n_splits)}, by number of training documents; the best "
-        "one-pass learner of each size in bold.",
-        "Macro F1:",
-        table(figures, "macro"),
-        "Macro F1 over the labels that occur in the test rows:",
-        table(figures, "occurring"),
-        "Micro F1:",
-        table(figures, "micro"),
-        "One thread, final model only:",
-        time_table(figures),
-    ]
-    replace_between(README, BEGIN, END, text)
-
-
-def _over(n_splits: int) -> str:
-    if n_splits == 1:
-        return "One random split: differences below 0.01 mean nothing"
-    return f"Mean ± standard deviation over {n_splits} random splits"
+    return rows
 
 
 def main() -> None:
@@ -207,25 +181,13 @@ def main() -> None:
     if options.fresh:
         KEPT.unlink(missing_ok=True)
     figures = measure_all(options.splits, options.jobs)
-    write(figures, options.splits)
-    draw_all(figures, SIZES)
-    draw_soundness()
-
-
-def draw_soundness() -> None:
-    """Draw expected against true F1 of four labels, figure 4 of the paper."""
-    from benchmarks.figures import FOLDER
-    from labelweave.decision import SampledF
-    from labelweave.plots import ExpectedF1Display
-
-    X, Y = documents()
-    train, test = split_rows(0)
-    model = BayesianOnlineClassifier(shuffle=False).fit(X[train], Y[train])
-    scores = model.predict_proba(X[test])
-    counts = SampledF().statistics(Y.shape[1])
-    counts.update(scores, model.state_.sample_labels(X[test], 5, 0))
-    display = ExpectedF1Display.from_predictions(counts, scores, Y[test])
-    display.figure_.savefig(FOLDER / "expected_f1.png", dpi=110)
+    tables = {
+        "macro": table(figures, "macro"),
+        "micro": table(figures, "micro"),
+        "seconds": time_table(figures),
+    }
+    print(*map(markdown, tables.values()), sep="\n")
+    keep("online_quality", tables, by_level=False)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import peak_memory, timed
-from benchmarks.table import _megabytes, _seconds, markdown
+from benchmarks.tables import Rows, show_megabytes, show_seconds
 from labelweave.data.row_text import RowStream
 from labelweave.models.online import StreamLearner
 
@@ -54,8 +54,8 @@ def only_read(path: Path) -> int:
         return sum(batch.X.shape[0] for batch in rows.batches(BATCH_LINES))
 
 
-def streaming(X: Any, Y: Any) -> str:
-    """Return the table of rows per second and peak memory, and reference values."""
+def streaming(X: Any, Y: Any) -> Rows:
+    """Return the table of rows per second and peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         known, unknown = Path(folder, "known.txt"), Path(folder, "unknown.svm")
         write_text(X, Y, known, header=True)
@@ -75,12 +75,6 @@ def streaming(X: Any, Y: Any) -> str:
         rows = [["`StreamLearner`", "rows per second", "time", "peak memory"]]
         for name, run, arguments in runs:
             median = statistics.median(seconds[name])
-            used = _megabytes(peak_memory(run, *arguments))
-            rows.append([name, f"{len(Y) / median:,.0f}", _seconds(median), used])
-        model = learn(known, False, 1, False).state.nbytes
-    batch = BATCH_LINES * (12 * X.nnz / len(Y) + Y.shape[1])
-    return (
-        f"{markdown(rows)}\nPeak memory beyond that of the interpreter: the model takes "
-        f"{_megabytes(model)}, a batch of {BATCH_LINES:,} rows {_megabytes(round(batch))} once "
-        f"it is read, and as much again as text. A checkpoint every {CHECKPOINT_EVERY:,} rows."
-    )
+            used = show_megabytes(peak_memory(run, *arguments))
+            rows.append([name, f"{len(Y) / median:,.0f}", show_seconds(median), used])
+    return rows

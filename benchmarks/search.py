@@ -1,7 +1,7 @@
 """The search for the mode of a chain against plain Python: `python -m benchmarks.search`.
 
 Chains are fitted to nine tenths of a data set (C = 0.1, label_penalty = 0.1) and searched for the
-other tenth. The tables in README.md are rewritten when all sets were run.
+other tenth. The tables are kept when all sets were run.
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.data import available
-from benchmarks.measure import Timing, machine, one_blas_thread, race, timed
+from benchmarks.measure import Timing, one_blas_thread, race, timed
 from benchmarks.search_peers import PlainBestFirst, dacaf_seconds
-from benchmarks.table import README, markdown, rounded, write_level
+from benchmarks.tables import Rows, keep, markdown, rounded
 from labelweave import ClassifierChain, load
 from labelweave.inference import Auto, Beam, BestFirst, Greedy, MeanField, MonteCarlo
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint
 
 SETS = ("emotions", "scene", "yeast", "slashdot", "enron", "corel5k")
-BEGIN = "<!-- written by python -m benchmarks.search: begin -->"
-END = "<!-- written by python -m benchmarks.search: end -->"
 STRATEGIES: dict[str, Inference] = {
     "Greedy()": Greedy(),
     "MeanField()": MeanField(),
@@ -98,20 +96,26 @@ def searched(problem: Problem, rounds: int) -> list[str]:
     ]
 
 
-def against_dacaf(problem: Problem, python: Path, rounds: int) -> str:
-    """Return a sentence on dacaf-mlc, which enumerates: whole predictions, scores included."""
+def against_dacaf(problem: Problem, python: Path, rounds: int) -> Rows:
+    """Return the table of dacaf-mlc, which enumerates: whole predictions, scores included."""
     theirs = Timing(dacaf_seconds(python, *problem.train, problem.X_test, rounds))
     n = problem.joint.n_rows
     predict = Timing([timed(lambda: problem.model.predict(problem.X_test))[0] for _ in range(9)])
     search = Timing([timed(lambda: BestFirst()(problem.joint))[0] for _ in range(9)])
-    return (
-        f"dacaf-mlc on {problem.name} (`predict_subset`, its own chain of logistic regressions, "
-        f"C = 0.1): {theirs.median / n * 1e3:.2f} ms per row; `ClassifierChain.predict`, features "
-        f"to labels: {_microseconds(predict.median / n)} "
-        f"(**{theirs.median / predict.median:.0f}×**); "
-        f"its search alone: {_microseconds(search.median / n)} "
-        f"(**{theirs.median / search.median:.0f}×**).\n"
-    )
+    return [
+        [f"{problem.name}, {n} rows, {problem.joint.n_labels} labels", "per row", "ratio"],
+        ["dacaf-mlc, `predict_subset`", f"{theirs.median / n * 1e3:.2f} ms", ""],
+        [
+            "`ClassifierChain.predict`, from features to labels",
+            _microseconds(predict.median / n),
+            f"**{theirs.median / predict.median:.0f}×**",
+        ],
+        [
+            "the search alone",
+            _microseconds(search.median / n),
+            f"**{theirs.median / search.median:.0f}×**",
+        ],
+    ]
 
 
 def synthetic(kind: str, n: int, n_labels: int) -> ChainJoint:
@@ -128,7 +132,7 @@ def synthetic(kind: str, n: int, n_labels: int) -> ChainJoint:
     return ChainJoint(rng.normal(scale=0.5, size=(n, n_labels)), coupling / np.sqrt(n_labels))
 
 
-def growth(rounds: int) -> str:
+def growth(rounds: int) -> Rows:
     """Return the table of time against the number of labels."""
     rows = [["labels"]]
     for kind in ("confident", "flat"):
@@ -143,20 +147,20 @@ def growth(rounds: int) -> str:
             row += [_microseconds(seconds / joint.n_rows), f"{mode.nodes.mean():.0f}"]
             row += [f"{mode.optimal.mean():.0%}", f"{mode.gap.mean():.2f}"]
         rows.append(row)
-    return markdown(rows)
+    return rows
 
 
-def growth_in_rows(problem: Problem, rounds: int) -> str:
+def growth_in_rows(problem: Problem, rounds: int) -> Rows:
     """Return the table of time against the number of rows."""
     rows = [["rows", "total", "per row"]]
     for n in (10, 100, 1000, 10_000):
         joint = repeated(problem.joint, n)
         seconds = statistics.median(timed(lambda: BestFirst()(joint))[0] for _ in range(rounds))  # noqa: B023
         rows.append([str(n), f"{rounded(seconds * 1e3, 3)} ms", _microseconds(seconds / n)])
-    return markdown(rows)
+    return rows
 
 
-def choices(joints: dict[str, ChainJoint]) -> str:
+def choices(joints: dict[str, ChainJoint]) -> Rows:
     """Return the table of what every strategy finds, and how long it takes."""
     rows = [["strategy"]]
     for name in joints:
@@ -174,7 +178,7 @@ def choices(joints: dict[str, ChainJoint]) -> str:
             row += [f"{mode.optimal.mean():.0%}", f"{mode.gap.mean():.2f}"]
             row.append(_microseconds(seconds / joint.n_rows))
         rows.append(row)
-    return markdown(rows)
+    return rows
 
 
 def _bound_to(strategy: Inference, joint: ChainJoint) -> Callable[[], Any]:
@@ -195,28 +199,24 @@ def main() -> None:
     arguments = parser.parse_args()
     problems = {name: load_problem(name) for name in available(arguments.sets)}
     with one_blas_thread():
-        parts = list(tables(problems, arguments.rounds, arguments.dacaf))
-    print(*parts, sep="\n")
+        found = tables(problems, arguments.rounds, arguments.dacaf)
+    print(*map(markdown, found.values()), sep="\n")
     if set(problems) >= set(SETS):
-        write_level(README, BEGIN, END, [f"Measured on {machine()}.", *parts])
-    else:
-        print("README.md is left as it is: it holds a run of all sets.")
+        keep("search", found)
 
 
-def tables(problems: dict[str, Problem], rounds: int, dacaf: Path | None) -> list[str]:
-    """Return all tables, each with the sentence that introduces it."""
+def tables(problems: dict[str, Problem], rounds: int, dacaf: Path | None) -> dict[str, Rows]:
     head = ["data set", "labels", "rows", "certified", "greedy misses", "nodes per row (most)"]
     head += ["ours, per row", "plain Python", "ratio", "two threads"]
-    parts = [markdown([head, *(searched(p, rounds) for p in problems.values())])]
+    found = {"chains": [head, *(searched(p, rounds) for p in problems.values())]}
     if dacaf is not None and "yeast" in problems:
-        parts.append(against_dacaf(problems["yeast"], dacaf, rounds))
-    parts += ["`BestFirst(10_000)` on random chains, by number of labels:", growth(rounds)]
+        found["dacaf"] = against_dacaf(problems["yeast"], dacaf, rounds)
+    found["labels"] = growth(rounds)
     joints = {"flat, 64 labels": synthetic("flat", 100, 64)}
     if "corel5k" in problems:
-        corel5k = problems["corel5k"]
-        parts += ["`BestFirst()` on corel5k, by number of rows:", growth_in_rows(corel5k, rounds)]
-        joints = {"corel5k": corel5k.joint, **joints}
-    return [*parts, "What each strategy finds, and what `Auto()` returns:", choices(joints)]
+        found["rows"] = growth_in_rows(problems["corel5k"], rounds)
+        joints = {"corel5k": problems["corel5k"].joint, **joints}
+    return found | {"strategies": choices(joints)}
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 """The best of our models against the strongest learners that people use, on nine data sets.
 
 Run as ``python -m benchmarks.strong_learners [DATA ...] [--methods "NAME;..."] [--jobs 2]``. Every
-fold of every method is kept in ``strong_learners.jsonl`` beside this file: a run measures what is
-missing there, whichever code measured the rest (each line says which), and rewrites the tables in
-README.md.
+fold of every method is kept in ``results/strong_learners.jsonl``: a run measures the missing folds,
+whichever code measured the others (each line says which), and writes the pages anew.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import available
 from benchmarks.folds import N_FOLDS, Fold, fold_of
 from benchmarks.strong_peers import RIVALS, Outcome
-from benchmarks.table import README, markdown, replace_between, rounded
+from benchmarks.tables import RESULTS, Rows, rounded, write_pages
 from labelweave import BestJoint, load
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
@@ -33,8 +32,7 @@ from labelweave.models.methods import make_method
 from labelweave.models.predictions import predict_decided, predict_joint
 from labelweave.versions import code_version
 
-MARK = "<!-- written by python -m benchmarks.strong_learners {}: {} -->"
-KEPT = Path(__file__).with_suffix(".jsonl")
+KEPT = RESULTS / "strong_learners.jsonl"
 DATA = (
     *("emotions", "scene", "yeast", "image", "enron"),
     *("slashdot", "corel5k", "tmc2007-500", "rcv1subset1"),
@@ -140,8 +138,8 @@ def _cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def run(tasks: list[tuple[str, str, int]], n_jobs: int) -> dict[str, Record]:
-    """Measure what has not been measured yet; return everything that has."""
+def run(tasks: list[tuple[str, str, int]], n_jobs: int) -> None:
+    """Measure what has not been measured yet."""
     store: KeyedLines[Record] = KeyedLines(KEPT, dict, dict)
     found = store.read()
     missing = [task for task in tasks if key(*_last(*task)) not in found]
@@ -152,7 +150,12 @@ def run(tasks: list[tuple[str, str, int]], n_jobs: int) -> dict[str, Record]:
             for method, each in records.items():
                 if "problem" not in each:
                     append(key(task[0], method, task[2]), each)
-    return store.read()
+
+
+@cache
+def kept_records() -> dict[str, Record]:
+    """Return everything that has been measured."""
+    return KeyedLines[Record](KEPT, dict, dict).read()
 
 
 def attempt(data: str, method: str, fold: int) -> tuple[tuple[str, str, int], dict[str, Record]]:
@@ -173,8 +176,9 @@ def key(data: str, method: str, fold: int) -> str:
     return f"{data} / {method} / {fold}"
 
 
-def table(data: str, records: dict[str, Record]) -> str:
+def table(data: str) -> Rows:
     """Return the means over folds; ●/○: the pool is significantly better/worse."""
+    records = kept_records()
     rows = [[data, *(METRICS[metric].title for metric in MEASURES), "CPU seconds", "folds"]]
     pool = _folds(data, POOL, records)
     for method in (*RIVALS, *OURS):
@@ -184,7 +188,7 @@ def table(data: str, records: dict[str, Record]) -> str:
             cells = [_cell(metric, folds, {} if method == POOL else pool) for metric in MEASURES]
             seconds = np.median([record["seconds"] for record in folds.values()])
             rows.append([name, *cells, rounded(seconds, 3), str(len(folds))])
-    return markdown(rows)
+    return rows
 
 
 def _folds(data: str, method: str, records: dict[str, Record]) -> dict[int, Record]:
@@ -216,7 +220,7 @@ def _scores(metric: str, folds: dict[int, Record]) -> dict[int, float]:
 
 
 def main() -> None:
-    """Measure what is missing, and write the tables to README.md."""
+    """Measure what is missing, and write the pages anew."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=DATA)
     parser.add_argument(
@@ -233,10 +237,8 @@ def main() -> None:
         for data in names
         for method in methods
     ]
-    records = run(tasks, options.jobs)
-    for data in DATA:
-        marks = [MARK.format(data, end) for end in ("begin", "end")]
-        replace_between(README, *marks, [table(data, records)])
+    run(tasks, options.jobs)
+    write_pages()
 
 
 if __name__ == "__main__":

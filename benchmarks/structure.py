@@ -1,7 +1,7 @@
 """All edge weights of tree structures against scikit-learn: `python -m benchmarks.structure`.
 
 One split of every set (two thirds fit, one third weighs), C = 1, label_penalty = 0.1, two cores on
-both sides. The tables in README.md are rewritten when everything was run.
+both sides. The tables are kept when everything was run.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.data import use_published_data
-from benchmarks.measure import Timing, machine, one_blas_thread, peak_memory, race, timed
+from benchmarks.measure import Timing, one_blas_thread, peak_memory, race, timed
 from benchmarks.structure_peers import (
-    ACCURACY,
     Pairs,
     Problem,
     Setting,
@@ -26,15 +25,13 @@ from benchmarks.structure_peers import (
     converged,
     sharpened,
 )
-from benchmarks.table import README, markdown, write_level
+from benchmarks.tables import Rows, keep, markdown, show_seconds
 from labelweave import load
 from labelweave.logistic.edges import EdgeWeights, edge_weights
 from labelweave.models.structure_learning import maximum_branching
 
 SETS = ("scene", "yeast", "enron")
 GROWING = ("emotions", "yeast", "slashdot", "enron", "rcv1subset1", "corel5k")
-BEGIN = "<!-- written by python -m benchmarks.structure: begin -->"
-END = "<!-- written by python -m benchmarks.structure: end -->"
 SAMPLE, TUNING_SAMPLE = 200, 24
 
 
@@ -115,7 +112,7 @@ def contest(problem: Problem, rounds: int) -> Contest:
     )
 
 
-def contest_table(contests: list[Contest]) -> str:
+def contest_table(contests: list[Contest]) -> Rows:
     rows = [["data set", "fits", "ours", "largest error", "scikit-learn", "largest error", "ratio"]]
     for c in contests:
         best = c.settings[0]
@@ -124,28 +121,17 @@ def contest_table(contests: list[Contest]) -> str:
             [
                 c.problem.name,
                 str(c.n_pairs),
-                _seconds(c.ours.median),
+                show_seconds(c.ours.median),
                 f"{c.our_error:.1e}",
-                f"{_seconds(c.their_seconds)} ({best.solver}, tol={best.tol:.0e}{part})",
+                f"{show_seconds(c.their_seconds)} ({best.solver}, tol={best.tol:.0e}{part})",
                 f"{c.their_error:.1e}",
                 f"**{c.their_seconds / c.ours.median:.0f}×**",
             ]
         )
-    others = [
-        f"{c.problem.name}: "
-        + ", ".join(f"{s.solver} {1e3 * s.seconds:.1f} ms (tol={s.tol:.0e})" for s in c.settings)
-        for c in contests
-    ]
-    return (
-        markdown(rows)
-        + "\nscikit-learn's solvers, processor time per fit at the loosest tolerance that is "
-        + f"accurate to {ACCURACY:.0e}: "
-        + "; ".join(others)
-        + "."
-    )
+    return rows
 
 
-def growth_table(names: tuple[str, ...]) -> str:
+def growth_table(names: tuple[str, ...]) -> Rows:
     """Time and memory on sets of more and more labels, and of one set with more and more rows."""
     rows = [["data", "n × D, labels", "parents fitted", "fits", "time", "peak memory beyond X"]]
     problems = [load_problem(name) for name in names]
@@ -165,12 +151,12 @@ def growth_table(names: tuple[str, ...]) -> str:
                     f"{n} × {D}, {problem.Y.shape[1]}",
                     f"{most} per label",
                     str(int(weights.fitted.sum()) + problem.Y.shape[1]),
-                    _seconds(seconds),
+                    show_seconds(seconds),
                     f"{peak / 1e6:.1f} MB",
                 ]
             )
             print(*rows[-1], sep=" | ", flush=True)
-    return markdown(rows)
+    return rows
 
 
 def _synthetic(n: int) -> Problem:
@@ -183,7 +169,7 @@ def _synthetic(n: int) -> Problem:
     return Problem("synthetic", X, Y, rng.random(n) < 1 / 3)
 
 
-def screening_table(names: tuple[str, ...]) -> str:
+def screening_table(names: tuple[str, ...]) -> Rows:
     """Compare the best forest of all parents with that of some parents."""
     head = [
         "data set",
@@ -201,7 +187,7 @@ def screening_table(names: tuple[str, ...]) -> str:
         seconds = time.perf_counter() - start
         parents = maximum_branching(full.pair, full.alone)
         best = _gain(full, parents)
-        rows.append([name, "all", _seconds(seconds), f"{best:.1f}", "", ""])
+        rows.append([name, "all", show_seconds(seconds), f"{best:.1f}", "", ""])
         for screen in (5, 10, 20):
             start = time.perf_counter()
             screened = weigh(problem, screen)
@@ -212,24 +198,20 @@ def screening_table(names: tuple[str, ...]) -> str:
                 [
                     name,
                     str(screen),
-                    _seconds(seconds),
+                    show_seconds(seconds),
                     f"{gain:.1f}",
                     f"{100 * (best - gain) / best:.2f} %",
                     f"{int((found != parents).sum())} of {len(parents)}",
                 ]
             )
             print(*rows[-1], sep=" | ", flush=True)
-    return markdown(rows)
+    return rows
 
 
 def _gain(weights: EdgeWeights, parents: Any) -> float:
     """Held-out log-likelihood that a forest has more than labels without parents."""
     child = np.flatnonzero(parents >= 0)
     return float(weights.gain[parents[child], child].sum())
-
-
-def _seconds(value: float) -> str:
-    return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.2f} s"
 
 
 def main() -> None:
@@ -243,20 +225,16 @@ def main() -> None:
         contests = []
         for name in arguments.sets:
             contests.append(contest(load_problem(name), arguments.rounds))
-            print(contest_table(contests[-1:]), flush=True)
+            print(markdown(contest_table(contests[-1:])), flush=True)
         if arguments.race or tuple(arguments.sets) != SETS:
-            print("README.md is left as it is: it holds a run of everything.")
             return
-        parts = [
-            f"Measured on {machine()}.",
-            contest_table(contests),
-            'Growth with the number of labels and of rows (`screen="auto"`; corel5k also in full):',
-            growth_table(GROWING),
-            "Loss from screening (gain: held-out log-likelihood over labels without parents):",
-            screening_table(("enron", "corel5k")),
-        ]
-    write_level(README, BEGIN, END, parts)
-    print(*parts, sep="\n\n")
+        tables = {
+            "race": contest_table(contests),
+            "growth": growth_table(GROWING),
+            "screening": screening_table(("enron", "corel5k")),
+        }
+    print(*map(markdown, tables.values()), sep="\n")
+    keep("structure", tables)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Trees against plain Python, and how mixtures of them are decoded: `python -m benchmarks.trees`.
 
 Every kernel of `TreeJoint` answers a batch of random forests, plain Python the same question for a
-few of its rows. README.md is rewritten.
+few of its rows. The tables are kept.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Timing, machine, timed
-from benchmarks.table import README, markdown, write_level
+from benchmarks.measure import Timing, timed
+from benchmarks.tables import Rows, keep, markdown
 from labelweave.inference import Annealing
 from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import MixtureJoint, TreeJoint
 from tests.reference.tree import PlainTree, random_forest
 
-BEGIN = "<!-- written by python -m benchmarks.trees: begin -->"
-END = "<!-- written by python -m benchmarks.trees: end -->"
 # Labels, rows of ours, rows of plain Python.
 SIZES = ((6, 40_000, 100), (14, 20_000, 50), (53, 5000, 10), (374, 100, 2))
 # The name of the quantity, ours for the batch, plain Python's for one row.
@@ -69,7 +67,7 @@ def raced(joint: TreeJoint, n_plain: int, question: Question, rounds: int) -> tu
     return timings[0].median, timings[1].median
 
 
-def kernels(rounds: int) -> str:
+def kernels(rounds: int) -> Rows:
     rows = [["kernel"]]
     cells: dict[str, list[str]] = {}
     for L, n, n_plain in SIZES:
@@ -80,10 +78,10 @@ def kernels(rounds: int) -> str:
             print(f"{question[0]} L={L}: {_time(ours)}, {theirs / ours:.0f}x", flush=True)
             cells.setdefault(question[0], [question[0]])
             cells[question[0]] += [_time(ours), _time(theirs), f"**{theirs / ours:.0f}×**"]
-    return markdown(rows + list(cells.values()))
+    return rows + list(cells.values())
 
 
-def growth(rounds: int) -> str:
+def growth(rounds: int) -> Rows:
     """Return the time per row by number of rows, with one thread and with two."""
     names = [name for name, _, _ in questions(forest(1, 2))]
     rows = [["rows (L = 53)", *names, "`cardinality_by_label`, two threads"]]
@@ -94,7 +92,7 @@ def growth(rounds: int) -> str:
         joint.n_threads = 2
         times.append(_fastest(joint.cardinality_by_label, rounds))
         rows.append([str(n), *(_time(seconds / n) for seconds in times)])
-    return markdown(rows)
+    return rows
 
 
 def _fastest(call: Callable[[], Any], rounds: int) -> float:
@@ -112,11 +110,11 @@ def mixture(n: int, L: int, K: int, scale: float) -> MixtureJoint:
     return MixtureJoint(rng.dirichlet(np.ones(K)), trees)
 
 
-def decoding() -> str:
+def decoding() -> Rows:
     head = [
         "trees, labels, rows",
         "kind",
-        "`ThresholdAlgorithm()`, per row",
+        "exact search, per row",
         "certified",
         "listed (most)",
     ]
@@ -136,7 +134,7 @@ def decoding() -> str:
             same = walked.log_prob >= mode.log_prob - 1e-9
             row += [_time(walk_seconds / joint.n_rows), f"{same.mean():.1%}"]
             rows.append(row)
-    return markdown(rows)
+    return rows
 
 
 def _time(seconds: float) -> str:
@@ -152,16 +150,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="runs of everything")
     arguments = parser.parse_args()
-    parts = [
-        f"Measured on {machine()}.",
-        kernels(arguments.rounds),
-        "By number of rows, time per row:",
-        growth(arguments.rounds),
-        "Decoding mixtures:",
-        decoding(),
-    ]
-    print(*parts, sep="\n\n")
-    write_level(README, BEGIN, END, parts)
+    tables = {
+        "kernels": kernels(arguments.rounds),
+        "rows": growth(arguments.rounds),
+        "mixtures": decoding(),
+    }
+    print(*map(markdown, tables.values()), sep="\n")
+    keep("trees", tables)
 
 
 if __name__ == "__main__":

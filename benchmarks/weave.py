@@ -2,9 +2,9 @@
 
 Run as ``python -m benchmarks.weave [DATA ...] [--bases "forest;MLP"] [--folds 10]``. Alone, a
 classifier's labels are independent, with the probabilities it predicts; woven, its held-out
-log-odds are the features of a chain. Every fold is kept in ``weave.jsonl`` beside this file: a run
-measures what is missing there and rewrites the tables in README.md. Boosting on sparse features
-takes LightGBM (``pip install lightgbm``).
+log-odds are the features of a chain. Every fold is kept in ``results/weave.jsonl``: a run measures
+the missing ones and writes the pages anew. Boosting on sparse features takes LightGBM
+(``pip install lightgbm``).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import available
 from benchmarks.folds import N_FOLDS, Fold, fold_of
-from benchmarks.table import README, markdown, replace_between, rounded
+from benchmarks.tables import RESULTS, Rows, rounded, write_pages
 from labelweave import JointClassifierCV, MLkNN, MultiLabelClassifier, load
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
@@ -41,11 +41,10 @@ from labelweave.models.stacking import (
 )
 from labelweave.versions import code_version
 
-MARK = "<!-- written by python -m benchmarks.weave {}: {} -->"
 DATA = ("emotions", "scene", "yeast", "image", "slashdot", "enron")
 BASES = ("forest", "boosting", "ML-kNN", "naive Bayes", "MLP")
 MEASURES = {"exact_match": "exact match", "cll_loss_row": "CLL-loss"}
-KEPT = Path(__file__).with_suffix(".jsonl")
+KEPT = RESULTS / "weave.jsonl"
 Record = dict[str, Any]
 
 
@@ -127,8 +126,8 @@ def measured(model: Any, fold: Fold) -> Record:
     return {"scores": scores, "seconds": round(seconds, 3), "code": code_version()}
 
 
-def run(name: str, bases: Sequence[str], n_folds: int) -> dict[str, Record]:
-    """Measure what has not been measured yet; return everything that has."""
+def run(name: str, bases: Sequence[str], n_folds: int) -> None:
+    """Measure what has not been measured yet."""
     data = load(name)
     store: KeyedLines[Record] = KeyedLines(KEPT, dict, dict)
     with store.writing() as append:
@@ -141,7 +140,12 @@ def run(name: str, bases: Sequence[str], n_folds: int) -> dict[str, Record]:
                 classifier = make_base(base, is_sparse=data.is_sparse)
                 model = make(estimator=classifier, random_state=0)
                 append(key(name, base, way, number), measured(model, fold_of(data, number)))
-    return store.read()
+
+
+@cache
+def kept_records() -> dict[str, Record]:
+    """Return everything that has been measured."""
+    return KeyedLines[Record](KEPT, dict, dict).read()
 
 
 def key(data: str, base: str, way: str, fold: int) -> str:
@@ -149,22 +153,25 @@ def key(data: str, base: str, way: str, fold: int) -> str:
     return f"{data} / {base} / {way} / {fold}"
 
 
-def table(data: str, records: dict[str, Record]) -> str:
-    """Return the means of a data set, bold where the paired t-test sees an improvement.
+def pairs_of(data: str, base: str) -> list[list[Record]]:
+    """Return the records alone and woven of all folds that have both."""
+    records = kept_records()
+    both = [
+        [records.get(key(data, base, way, number)) for way in ("alone", "woven")]
+        for number in range(N_FOLDS)
+    ]
+    return [[alone, woven] for alone, woven in both if alone is not None and woven is not None]
 
-    Empty if no classifier has been measured on three folds.
-    """
+
+def table(data: str) -> Rows:
+    """Return the means of a data set, bold where the paired t-test sees an improvement."""
     head = [part for title in MEASURES.values() for part in (f"{title}: alone", "woven")]
     rows = [[data, *head, "CPU seconds to fit: alone", "woven", "folds"]]
     for base in BASES:
-        both = [
-            [records.get(key(data, base, way, number)) for way in ("alone", "woven")]
-            for number in range(N_FOLDS)
-        ]
-        pairs = [pair for pair in both if None not in pair]
+        pairs = pairs_of(data, base)
         if len(pairs) > 2:
             rows.append([base, *_cells(pairs), str(len(pairs))])
-    return markdown(rows) if len(rows) > 1 else ""
+    return rows
 
 
 def _cells(pairs: list[Any]) -> list[str]:
@@ -179,7 +186,7 @@ def _cells(pairs: list[Any]) -> list[str]:
 
 
 def main() -> None:
-    """Measure what is missing, and write the tables to README.md."""
+    """Measure what is missing, and write the pages anew."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=DATA, help="data sets")
     parser.add_argument("--bases", help="classifiers, by semicolons; all unless given")
@@ -189,9 +196,8 @@ def main() -> None:
     if unknown := set(bases) - set(BASES):
         parser.error(f"--bases: {', '.join(sorted(unknown))}; choose among {'; '.join(BASES)}")
     for name in available(options.data):
-        if part := table(name, run(name, bases, options.folds)):
-            marks = [MARK.format(name, end) for end in ("begin", "end")]
-            replace_between(README, *marks, [part])
+        run(name, bases, options.folds)
+    write_pages()
 
 
 if __name__ == "__main__":

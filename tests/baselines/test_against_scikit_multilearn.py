@@ -16,7 +16,7 @@ from labelweave import InstanceBasedLogistic, MLkNN, StackedBinaryRelevance
 from labelweave.data.load import load_emotions, load_yeast
 
 pytest.importorskip("skmultilearn", reason="scikit-multilearn-ng is not installed")
-from benchmarks.multilearn import FreshNeighbours, Stacked, mlknn
+from tests.reference.multilearn import FreshNeighbours, Stacked, mlknn
 
 pytestmark = pytest.mark.filterwarnings("default")
 # Solved to the optimum, so that what differs is not the solver.

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from labelweave.inference import Auto
 from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, MixtureJoint
+from labelweave.joint import mixture as listed_part
 from labelweave.joint.capabilities import ListsItsSupport
-from labelweave.joint.mixture import has_exact_entropy, listed_part, lists_vectors
+from labelweave.joint.mixture import has_exact_entropy, lists_vectors
 from tests.joint.cases import MAKERS, seeds
 from tests.reference import table as table_reference
 

@@ -37,7 +37,6 @@ from labelweave.cli.report import read_comparison
 
 if TYPE_CHECKING:
     from labelweave.evaluation import LabelDependence
-    from labelweave.explore.session import Session
 
 
 _PLOT_FORMATS = (".png", ".svg", ".pdf")
@@ -255,41 +254,33 @@ def explore(
     labelweave explore songs.skops new-songs.csv --unlabelled
     """  # noqa: D301
     fitted = load_model(model, trust)
-    session = _session(fitted, dataset, read_options, unlabelled)
+    names = truth = None
+    if unlabelled:
+        features = read_features(fitted, dataset, read_options)
+    else:
+        data, features, truth = labelled_rows(fitted, dataset, read_options)
+        names = data.feature_names
+    n_labels = 0 if truth is None else truth.shape[1]
     with argument("--compared"):
         comparison = None if compared is None else read_comparison(compared)
 
-    from labelweave.explore import explore as serve
-
     try:
-        serve(
-            session,
-            comparison=comparison,
-            port=port,
-            browser=browser,
-            announce=lambda link: typer.echo(f"explore at {link} (Ctrl-C ends)"),
-        )
+        from labelweave.explore import explore as serve
+
+        with argument("MODEL"):
+            serve(
+                fitted,
+                features,
+                truth,
+                label_names=label_names_of(fitted, n_labels) or None,
+                feature_names=names,
+                name=Path(dataset).name,
+                comparison=comparison,
+                port=port,
+                browser=browser,
+                announce=lambda link: typer.echo(f"explore at {link} (Ctrl-C ends)"),
+            )
     except ImportError as error:
         raise BadInputError(str(error)) from error
     except OSError as error:
         raise BadInputError(f"--port: {error.strerror}") from error
-
-
-def _session(model: Any, dataset: str, read_options: ReadOptions, unlabelled: bool) -> Session:
-    from labelweave.explore.session import Session
-
-    names = truth = None
-    if unlabelled:
-        features = read_features(model, dataset, read_options)
-    else:
-        data, features, truth = labelled_rows(model, dataset, read_options)
-        names = data.feature_names
-    with argument("MODEL"):
-        return Session(
-            model,
-            features,
-            truth,
-            label_names=label_names_of(model, 0 if truth is None else truth.shape[1]) or None,
-            feature_names=names,
-            name=Path(dataset).name,
-        )

@@ -1,10 +1,15 @@
 """A page in the browser that shows what a model says of every row, and answers questions.
 
-It needs the extra ``labelweave[explore]``.
+Needs ``pip install 'labelweave[explore]'``.
 """
 
-from labelweave.explore.server import explore
+try:
+    from labelweave.explore.server import explore
+except ModuleNotFoundError as error:
+    if error.name not in ("starlette", "uvicorn"):
+        raise
+    raise ModuleNotFoundError(
+        f"the explorer needs {error.name}: pip install 'labelweave[explore]'", name=error.name
+    ) from error
 
-__all__ = [
-    "explore",
-]
+__all__ = ["explore"]

@@ -1,9 +1,4 @@
-"""The page and its answers, for this machine only.
-
-The explorer's server: only this machine reaches it, and only with the token in its link.
-
-Show a model in the browser.
-"""
+"""The explorer's server: only this machine reaches it, and only with the token in its link."""
 
 from __future__ import annotations
 
@@ -13,12 +8,13 @@ import secrets
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -44,10 +40,6 @@ from labelweave.explore.views import (
 from labelweave.joint.distribution import Evidence
 from labelweave.models.explanations import can_explain
 
-if TYPE_CHECKING:
-    from labelweave.evaluation import Comparison
-
-
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _HEADERS = {
     # The page is made of its own files and talks to its own server, whatever a label is called.
@@ -71,11 +63,10 @@ class Explorer:
     Parameters
     ----------
     session : Session
-        The model and its rows.
     comparison : Comparison, optional
         Results of other models to show beside it.
     token : str, optional
-        What a request must know; by default a new secret.
+        The secret that a request must send; by default a new one.
 
     Attributes
     ----------
@@ -256,13 +247,18 @@ def _without(titles: dict[str, str], name: str) -> dict[str, str]:
     return {each: title for each, title in titles.items() if each != name}
 
 
-# How long to wait for the server, which starts within a fraction of a second, between two looks.
+# Seconds between two looks at whether the server has started.
 _LOOK = 0.05
 
 
 def explore(
-    session: Session,
+    model: Any,
+    X: Any,
+    Y: Any = None,
     *,
+    label_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    name: str = "data",
     comparison: Comparison | None = None,
     port: int = 0,
     browser: bool = True,
@@ -272,10 +268,20 @@ def explore(
 
     Parameters
     ----------
-    session : Session
-        The model and the rows.
+    model : fitted estimator
+        One of labelweave's, or a pipeline or search that ends in one.
+    X : array, sparse matrix or data frame
+        The rows, with the features that the model was fitted with.
+    Y : (n, L) array of 0/1, optional
+        Their true labels.
+    label_names : sequence of str, optional
+        By default the labels are numbered.
+    feature_names : sequence of str, optional
+        By default the features are numbered, or named as the data frame's columns.
+    name : str, default="data"
+        The name of the data on the page.
     comparison : Comparison, optional
-        Results of `labelweave.evaluation.compare` to show beside it.
+        Results of `labelweave.compare` to show beside the model.
     port : int, default=0
         Port on this machine; 0 takes any that is free.
     browser : bool, default=True
@@ -285,14 +291,13 @@ def explore(
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave.explore.session import Session
+    >>> import labelweave as lw
     >>> from labelweave.explore import explore
-    >>> from labelweave import TreeMixture
-    >>> data = load_emotions()
-    >>> model = TreeMixture().fit(data.X, data.Y)  # doctest: +SKIP
-    >>> explore(Session(model, data.X, data.Y, label_names=data.label_names))  # doctest: +SKIP
+    >>> data = lw.load("emotions")
+    >>> model = lw.TreeMixture().fit(data.X, data.Y)  # doctest: +SKIP
+    >>> explore(model, data.X, data.Y, label_names=data.label_names)  # doctest: +SKIP
     """
+    session = Session(model, X, Y, label_names=label_names, feature_names=feature_names, name=name)
     with serving(session, comparison=comparison, port=port) as link:
         announce(link)
         if browser:
@@ -305,20 +310,12 @@ def serving(
     session: Session, *, comparison: Comparison | None = None, port: int = 0
 ) -> Iterator[str]:
     """Serve the page in another thread for as long as the context lasts; its link is returned."""
-    try:
-        import uvicorn
-
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"the explorer needs {error.name}: pip install 'labelweave[explore]'"
-        ) from error
     explorer = Explorer(session, comparison)
+    config = uvicorn.Config(
+        explorer.app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1
+    )
     with local_socket(port) as listening:
-        server = uvicorn.Server(
-            uvicorn.Config(
-                explorer.app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1
-            )
-        )
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         while thread.is_alive() and not server.started:

@@ -19,7 +19,7 @@ from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint, predict_labels
 
-# Rows whose answers are computed together, between two looks at whether to stop.
+# Rows whose answers are computed together; `stop` takes effect between two such blocks.
 _BLOCK = 64
 # Rows over which dependence is averaged, and pairs of labels that are held at a time.
 _SAMPLED, _MOST_PAIRS = 200, 4_000_000
@@ -28,15 +28,15 @@ _MOST_NUMBERS = 5_000_000
 
 
 class RowAnswers:
-    """What the model says of every row: arrays that fill up from the first row to the last.
+    """The answers of the model for every row; arrays fill up from the first row to the last.
 
     Attributes
     ----------
     n_done : int
         Rows whose answers are known.
     labels : (n, L) int8 array
-        What the model predicts; rules for whole test sets decide when all rows are done, and until
-        then the most probable vectors stand here.
+        The predictions. Rules for whole test sets decide when all rows are done; until then the
+        most probable vectors stand here.
     log_prob : (n,) array
         Log-probability of these labels.
     best : (n,) array
@@ -82,7 +82,7 @@ class Session:
     feature_names : sequence of str, optional
         By default the features are numbered, or named as the data frame's columns.
     name : str, default="data"
-        What the data are called.
+        The name of the data.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Session:
         return thread
 
     def stop(self) -> None:
-        """End `compute` after the rows it is at."""
+        """End `compute` after its current block of rows."""
         self._stop.set()
 
     @cached_property
@@ -196,11 +196,11 @@ class Session:
 
     @property
     def done(self) -> slice:
-        """The rows whose answers are known; more are while one looks."""
+        """The rows whose answers are known so far."""
         return slice(0, self.answers.n_done)
 
     def ready(self, done: slice) -> float:
-        """Return the share of the rows that these are."""
+        """Return the share of these rows among all."""
         return done.stop / self.n_rows if self.n_rows else 1.0
 
 

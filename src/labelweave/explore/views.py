@@ -1,13 +1,4 @@
-"""Rows, labels, model and contributions as the page shows them.
-
-Why this label: what features and other labels add to its log-odds.
-
-What the page shows of labels: how good each is, and how they depend on each other.
-
-What the page shows of the model as a whole: its measures and its calibration.
-
-What the page shows of rows: the list of them, and the answers about one.
-"""
+"""Rows, labels, the model and contributions to a log-odds, as JSON for the page."""
 
 from __future__ import annotations
 
@@ -92,6 +83,7 @@ MATRICES = {
     "conditional": "share of the rows with the row's label that have the column's too",
     "model": "probability of the column's label given the row's, by the model, over up to 200 rows",
 }
+# Bins of calibration curves.
 _N_BINS = 10
 
 
@@ -207,7 +199,6 @@ def _number(value: Any) -> float | None:
 
 
 _MEASURES = ("exact_match", "hamming_loss", "f1_example", "f1_micro", "f1_macro", "jaccard")
-_N_BINS_OF_MODEL = 10
 
 
 def model_name(model: Any) -> str:
@@ -247,9 +238,9 @@ def model_view(session: Session, comparison: Comparison | None = None) -> dict[s
     answer["measures"] = [
         {"name": name, "value": float(value)} for name, value in measures if np.isfinite(value)
     ]
-    marginals = reliability_curve(answers.marginals[done].ravel(), truth.ravel(), _N_BINS_OF_MODEL)
+    marginals = reliability_curve(answers.marginals[done].ravel(), truth.ravel(), _N_BINS)
     answer["marginals"] = bins(marginals)
-    answer["joint"] = bins(reliability_curve(confidence, right, _N_BINS_OF_MODEL))
+    answer["joint"] = bins(reliability_curve(confidence, right, _N_BINS))
     answer["coverage"] = _coverage(confidence, right)
     return answer
 
