@@ -89,7 +89,7 @@ DEFAULTS = {
     "ensemble": Case(ChainEnsemble(n_estimators=3, C=1.0, label_penalty=0.1), unsuited=RESAMPLED),
     "powerset": Case(LabelPowerset(C=1.0), bitwise=False, unsuited=LISTED),
     "rakel": Case(RAkEL(n_labelsets=2, C=1.0), bitwise=False, unsuited=LISTED),
-    "stacked": Case(StackedBinaryRelevance(C=1.0, label_penalty=0.1, n_folds=3)),
+    "stacked": Case(StackedBinaryRelevance(C=1.0, label_penalty=0.1, cv=3)),
     "mlknn": Case(MLkNN(n_neighbors=3), weighted=False, unsuited=NEIGHBOURS),
     "iblr": Case(
         InstanceBasedLogistic(n_neighbors=3, C=1.0, label_penalty=0.1),

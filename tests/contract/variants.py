@@ -117,10 +117,10 @@ _RELEVANCE = {
     ),
     "stacked-labels": touches(
         "determinism edge_cases weights",
-        StackedBinaryRelevance(outputs="label", n_folds=3, **_FIXED),
+        StackedBinaryRelevance(outputs="label", cv=3, **_FIXED),
     ),
-    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(n_folds=1, **_FIXED)),
-    "stacked-cv": touches("determinism edge_cases weights", StackedBinaryRelevance(n_folds=3)),
+    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(cv=None, **_FIXED)),
+    "stacked-cv": touches("determinism edge_cases weights", StackedBinaryRelevance(cv=3)),
     "iblr-cv": touches(
         "determinism edge_cases",
         InstanceBasedLogistic(n_neighbors=3),

@@ -41,7 +41,7 @@ MODELS = {
     "tree": TreeNetwork(**FIXED),
     "mixture of trees": TreeMixture(n_components=2, n_folds=1, **FIXED),
     "size of a mixture": ChainMixture(max_components=2, n_splits=1, patience=1, **FIXED),
-    "stack": StackedBinaryRelevance(n_folds=3, **FIXED),
+    "stack": StackedBinaryRelevance(cv=3, **FIXED),
     "field": PairwiseCRF(**FIXED),
 }
 EACH = pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))

@@ -210,5 +210,5 @@ def test_before_fit_there_is_no_table():
 
 def test_one_fold_is_none():
     X, labels = circles()
-    with pytest.raises(ValueError, match="cv must be .* a whole number of at least 2; got 1"):
+    with pytest.raises(ValueError, match=r"cv must be .* a whole number of at least 2; got 1"):
         BestJoint(candidates=[BR], cv=1).fit(X, labels)

@@ -136,7 +136,3 @@ def test_bad_input_is_named():
         row_uncertainty(joint, "doubt")
     with pytest.raises(ValueError, match="joint must be a MixtureJoint"):
         disagreement(joint)
-    with pytest.raises(ValueError, match=r"scores must have shape \(n,\) or \(n, L\)"):
-        best_queries(np.zeros((1, 1, 1)), 1)
-    with pytest.raises(ValueError, match="k must be a whole number of at least 1; got 0"):
-        best_queries([0.0], 0)

@@ -331,8 +331,7 @@ def _set_table(model: Any, features: Any, confidence: float) -> pd.DataFrame:
     last = inside(model).model
     if not isinstance(last, ConformalClassifier):
         raise BadInputError(
-            "--conformal: this model has no held-out rows; fit it with --method "
-            "'conformal(estimator=...)'"
+            "--conformal: this model has no held-out rows; fit it with --method 'conformal(...)'"
         )
     with argument("--conformal"):
         last.set_params(confidence=confidence)

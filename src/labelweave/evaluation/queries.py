@@ -1,7 +1,7 @@
-"""What to label next: scores of rows, and of single labels of a row, for active learning.
+"""Which label to ask for next: scores of rows, and of single labels of a row, for active learning.
 
-The higher a score, the more there is to learn from the answer (math.md, 13). Labels that are known
-already are given to the joint as evidence, ``joint.condition(...)``; their scores are zero.
+The higher a score, the more there is to learn from the answer (math.md, section 13). Labels that
+are known already are given to the joint as evidence, ``joint.condition(...)``, and score zero.
 """
 
 from __future__ import annotations
