@@ -175,21 +175,6 @@ def test_equal_rows_leave_the_first_candidate():
     np.testing.assert_array_equal(model.predict(np.ones((1, 2))), [[0, 1]])
 
 
-@pytest.mark.parametrize(
-    ("log_probs", "weight", "message"),
-    [
-        ([0.0, -1.0], None, "log_probs must be"),
-        ([[np.nan, -1.0]], None, "finite, or -inf"),
-        ([[np.inf, -1.0]], None, "finite, or -inf"),
-        ([[-1.0, -1.0]], [-1.0], "sample_weight must be"),
-        ([[-1.0, -1.0]], [1.0, 1.0], "sample_weight must be"),
-    ],
-)
-def test_pool_weights_refuse_what_is_no_log_probability(log_probs, weight, message):
-    with pytest.raises(ValueError, match=message):
-        pool_weights(log_probs, weight)
-
-
 @pytest.mark.parametrize("pool", [False, True])
 def test_decisions_are_those_of_the_model_not_of_its_best_member(pool):
     """What looks for the classifier inside pipelines and searches must stop here."""

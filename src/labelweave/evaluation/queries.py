@@ -66,9 +66,9 @@ def label_uncertainty(joint: JointDistribution) -> Floats:
 def information_about_others(joint: JointDistribution) -> Floats:
     """Return how much the answer for one label tells about each of the others, summed, (n, L).
 
-    That is Σ_k I(y_j; y_k | x) in nats over all other labels k: knowing y_j reduces the sum of their
-    own entropies by this, on average. It is zero for independent labels. With `label_uncertainty`
-    added, it is the reduction of the sum of all labels' entropies.
+    That is Σ_k I(y_j; y_k | x) in nats over all other labels k: knowing y_j reduces the sum of
+    their own entropies by this, on average. It is zero for independent labels. With
+    `label_uncertainty` added, it is the reduction of the sum of all labels' entropies.
 
     Parameters
     ----------

@@ -18,7 +18,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
@@ -54,13 +53,13 @@ if TYPE_CHECKING:
 
 #: The methods that `BestJoint` tries by default, in this order: a chain, forests, kernels, and
 #: a mixture of trees, which takes longest with many labels and may be given up after one fold.
-#: Trees that see all rows are better on some data, those that see bootstrap samples on other:
-#: exact match and CLL-loss of 2,250 rows of eisen's 14 classes .186 / 5.21 and .186 / 5.25, of
-#: ImCLEF's .742 / .77 and .703 / .84, of delicious' ten most frequent labels .093 / 5.39 and
-#: .102 / 5.11. Trees that tell whole label vectors apart were alike and are not tried.
-#: A chain over a forest's predictions sees the features besides if they are sparse: on text that is
-#: better, CLL-loss of 2,000 rows of imdb and of delicious' ten most frequent labels 5.33 and 4.79,
-#: without them 5.35 and 4.97, of a linear chain 5.34 and 4.83.
+#: Trees on all rows are better on some data, trees on bootstrap samples on others: exact match and
+#: CLL-loss are .186 / 5.21 and .186 / 5.25 on 2,250 rows of eisen's 14 classes, .742 / .77 and
+#: .703 / .84 on ImCLEF, .093 / 5.39 and .102 / 5.11 on delicious' ten most frequent labels. Trees
+#: for whole label vectors did as well, and are not tried.
+#: A chain over a forest's predictions also sees the features if they are sparse, which helps on
+#: text: its CLL-loss on 2,000 rows of imdb and of delicious' ten most frequent labels is 5.33 and
+#: 4.79, without the features 5.35 and 4.97; that of a linear chain is 5.34 and 4.83.
 PORTFOLIO = (
     "auto",
     "forest",
@@ -130,9 +129,13 @@ _LEAST = 1e-12
 _DECIMALS = 6
 
 
-def pool_weights(log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Floats:
-    """Return the weights of a mixture that maximise the mean log-likelihood of rows, (K,)."""
-    values, weight = _checked(log_probs, sample_weight)
+def pool_weights(log_probs: Floats, sample_weight: Floats | None = None) -> Floats:
+    """Return the weights of a mixture, (K,), that maximise the mean of log-probabilities (n, K).
+
+    Rows that are impossible under all models do not count.
+    """
+    values = log_probs
+    weight = np.ones(len(values)) if sample_weight is None else sample_weight
     largest = values.max(axis=1)
     counts = np.isfinite(largest) & (weight > 0)
     n_models = values.shape[1]
@@ -161,39 +164,15 @@ def pool_weights(log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None =
     return weights
 
 
-def _checked(
-    log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None
-) -> tuple[Floats, Floats]:
-    values = np.asarray(log_probs, dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] == 0:
-        raise ValueError(f"log_probs must be (n, K), K models; got shape {values.shape}")
-    if np.isnan(values).any() or np.isposinf(values).any():
-        raise ValueError("log_probs must be log-probabilities: finite, or -inf")
-    n_rows = len(values)
-    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError(
-            f"sample_weight must be one finite, non-negative number for each of the {n_rows} rows"
-        )
-    return values, weight
-
-
 _NOTHING = np.empty(0)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of a candidate.
+    """The scores of a candidate, one for each fold that was tried; higher ones are better.
 
-    Attributes
-    ----------
-    name : str
-    scores : tuple of float
-        The score of each fold that was tried, the higher the better: of one fold only if the
-        candidate was given up, so that its mean does not compare with others.
-    seconds : float
-    problem : str
-        Why it was not tried on all folds; empty if it was.
+    The `problem` says why it was not tried on all folds. A candidate that was given up after one
+    fold has a mean that does not compare with others.
     """
 
     name: str
@@ -216,16 +195,10 @@ class Trial:
 
 
 class Judgement(NamedTuple):
-    """What a fit to all folds but one makes of that one: parts are empty where they are not needed.
+    """The score of a model on rows that it has not seen; higher ones are better.
 
-    Attributes
-    ----------
-    score : float
-        The higher the better.
-    log_prob : (m,) array
-        Log-probability of the labels of each row; empty where a metric is the score.
-    evidence : (m, L) array or Probabilities
-        The scores of the rows by which a rule is to be tuned.
+    `log_prob`, (m,), are the log-probabilities of the rows' labels, unless a metric is the score,
+    and `evidence`, (m, L), are the scores of the rows if a rule is to be tuned.
     """
 
     score: float
@@ -280,58 +253,34 @@ def fitted(estimator: Any, data: TrainingData, rows: Positions | None = None) ->
 
 
 # A candidate is given up if it is behind by this many standard errors of the paired differences of
-# the rows of the first fold, or in a pool if its weight there is below the least one that counts;
-# but not by fewer rows than this.
+# the rows of the first fold, or in a pool if its weight there is below the least one that counts.
+# A first fold of fewer rows gives up nobody.
 _STANDARD_ERRORS = 4.0
 LEAST_WEIGHT = 0.02
 _FEWEST_ROWS = 20
 
 
+@dataclass
 class Race:
-    """The candidates tried so far, and what each makes of held-out rows.
+    """Candidates tried on the same folds, with the judgements on those that went through all folds.
 
-    Parameters
-    ----------
-    data : TrainingData
-    folds : list of Fold
-    metric : Metric or None
-        The measure by which candidates are judged; None for the log-likelihood, which is known row
-        by row, so that those far behind are not tried on all folds.
-    rule : ThresholdRule or None
-        A rule that is to be tuned on the held-out rows.
-    pooled : bool
-        Whether candidates share the rows, as members of a mixture.
-    n_jobs : int or None
-        Number of folds at a time.
-
-    Attributes
-    ----------
-    trials : list of Trial
-    judged : dict
-        The judgements on the candidates that went through all folds, by their position.
-    error : Exception or None
-        The error of the last candidate that failed.
+    Without a `metric` they are judged by their log-likelihood, which is known row by row, so that
+    candidates far behind are not tried on all folds.
     """
 
-    def __init__(
-        self,
-        data: TrainingData,
-        folds: list[Fold],
-        *,
-        metric: Metric | None,
-        rule: ThresholdRule | None,
-        pooled: bool,
-        n_jobs: int | None,
-    ) -> None:
-        self.data = data
-        self.folds = folds
-        self.metric = metric
-        self.rule = rule
-        self.pooled = pooled
-        self.n_jobs = n_jobs
-        self.trials: list[Trial] = []
-        self.judged: dict[int, CrossFit] = {}
-        self.error: Exception | None = None
+    data: TrainingData
+    folds: list[Fold]
+    metric: Metric | None
+    #: A rule that is to be tuned on the held-out rows.
+    rule: ThresholdRule | None
+    #: Whether candidates share the rows, as members of a mixture.
+    pooled: bool
+    n_jobs: int | None
+    trials: list[Trial] = field(default_factory=list)
+    #: Judgements by the position of the candidate.
+    judged: dict[int, CrossFit] = field(default_factory=dict)
+    #: The error of the last candidate that failed.
+    error: Exception | None = None
 
     def skip(self, name: str, problem: str) -> None:
         """Enter a candidate that is not tried."""

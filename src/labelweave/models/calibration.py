@@ -16,7 +16,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, logit
 from sklearn.base import clone
@@ -25,7 +25,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Indicators, Labels, Positions
-from labelweave._common.checks import check_choice, check_labels, check_number
+from labelweave._common.checks import check_choice, check_number
 from labelweave._common.folds import Fold, check_folds, deal
 from labelweave._common.pipelines import copy_for_fold, fit_arguments, inside
 from labelweave.decision import (
@@ -60,29 +60,24 @@ from labelweave.models.cross_fitting import (
     joint_of,
 )
 
-# Probabilities beyond are moved to these: few sets have so many rows that they could tell more.
+# Probabilities are moved this far from 0 and 1: few data sets have enough rows to tell more.
 _LEAST = 1e-6
-# By how much marginals beyond are told apart, in log-odds.
+# Log-odds that are moved to the same number are spread by this much.
 _SPREAD = 1e-6
-# Rows of either class from which on a label has an isotonic function of its own.
+# Least number of rows of either class for an isotonic function of a label.
 MIN_FOR_ISOTONIC = 50.0
 # Newton's method takes about eight steps, hardly ever halved.
 _MAX_STEPS, _SMALLEST_STEP = 50, 1e-9
-# A label's marginals rank its rows: few rows must not turn their order round.
+# Marginals rank the rows of a label, and few rows must not reverse this order.
 _LEAST_SLOPE = 0.05
 
 
 @dataclass(frozen=True)
 class MarginalCalibration:
-    """What is made of the marginals of each label.
+    """A function of the marginals of each label.
 
-    Attributes
-    ----------
-    slope, intercept : (L,) arrays
-        The sigmoid of a label is σ(slope log(p / (1 − p)) + intercept).
-    knots : tuple of L arrays (2, K)
-        An isotonic function, linear between the points (p, calibrated p); empty (K = 0) for labels
-        that have a sigmoid.
+    A label has the sigmoid σ(slope log(p / (1 − p)) + intercept), or if it has `knots`, (2, K), an
+    isotonic function that is linear between the points (p, calibrated p).
     """
 
     slope: Floats
@@ -92,8 +87,8 @@ class MarginalCalibration:
     def log_odds(self, log_odds: Floats) -> Floats:
         """Return calibrated log-odds, (n, L), given those of the marginals.
 
-        Sigmoids keep the order of rows, also of those whose marginals are all moved to the same
-        one: their log-odds are spread by so little that no probability changes visibly.
+        Sigmoids keep the order of rows, even of those whose marginals are moved to the same
+        number: their log-odds are spread by so little that no probability changes visibly.
         """
         clipped = np.clip(log_odds, *_log_odds(np.array([0.0, 1.0])))
         beyond = np.nan_to_num(log_odds) - clipped
@@ -134,7 +129,7 @@ def _log_odds(marginals: Floats) -> Floats:
 def _fit_sigmoids(z: Floats, labels: Labels | Indicators, weight: Floats) -> tuple[Floats, Floats]:
     """Fit slopes a and intercepts b with the penalty ((a − 1)² + b²) / 2, by Newton's method.
 
-    So labels with few positives, which say little, keep the marginals about as they are.
+    The penalty leaves the marginals of labels with few positives about as they are.
     """
     w = weight[:, None]
 
@@ -214,32 +209,7 @@ _PRIOR_ROWS = 2.0
 SAMPLES = 128
 
 
-def fit_temperature(
-    joint: JointDistribution, Y: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
-    """Return the temperature at which true label vectors are most probable.
-
-    It is larger than 1 if the joint distribution is too sure of itself. A weak prior, worth about
-    two rows, keeps it near 1 if there are few. Label vectors of probability zero do not count, as
-    no temperature makes them possible; since the others alone make the distribution look too
-    cautious, the temperature is then not below 1, and a warning says how many there are.
-    """
-    labels = check_labels(Y, joint.n_rows, joint.n_labels)
-    weight = checked_weight(labels, sample_weight)
-    possible = np.isfinite(joint.log_prob(labels))
-    mass = np.ones(joint.n_rows) if weight is None else weight
-    n_impossible = int((~possible & (mass > 0)).sum())
-    part = joint[possible]
-
-    def log_likelihood(temperature: float) -> float:
-        return float(
-            mass[possible] @ part.tempered(temperature, samples=SAMPLES).log_prob(labels[possible])
-        )
-
-    return best_temperature(log_likelihood, n_impossible=n_impossible)
-
-
-def best_temperature(log_likelihood: Callable[[float], float], *, n_impossible: int = 0) -> float:
+def best_temperature(log_likelihood: Callable[[float], float]) -> float:
     """Return the temperature of the highest posterior probability, by Brent's method.
 
     The log-likelihood and the logarithm of the prior are concave in 1/T (docs/design/math.md,
@@ -256,18 +226,7 @@ def best_temperature(log_likelihood: Callable[[float], float], *, n_impossible: 
     )
     # Where the temperature makes no difference, it stays as it is.
     gain = loss(0.0) - float(found.fun)
-    best = math.exp(float(found.x)) if gain > 1e-9 * (1.0 + abs(loss(0.0))) else 1.0
-    if n_impossible == 0:
-        return best
-    warnings.warn(
-        f"{n_impossible} held-out row(s) have labels of probability 0, which no temperature "
-        "changes: it is fitted to the others, and at least 1. Choose a smoother estimator, such as "
-        "JointClassifierCV, or calibrate marginals: temperature=None, marginals='sigmoid'",
-        UserWarning,
-        stacklevel=2,
-    )
-    # Surprises are what makes a distribution too sure, and the greatest of them are left out.
-    return max(best, 1.0)
+    return math.exp(float(found.x)) if gain > 1e-9 * (1.0 + abs(loss(0.0))) else 1.0
 
 
 def _bracket(loss: Callable[[float], float]) -> tuple[float, float]:
@@ -299,16 +258,31 @@ def _log_probs(
 
 
 def held_out_temperature(held_out: CrossFit, labels: Labels, weight: Floats) -> float:
-    """Return the temperature at which the labels of held-out rows are most probable."""
+    """Return the temperature at which the labels of held-out rows are most probable.
+
+    It is larger than 1 if the joint distributions are too sure of themselves. A weak prior, worth
+    about two rows, keeps it near 1 if there are few. Label vectors of probability zero do not
+    count, as no temperature makes them possible; since the others alone make the distributions look
+    too cautious, the temperature is then at least 1, and a warning says how many there are.
+    """
     mass = weight[held_out.rows]
 
     def log_likelihood(temperature: float) -> float:
-        # To vectors of probability zero no temperature matters.
         log_prob = _log_probs(held_out, labels, temperature, SAMPLES)
         return float(mass @ np.where(np.isfinite(log_prob), log_prob, 0.0))
 
     n_impossible = int(np.isneginf(_log_probs(held_out, labels, 1.0)).sum())
-    return best_temperature(log_likelihood, n_impossible=n_impossible)
+    best = best_temperature(log_likelihood)
+    if n_impossible == 0:
+        return best
+    warnings.warn(
+        f"{n_impossible} held-out row(s) have labels of probability 0, which no temperature "
+        "changes: it is fitted to the others, and at least 1. Choose a smoother estimator, such as "
+        "JointClassifierCV, or calibrate marginals: temperature=None, marginals='sigmoid'",
+        UserWarning,
+        stacklevel=2,
+    )
+    return max(best, 1.0)
 
 
 def held_out_loss(held_out: CrossFit, labels: Labels, weight: Floats, temperature: float) -> float:

@@ -48,16 +48,10 @@ Shares: TypeAlias = Any
 
 @dataclass(frozen=True)
 class LeafMates:
-    """How much training weight each label vector has in each leaf of a forest.
+    """The training weight of each label vector in each leaf of a forest, (leaves, V) in CSR.
 
-    Attributes
-    ----------
-    first_leaf : (T,) int64 array
-        Where the leaves of each tree begin.
-    weights : (leaves, V) CSR array
-        Weight of the training rows in a leaf that have a vector.
-    leaf_weight : (leaves,) array
-        Weight of all training rows in a leaf.
+    `first_leaf`, (T,), says where the leaves of each tree begin, and `leaf_weight`, (leaves,), is
+    the weight of all training rows in a leaf.
     """
 
     first_leaf: Indices
@@ -86,7 +80,7 @@ class LeafMates:
     ) -> tuple[Shares, Mask]:
         """Return the shares of training rows by the trees that have not seen them.
 
-        The row itself is not among its mates, so that all of this is as if it had not existed.
+        The row itself is not among its mates, as if it had not existed.
         """
         at = leaves + self.first_leaf
         others = self.leaf_weight[at] - weight[:, None]
@@ -160,14 +154,8 @@ _HALVINGS = 50
 class Smoothing:
     """P(y) = (1 − weight) · tempered shares of y + weight · smooth P(y).
 
-    Attributes
-    ----------
-    temperature : float
-        Shares are raised to the power of 1 / temperature.
-    shrinkage : float
-        How far the marginals of independent labels are moved towards the training frequencies.
-    weight : float
-        Weight of the smooth joint.
+    The smooth P(y) is that of independent labels, whose marginals are moved by `shrinkage` towards
+    the training frequencies.
     """
 
     temperature: float
@@ -245,19 +233,10 @@ def _entries(shares: Shares, place: Indices) -> Floats:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Training rows, whose labels are given in full and as a place in the list of vectors.
+    """Training rows, whose labels, (n, L), are ``vectors[place]``, too.
 
-    Attributes
-    ----------
-    X : (n, D) array or CSR
-    labels : (n, L) int8 array
-    vectors : (V, L) int8 array
-        The distinct label vectors of these rows and of those they were taken from.
-    place : (n,) int64 array
-        ``labels`` is ``vectors[place]``.
-    weight : (n,) array
-    weighted : bool
-        Whether the weights were given by the user.
+    The vectors, (V, L), are those of all training rows, also where some of the rows are taken.
+    `weighted` says whether the user gave the weights.
     """
 
     X: Any
@@ -344,27 +323,8 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
 
     For up to 16 labels it is ``ExtraTreesClassifier(n_estimators, bootstrap=True)``.
 
-    Parameters
-    ----------
-    n_estimators : int, default=300
-    oob_score : bool, default=False
-        Whether to predict the training rows by the trees that have not seen them.
-    n_jobs : int, optional
-    random_state : int, default=None
-        Seeds the projection and the trees; None means 0.
-
-    Attributes
-    ----------
-    forest_ : ExtraTreesClassifier or ExtraTreesRegressor
-    vectors_ : (V, L) array
-        The distinct label vectors of the training rows; only if labels were projected.
-    leaf_mates_ : LeafMates
-        The vectors in each leaf, then: at most 12 bytes for each training row and tree.
-    oob_decision_function_ : (n, 2, L) or (n, 2) array
-        Out-of-bag probabilities, 0 in rows that no tree has left out; with `oob_score`.
-
-    A. Joly, P. Geurts, L. Wehenkel (2014). Random forests with random projections of the output
-    space for high dimensional multi-label classification. ECML PKDD.
+    With `oob_score`, ``oob_decision_function_``, (n, 2, L) or (n, 2), are the probabilities of the
+    training rows by the trees that have not seen them; 0 in rows that all trees have seen.
     """
 
     bootstrap = True  # every tree leaves rows out

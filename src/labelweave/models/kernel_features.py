@@ -85,16 +85,8 @@ _BLOCK = 64
 class NystroemMap:
     """The features φ(x) = √m A k(Z, x) of m landmarks Z, where AᵀA is the inverse of k(Z, Z).
 
-    A is the inverse of a Cholesky factor, lower triangular, so the first features are those of the
-    first landmarks alone. The usual choice, the inverse square root of k(Z, Z), gives the same
-    features up to a rotation, which penalised models cannot tell from them.
-
-    Attributes
-    ----------
-    landmarks : (m, D) array or CSR
-    whitening : (m, m) array
-        The matrix A.
-    gamma : float
+    A, the `whitening`, is the inverse of a Cholesky factor. The usual choice, the inverse square
+    root of k(Z, Z), gives the same features up to a rotation, which penalised models cannot tell.
     """
 
     landmarks: Any
@@ -179,15 +171,7 @@ _START, _STEP, _LAST_STEP, _BOUND = (-2, 0), 2, 1, 6
 class HeldOutLoss:
     """The held-out loss of labels given features of the same rows, by fold.
 
-    Folds belong to the rows, so the losses of all candidates are of the same rows.
-
-    Attributes
-    ----------
-    labels : (n, L) int8 array
-    weight : (n,) array
-    fold : (n,) array
-    n_folds : int
-    n_threads : int
+    Folds belong to the rows, so the losses of all widths are of the same rows.
     """
 
     labels: Labels

@@ -77,16 +77,9 @@ def smoothed_log_odds(probabilities: Floats, votes: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class FittedBase:
-    """A classifier fitted to some of the labels.
+    """A classifier of the labels that vary among K, with the frequencies of all, (K,).
 
-    Attributes
-    ----------
-    classifier : object
-        The fitted classifier of the labels that vary; None if none of them does.
-    varying : (V,) array of int
-        Positions of these labels among the K.
-    frequencies : (K,) array
-        Frequency of each label in training: what is predicted for those that do not vary.
+    The frequencies are predicted for the others; `classifier` is None if no label varies.
     """
 
     classifier: Any
@@ -135,17 +128,9 @@ class FittedBase:
 
 @dataclass(frozen=True)
 class BaseLearner:
-    """A classifier to be fitted to some of the labels.
+    """A classifier to be fitted to some of the labels: all of them, or one if it is binary.
 
-    Parameters
-    ----------
-    estimator : scikit-learn classifier
-    columns : (K,) array of int
-        The labels: all of them, or one if the classifier is binary.
-    seed : int
-        Seeds every unset `random_state`.
-    out_of_bag : bool
-        Whether its held-out predictions are those of the members that did not draw a row.
+    With `out_of_bag`, its held-out predictions are those of the members that did not draw a row.
     """
 
     estimator: Any
