@@ -26,7 +26,6 @@ from labelweave import (
 )
 from labelweave.decision import HammingLoss
 from labelweave.evaluation import paired_t_test
-from labelweave.evaluation.comparison.significance import judge
 from labelweave.inference import Auto
 
 KEPT = Path("build/abstention")
@@ -94,7 +93,7 @@ def _column(folds: list[Figures], name: str, place: int) -> NDArray[np.float64]:
 def _cell(scores: NDArray[np.float64], reference: NDArray[np.float64]) -> str:
     better = len(scores) > 1 and not np.array_equal(scores, reference)
     if better:
-        better = judge(paired_t_test(scores, reference), higher_is_better=True) == "better"
+        better = paired_t_test(scores, reference).standing(higher_is_better=True) == "better"
     mark = "**" if better else ""
     return f"{mark}{scores.mean():.3f}{mark}"
 

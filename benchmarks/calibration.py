@@ -29,9 +29,9 @@ from labelweave import (
     load,
 )
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave.evaluation.metrics.likelihood import log_loss
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
+from labelweave.metrics import METRICS
 
 KEPT = Path("build", "calibration.jsonl")
 DATA = ("emotions", "scene", "yeast", "enron", "slashdot")
@@ -78,7 +78,7 @@ def _sums(
         "T": [model.temperature_],
         "CLL-loss": [float(-joint.log_prob(Y).sum()) for joint in (before, after)],
         "joint ECE": [_excesses(np.exp(mode.log_prob), right) for mode in modes],
-        "log-loss of marginals": [len(Y) * log_loss(Y, p) for p in marginals],
+        "log-loss of marginals": [len(Y) * METRICS["log_loss"](Y, p) for p in marginals],
         "ECE of marginals": [_excesses(p, np.asarray(Y)) for p in marginals],
         "same mode": [int(same.sum())],
     }

@@ -16,8 +16,8 @@ from sklearn.model_selection import KFold, PredefinedSplit
 
 from benchmarks.tables import Rows, keep, markdown
 from labelweave import Dataset, compare, load
-from labelweave.evaluation import METRICS, Comparison, paired_t_test
-from labelweave.evaluation.comparison.significance import judge
+from labelweave.evaluation import Comparison, paired_t_test
+from labelweave.metrics import METRICS
 from labelweave.models.methods import make_methods, with_decisions
 
 KEPT = Path("build/decisions")
@@ -57,7 +57,7 @@ def run(part: str, data: Dataset, methods: str, n_jobs: int) -> Comparison:
         with_decisions(make_methods(methods), decisions),
         data.X,
         data.Y,
-        folds=splitter(data),
+        cv=splitter(data),
         metrics=wanted,
         n_jobs=n_jobs,
         results=KEPT / f"{data.name}.jsonl",
@@ -87,7 +87,7 @@ def matrix(comparison: Comparison) -> Rows:
         row = [METRICS[metric].title]
         for decision in MATCHING.values():
             scores = comparison.scores(f"auto: {decision}", metric)
-            verdict = judge(paired_t_test(scores, own), higher_is_better=upwards)
+            verdict = paired_t_test(scores, own).standing(higher_is_better=upwards)
             value = f"{scores.mean():.4f}" if decision != matching else f"**{own.mean():.4f}**"
             row.append(value + (" ○" if verdict == "better" else ""))
         rows.append(row)

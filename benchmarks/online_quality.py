@@ -25,7 +25,7 @@ from benchmarks.online_peers import PEERS, peer_labels
 from benchmarks.tables import Rows, keep, markdown
 from labelweave import BayesianOnlineClassifier, load
 from labelweave.decision import ClassMassNormalization
-from labelweave.evaluation.metrics.classification import f1_macro, f1_micro
+from labelweave.metrics import METRICS
 
 KEPT = Path(__file__).parents[1] / "build" / "online_quality.jsonl"
 SIZES = (1000, 2000, 5000, 10_000, 22_090)
@@ -92,8 +92,8 @@ def measure(split: int, learner: str, size: int) -> list[Figure]:
 def scores(truth: Any, labels: Any) -> tuple[float, float, float]:
     """Macro F1, over all labels and over those that occur, and micro F1."""
     occurs = truth.any(axis=0)
-    occurring = f1_macro(truth[:, occurs], labels[:, occurs])
-    return f1_macro(truth, labels), occurring, f1_micro(truth, labels)
+    occurring = METRICS["f1_macro"](truth[:, occurs], labels[:, occurs])
+    return METRICS["f1_macro"](truth, labels), occurring, METRICS["f1_micro"](truth, labels)
 
 
 def bomc_labels(

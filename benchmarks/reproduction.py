@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.data import use_published_data
-from labelweave.report import Document, Section, Verdicts, to_markdown
-from labelweave.reproduce import PAPERS, Results, ResultStore
-from labelweave.reproduce.document import verdicts
-from labelweave.reproduce.plan import tasks_of
+from labelweave.papers.plan import tasks_of
+from labelweave.papers.reproduction import PAPERS, verdicts
+from labelweave.papers.results import Results, result_lines
+from labelweave.report.document import Document, Section, Verdicts
+from labelweave.report.text import to_markdown
 
 KEPT = Path(__file__).with_suffix("")
 PAGE = Path(__file__).parent.parent / "docs" / "reproduction.md"
@@ -30,8 +31,9 @@ def kept_results(paper: str) -> Results:
     with tempfile.TemporaryDirectory() as folder:
         text = lzma.decompress((KEPT / f"{paper}.jsonl.xz").read_bytes())
         Path(folder, "results.jsonl").write_bytes(text)
-        found = {repr(record.task): record for record in ResultStore(Path(folder)).read().values()}
-    wanted = map(repr, tasks_of(PAPERS[paper].experiments))
+        records = result_lines(Path(folder)).read().values()
+    found = {record.task.key("", ""): record for record in records}
+    wanted = (task.key("", "") for task in tasks_of(PAPERS[paper].experiments))
     return Results(tuple(found[task] for task in wanted if task in found))
 
 

@@ -23,10 +23,11 @@ from benchmarks.tables import RESULTS, Rows, rounded, write_pages
 from labelweave import BestJoint, load
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave.decision import MicroF1Threshold, ThresholdRule
-from labelweave.decision.registry import LOSS_NAMES
-from labelweave.evaluation import METRICS, paired_t_test
-from labelweave.evaluation.comparison.significance import judge
+from labelweave.decision import TunedThresholds
+from labelweave.decision.decide import LOSS_NAMES
+from labelweave.decision.rules import ThresholdRule
+from labelweave.evaluation import paired_t_test
+from labelweave.metrics import METRICS
 from labelweave.models.best_joint import PORTFOLIO
 from labelweave.models.methods import make_method
 from labelweave.models.predictions import predict_decided, predict_joint
@@ -47,7 +48,7 @@ DECISIONS = {
     "f1_macro": "macro_f1",
     "hamming_loss": "hamming",
 }
-LOSS = "cll_loss_row"
+LOSS = "cll_loss"
 MEASURES = (*DECISIONS, LOSS)
 Record = dict[str, Any]
 
@@ -64,7 +65,7 @@ class Pool(BestJoint):
     ) -> ThresholdRule:
         self.rules = {
             metric: super(Pool, self)._tuned(each, X, labels, sample_weight)
-            for metric, each in (("f1_micro", MicroF1Threshold()), ("f1_macro", rule))
+            for metric, each in (("f1_micro", TunedThresholds(average="micro")), ("f1_macro", rule))
         }
         return self.rules["f1_macro"]
 
@@ -206,7 +207,7 @@ def _cell(metric: str, folds: dict[int, Record], pool: dict[int, Record]) -> str
     if len(common) < 3:
         return text
     pair = [np.array([each[fold] for fold in common]) for each in (of_pool, scores)]
-    verdict = judge(paired_t_test(*pair), higher_is_better=METRICS[metric].higher_is_better)
+    verdict = paired_t_test(*pair).standing(higher_is_better=METRICS[metric].higher_is_better)
     return text + {"better": " ●", "worse": " ○"}.get(verdict, "")
 
 

@@ -28,9 +28,9 @@ from benchmarks.tables import RESULTS, Rows, rounded, write_pages
 from labelweave import JointClassifierCV, MLkNN, MultiLabelClassifier, load
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave.evaluation import METRICS, paired_t_test
-from labelweave.evaluation.comparison.significance import judge
+from labelweave.evaluation import paired_t_test
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.metrics import METRICS
 from labelweave.models.base import RowOptions
 from labelweave.models.forest import ProjectedExtraTrees
 from labelweave.models.stacking import (
@@ -43,7 +43,7 @@ from labelweave.versions import code_version
 
 DATA = ("emotions", "scene", "yeast", "image", "slashdot", "enron")
 BASES = ("forest", "boosting", "ML-kNN", "naive Bayes", "MLP")
-MEASURES = {"exact_match": "exact match", "cll_loss_row": "CLL-loss"}
+MEASURES = {"exact_match": "exact match", "cll_loss": "CLL-loss"}
 KEPT = RESULTS / "weave.jsonl"
 Record = dict[str, Any]
 
@@ -121,7 +121,7 @@ def measured(model: Any, fold: Fold) -> Record:
         joint = model.predict_joint(fold.X_test)
         scores = {
             "exact_match": METRICS["exact_match"](fold.Y_test, model.predict(fold.X_test)),
-            "cll_loss_row": METRICS["cll_loss_row"](fold.Y_test, joint),
+            "cll_loss": METRICS["cll_loss"](fold.Y_test, joint),
         }
     return {"scores": scores, "seconds": round(seconds, 3), "code": code_version()}
 
@@ -178,7 +178,7 @@ def _cells(pairs: list[Any]) -> list[str]:
     cells = []
     for metric in MEASURES:
         alone, woven = np.array([[part["scores"][metric] for part in pair] for pair in pairs]).T
-        verdict = judge(paired_t_test(woven, alone), higher_is_better=metric == "exact_match")
+        verdict = paired_t_test(woven, alone).standing(higher_is_better=metric == "exact_match")
         mark = "**" if verdict == "better" else ""
         cells += [f"{alone.mean():.3f}", f"{mark}{woven.mean():.3f}{mark}"]
     seconds = np.median([[part["seconds"] for part in pair] for pair in pairs], axis=0)

@@ -9,4 +9,4 @@ methods = {
     "greedy chain": lw.ClassifierChain(inference=Greedy(), random_state=0),
     "exact chain": lw.ClassifierChain(random_state=0),
 }
-print(lw.compare(methods, data.X, data.Y, folds=3, metrics=("exact_match", "f1_micro")))
+print(lw.compare(methods, data.X, data.Y, cv=3, metrics=("exact_match", "f1_micro")))

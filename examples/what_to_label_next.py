@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 import labelweave as lw
 from labelweave.evaluation import row_uncertainty
-from labelweave.evaluation.metrics.classification import exact_match
+from labelweave.metrics import METRICS
 
 START, STEP, ROUNDS, REPEATS = 30, 20, 8, 10
 
@@ -31,7 +31,9 @@ def learning_curve(score, rng):
     for _ in range(ROUNDS):
         model.fit(X[labelled], train.Y[labelled])
         joint = model.predict_joint(X_test)
-        results.append((exact_match(test.Y, model.predict(X_test)), joint.log_prob(test.Y).mean()))
+        results.append(
+            (METRICS["exact_match"](test.Y, model.predict(X_test)), joint.log_prob(test.Y).mean())
+        )
         rest = np.setdiff1d(np.arange(len(X)), labelled)
         asked = np.argsort(-score(model.predict_joint(X[rest]), rng), kind="stable")[:STEP]
         labelled = np.concatenate([labelled, rest[asked]])

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import labelweave as lw
 from labelweave.evaluation import information_about_others, label_uncertainty
-from labelweave.evaluation.metrics.classification import hamming_loss
+from labelweave.metrics import METRICS
 
 train, test = lw.load("yeast").published_split()
 scaler = StandardScaler().fit(train.X)
@@ -29,5 +29,5 @@ for name, score in scores.items():
     answers = {j: np.where(asked == j, test.Y[:, j], -1) for j in range(joint.n_labels)}
     known = joint.condition(answers)
     predicted = known.decide("hamming").labels
-    loss, log_prob = hamming_loss(test.Y, predicted), known.log_prob(test.Y).mean()
+    loss, log_prob = METRICS["hamming_loss"](test.Y, predicted), known.log_prob(test.Y).mean()
     print(f"{name:<22}{loss:12.3f}{log_prob:8.2f}")

@@ -20,6 +20,7 @@ _HOMES = {
     "models.chains": ("ClassifierChain",),
     "models.conformal": ("ConformalClassifier",),
     "models.ensembles": ("ChainEnsemble", "TreeEnsemble"),
+    "models.em": ("MixtureSettings",),
     "models.explanations": ("Explanation", "explain_label", "explain_set"),
     "models.forest": ("DistributionalForest",),
     "models.kernel_features": ("KernelFeatures",),
@@ -39,8 +40,8 @@ _HOMES = {
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 _ROOMS = (
-    *("data", "decision", "distributed", "evaluation", "explore", "inference", "joint", "models"),
-    *("persistence", "plots", "report", "reproduce", "versions"),
+    *("data", "decision", "distributed", "evaluation", "explore", "inference", "joint", "metrics"),
+    *("models", "papers", "persistence", "plots", "report", "versions"),
 )
 
 __all__ = sorted(_MODULES)

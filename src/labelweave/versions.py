@@ -18,8 +18,8 @@ __all__ = ["show_versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
 # What shows results and cannot change them.
-_SHOWING = ("cli", "report", "reproduce", "distributed")
-_MEASURING = ("reproduce/measurements/", "reproduce/task.py")
+_SHOWING = ("cli", "report", "papers", "distributed")
+_MEASURING = ("papers/measurements.py", "papers/posteriors.py")
 
 
 def library_versions() -> dict[str, str]:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 
 from labelweave import PassiveAggressive
-from labelweave.decision import ClassMassNormalization, TunedThresholds, tune_thresholds
+from labelweave.decision import ClassMassNormalization, TunedThresholds
 from tests.contract.samples import sample
+from tests.decision.tuning import tune_thresholds
 
 X, Y = sample(n=80, n_features=7, n_labels=11)
 FORMS = [np.asarray, sp.csr_array]

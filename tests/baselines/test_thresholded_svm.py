@@ -36,7 +36,7 @@ def test_decision_values_are_those_of_linear_svc(form, shape):
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 1: 3.0}])
-@pytest.mark.parametrize("decision", ["scut", "fixed"])
+@pytest.mark.parametrize("decision", ["macro_f1", "fixed"])
 def test_weighted_classes_take_the_place_of_tuned_thresholds(class_weight, decision):
     tight = {"C": 0.5, "tol": 1e-10, "max_iter": 100_000, "class_weight": class_weight}
     model = ThresholdedSVM(decision=decision, **tight).fit(X, Y)

@@ -51,7 +51,7 @@ def test_figures_are_those_of_the_library(run, table, tmp_path):
         make_methods(f"{NEIGHBOURS},{PRIOR}", seed=4),
         data.X,
         data.Y,
-        folds=IterativeStratification(3, random_state=4),
+        cv=IterativeStratification(3, random_state=4),
     )
     for method in expected.methods:
         for metric in expected.metrics:
@@ -128,7 +128,7 @@ def test_any_multi_label_classifier_of_scikit_learn_joins(run, table, form):
     """It has its figures; the log-likelihood, which only a joint distribution gives, has a dash."""
     result = run(
         *("compare", table, "--labels", "last:3", "-k", 2, "-j", 1),
-        *("-m", f"mlknn,{FOREIGN[form]}", "--metrics", "exact_match,cll_loss_row"),
+        *("-m", f"mlknn,{FOREIGN[form]}", "--metrics", "exact_match,cll_loss"),
     )
     assert result.exit_code == 0, result.stderr
     lines = {line[:14].strip(): line for line in result.stdout.splitlines()}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labelweave.reproduce.task import read_data
+from labelweave.papers.measurements import load_data
 
 
 def test_a_part_of_a_paper_on_bundled_data(run, tmp_path):
@@ -52,7 +52,7 @@ def test_results_that_cannot_be_written(run, tmp_path):
 def test_nothing_to_run(run, tmp_path, monkeypatch):
     # OpenML does not have this set, so that nobody is asked for it.
     monkeypatch.setenv("LABELWEAVE_CACHE", str(tmp_path))
-    read_data.cache_clear()
+    load_data.cache_clear()
     words = ["reproduce", "bomc", "--only", "samples", "--data", tmp_path, "--results", tmp_path]
     result = run(*words)
     assert result.exit_code == 1

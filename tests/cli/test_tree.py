@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from labelweave import Structure
-from labelweave.report import save_structures
+from labelweave.plots.dependence import save_structures
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "dot"])

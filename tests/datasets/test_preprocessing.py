@@ -131,7 +131,7 @@ def test_preparation_is_learned_inside_each_fold():
     assert list(fitted[0].named_transformers_["label_frequencies"].overall_) == pytest.approx(
         LABELS[:80].mean(axis=0)
     )
-    result = compare({"br": base}, FRAME, LABELS, folds=2, metrics=["hamming_loss"])
+    result = compare({"br": base}, FRAME, LABELS, cv=2, metrics=["hamming_loss"])
     assert not result.failures()
     assert np.isfinite(result.scores("br", "hamming_loss")).all()
 

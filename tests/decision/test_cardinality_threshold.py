@@ -14,8 +14,8 @@ from labelweave.decision import (
     FixedThreshold,
     MajorityVote,
     TunedThresholds,
-    resolve_score_rule,
 )
+from labelweave.decision.decide import resolve_score_rule
 from labelweave.inference import Greedy
 from labelweave.joint import IndependentJoint, MixtureJoint
 
@@ -80,7 +80,7 @@ def test_bad_cardinalities():
     with pytest.raises(ValueError, match="needs cardinality=, the mean number of labels"):
         CardinalityThreshold().thresholds([[0.5]])
     with pytest.raises(ValueError, match=r"at most the number of labels, 2; got 2\.5"):
-        CardinalityThreshold(2.5).survey(2)
+        CardinalityThreshold(2.5).thresholds([[0.1, 0.2]])
     for bad in (-0.1, np.nan, "1"):
         with pytest.raises(ValueError, match="cardinality must be None or a finite number"):
             CardinalityThreshold(bad)
@@ -105,10 +105,9 @@ def test_votes_are_cut_by_the_rule(n_members, n, n_labels, seed):
 
 
 def test_what_a_vote_needs():
-    assert not MajorityVote().needs_rows
-    assert not MajorityVote(threshold=TunedThresholds(values=[0.2])).needs_rows
-    assert MajorityVote.preset("published").needs_rows
-    assert MajorityVote().survey(3) is None
+    assert "rows" not in MajorityVote().needs
+    assert "rows" not in MajorityVote(threshold=TunedThresholds(values=[0.2])).needs
+    assert "rows" in MajorityVote.preset("published").needs
     assert MajorityVote(threshold=0.4).informed([0.5]) == MajorityVote(threshold=0.4)
 
 

@@ -15,8 +15,8 @@ from labelweave.decision import (
     RankingLoss,
     SubsetLoss,
     UnprovenModeWarning,
-    resolve_decision,
 )
+from labelweave.decision.decide import resolve_decision
 from labelweave.inference import Auto, BestFirst, Exhaustive, Greedy
 from labelweave.joint import ChainJoint, MixtureJoint
 from tests.joint.cases import forms, label_counts, make, make_with_oracle, row_counts, seeds

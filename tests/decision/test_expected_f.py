@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.decision import (
-    ExpectedAUC,
-    ExpectedF,
-    F1Statistics,
-    SampledF,
-    expected_auc,
-    expected_f1,
-)
-from labelweave.decision.threshold_rule import possible_cuts
+from labelweave.decision import ExpectedAUC, ExpectedF, SampledF
+from labelweave.decision.expected import F1Statistics, expected_auc, expected_f1
+from labelweave.decision.rules import possible_cuts
 
 probabilities = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.3, 1.0])), min_size=1, max_size=7

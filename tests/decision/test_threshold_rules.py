@@ -15,16 +15,12 @@ from labelweave.decision import (
     FixedThreshold,
     HammingLoss,
     MajorityVote,
-    MicroF1Threshold,
-    Probabilities,
     SampledF,
-    ThresholdRule,
     TunedThresholds,
-    apply_thresholds,
-    resolve_decision,
-    resolve_score_rule,
 )
-from labelweave.decision.probabilities import joined
+from labelweave.decision.decide import resolve_decision, resolve_score_rule
+from labelweave.decision.probabilities import Probabilities, joined
+from labelweave.decision.rules import ThresholdRule, apply_thresholds
 from labelweave.inference import Greedy
 from labelweave.joint import IndependentJoint
 from labelweave.persistence import load, save
@@ -36,9 +32,8 @@ RULES = {
     "expected_f": ExpectedF(),
     "expected_auc": ExpectedAUC(),
     "fixed": FixedThreshold(0.4),
-    "scut": TunedThresholds(values=[0.3, 0.6, 0.2]),
     "macro_f1": TunedThresholds(values=[0.3, 0.6, 0.2]),
-    "micro_f1": MicroF1Threshold(0.3),
+    "micro_f1": TunedThresholds(0.3, average="micro"),
 }
 
 
@@ -73,8 +68,8 @@ def test_a_higher_score_never_loses_the_label(name):
 RANKING = {
     "cmn": ClassMassNormalization(fallback=None),
     "lcard": CardinalityThreshold(),
-    "scut": TunedThresholds(),
-    "micro_f1": MicroF1Threshold(),
+    "macro_f1": TunedThresholds(),
+    "micro_f1": TunedThresholds(average="micro"),
 }
 
 
@@ -123,7 +118,7 @@ def test_units_of_scores_and_thresholds():
     assert rare.label(p).tolist() == [[0, 1], [1, 0]]  # by one half, in log-odds
     values = TunedThresholds(values=[0.3, 0.6])
     assert values.label(p).tolist() == [[0, 1], [1, 0]]
-    assert MicroF1Threshold(0.3).label(p).tolist() == [[0, 1], [1, 0]]
+    assert TunedThresholds(0.3, average="micro").label(p).tolist() == [[0, 1], [1, 0]]
     assert len({p, Probabilities(p.log_odds), p[:1]}) == 2
     with pytest.raises(ValueError, match="finite"):
         FixedThreshold().label(Probabilities([[np.nan]]))
@@ -164,13 +159,13 @@ def test_rules_that_maximise_an_expectation_need_probabilities(name):
 def test_unknown_rules(decision):
     with pytest.raises(ValueError, match=r"decision must be 'subset', .*'cmn', 'lcard'"):
         resolve_decision(decision)
-    with pytest.raises(ValueError, match=r"decision must be 'scut', .* or a rule such as"):
+    with pytest.raises(ValueError, match=r"decision must be 'macro_f1', .* or a rule such as"):
         resolve_score_rule(decision)
 
 
 @pytest.mark.parametrize("decision", ["subset", HammingLoss(), lambda scores: scores])
 def test_scores_alone_have_no_losses(decision):
-    with pytest.raises(ValueError, match=r"decision must be 'scut', .* or a rule such as"):
+    with pytest.raises(ValueError, match=r"decision must be 'macro_f1', .* or a rule such as"):
         resolve_score_rule(decision)
 
 
@@ -234,22 +229,21 @@ def test_matching_uses_the_weighted_frequencies():
     assert model.predict(X)[:, 0].mean() == pytest.approx(expected, abs=0.5 / len(X))
 
 
-@pytest.mark.parametrize("rule", [TunedThresholds(), MicroF1Threshold()])
+@pytest.mark.parametrize("rule", [TunedThresholds(), TunedThresholds(average="micro")])
 def test_untuned_rules_need_held_out_rows(rule):
-    assert rule.needs_held_out
+    assert "held_out" in rule.needs
     with pytest.raises(ValueError, match=r"needs values?=, or held-out scores"):
         rule.informed([0.5])
     with pytest.raises(ValueError, match=r"has no values? yet"):
         rule.thresholds([[0.5]])
     tuned = rule.informed([0.5], ([[0.6], [0.2]], [[1], [0]]))
-    assert not tuned.needs_held_out
+    assert "held_out" not in tuned.needs
     assert tuned.informed([0.1]) is tuned
 
 
 def test_smoothed_labels_need_probabilities():
-    for name in ("macro_f1", "scut"):
-        assert resolve_decision(name) == TunedThresholds(smoothing=30.0)
-        assert resolve_score_rule(name) == TunedThresholds()
+    assert resolve_decision("macro_f1") == TunedThresholds(smoothing=30.0)
+    assert resolve_score_rule("macro_f1") == TunedThresholds()
     with pytest.raises(ValueError, match="needs probabilities, but there are only scores"):
         resolve_score_rule(TunedThresholds(smoothing=1.0))
 

@@ -6,14 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from labelweave.decision import (
-    ClassMassNormalization,
-    MicroF1Threshold,
-    TunedThresholds,
-    apply_thresholds,
-    tune_common_threshold,
-    tune_thresholds,
-)
+from labelweave.decision import ClassMassNormalization, TunedThresholds
+from labelweave.decision.rules import apply_thresholds
+from tests.decision.tuning import tune_common_threshold, tune_thresholds
 
 # Few different values, so that ties are common.
 columns = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_size=12)
@@ -219,8 +214,8 @@ def test_bad_values():
         TunedThresholds(smoothing=-1.0)
     with pytest.raises(ValueError, match="scores must be probabilities"):
         tune_thresholds([[1.5]], [[1]], smoothing=1.0)
-    with pytest.raises(ValueError, match="value must be"):
-        MicroF1Threshold("half")
+    with pytest.raises(ValueError, match="values must be"):
+        TunedThresholds("half")
     with pytest.raises(ValueError, match="must match"):
         tune_common_threshold([[0.5]], [[1, 0]])
     with pytest.raises(ValueError, match="has no values yet"):

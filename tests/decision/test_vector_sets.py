@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.decision import vector_sets
-from labelweave.decision.probable_vectors import reachable_values
+from labelweave.decision.sets import reachable_values, vector_sets
 from labelweave.joint import ChainJoint, IndependentJoint
 from labelweave.joint.enumeration import label_vectors
 from labelweave.joint.listed import TableJoint

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from labelweave.reproduce import ResultStore, Task, reproduce
-from labelweave.reproduce.runner import run
-from labelweave.reproduce.task import data_hash
-from tests.reproduce.small_plan import PLAN
-
-pytestmark = pytest.mark.xdist_group("cluster")
+from labelweave._common.engine import JoblibEngine
+from labelweave.papers import reproduce
+from labelweave.papers.measurements import data_hash
+from labelweave.papers.plan import Task
+from labelweave.papers.reproduction import measure_all, run
+from labelweave.papers.results import result_lines
+from tests.papers.small_plan import PLAN
 
 SETTINGS = {"n_folds": 3, "metrics": ["jaccard"]}
 
@@ -23,7 +24,7 @@ def test_the_report_is_that_of_this_machine(engine, tmp_path):
     for name in ("report.html", "report.md", "report.tex"):
         assert (there / name).read_text() == (here / name).read_text()
     values = [
-        {k: r.values["exact_match"] for k, r in ResultStore(f).read().items()}
+        {k: r.values["exact_match"] for k, r in result_lines(f).read().items()}
         for f in (here, there)
     ]
     assert values[0] == values[1]
@@ -42,8 +43,11 @@ def test_data_are_sent_and_times_are_taken_here(engine, tmp_path):
     methods = ["br(C=1)", "cc(C=1,label_penalty=1)", "nosuch"]
     tasks = [Task("fold", name, m, f, 0, SETTINGS) for m in methods for f in range(3)]
     tasks.append(Task("training_time", name, "bomc-cmn", 0, 0, {"sizes": [20]}))
-    there = run(tasks, ResultStore(tmp_path / "there"), engine=engine)
-    here = run(tasks, ResultStore(tmp_path / "here"), n_jobs=1)
+    folders = [tmp_path / name for name in ("here", "there")]
+    for folder in folders:
+        folder.mkdir()
+    there = run(tasks, folders[1], engine)
+    here = run(tasks, folders[0], JoblibEngine(1))
     assert [r.values.get("jaccard") for r in there] == [r.values.get("jaccard") for r in here]
     assert [r.error for r in there] == [r.error for r in here]
     assert [bool(r.error) for r in there] == [False] * 6 + [True] * 3 + [False]
@@ -52,19 +56,17 @@ def test_data_are_sent_and_times_are_taken_here(engine, tmp_path):
 @pytest.mark.slow
 def test_a_group_whose_workers_die_is_reported_by_name(own_engine, tmp_path, monkeypatch):
     """Methods that share a fit are lost together, and the others are not."""
-    monkeypatch.setattr("labelweave.reproduce.runner._measure_all", _measure_unless_chain)
+    monkeypatch.setattr("labelweave.papers.reproduction.measure_all", _measure_unless_chain)
     methods = ["br(C=1)", "cc(C=1,label_penalty=1)", "pcc(C=1,label_penalty=1)"]
     tasks = [Task("fold", "emotions", m, 0, 0, SETTINGS) for m in methods]
-    records = run(tasks, ResultStore(tmp_path), engine=own_engine)
+    records = run(tasks, tmp_path, own_engine)
     assert [r.task for r in records] == tasks
     assert not records[0].error
     assert "MemoryError: no room" in records[1].error
     assert "MemoryError: no room" in records[2].error
 
 
-def _measure_unless_chain(group, name, data):
-    from labelweave.reproduce import runner
-
-    if "cc" in group[0][1].method:
+def _measure_unless_chain(tasks, data):
+    if "cc" in tasks[0].method:
         raise MemoryError("no room")
-    return [runner._measure(key, task) for key, task in group]
+    return measure_all(tasks, data)

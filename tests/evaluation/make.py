@@ -1,7 +1,7 @@
 """Comparisons with figures written by hand, for tests of what is made from them."""
 
 from labelweave.evaluation import Comparison
-from labelweave.evaluation.comparison.results import DataSummary, FoldResult
+from labelweave.evaluation.results import DataSummary, FoldResult
 
 
 def comparison(figures, *, fold_sizes=None, seconds=(1.0, 0.25), errors=(), name="toy"):

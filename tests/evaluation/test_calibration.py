@@ -26,11 +26,9 @@ from labelweave import (
 )
 from labelweave._common.folds import Fold
 from labelweave.decision import MajorityVote, PrecisionAtK, RankingLoss
-from labelweave.evaluation import METRICS
-from labelweave.evaluation.metrics.likelihood import log_loss
-from labelweave.evaluation.metrics.reliability import joint_calibration_error
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
 from labelweave.joint.listed import TableJoint
+from labelweave.metrics import METRICS
 from labelweave.models.calibration import (
     calibrated_by_others,
     fit_marginal_calibration,
@@ -247,7 +245,7 @@ def test_marginals_of_naive_bayes_are_calibrated(way):
     assert after < before
     rows, truth = repeated[300:], Y[300:]
     plain = model.estimator_.predict_proba(rows)
-    assert log_loss(truth, model.predict_proba(rows)) < log_loss(truth, plain)
+    assert METRICS["log_loss"](truth, model.predict_proba(rows)) < METRICS["log_loss"](truth, plain)
     np.testing.assert_allclose(model.predict_joint(rows).marginals(), plain)
 
 
@@ -373,15 +371,15 @@ def test_log_loss_is_that_of_scikit_learn():
         sklearn_log_loss(labels[:, j], p[:, j], sample_weight=weight, labels=[0, 1])
         for j in range(3)
     ]
-    assert log_loss(labels, p, sample_weight=weight) == pytest.approx(np.mean(expected))
+    assert METRICS["log_loss"](labels, p, sample_weight=weight) == pytest.approx(np.mean(expected))
     assert np.isnan(METRICS["log_loss"](labels, p + 1))
     for wrong in (weight[:3], weight[:, None], -weight, 0 * weight):
         with pytest.raises(ValueError, match="sample_weight must"):
-            log_loss(labels, p, sample_weight=wrong)
+            METRICS["log_loss"](labels, p, sample_weight=wrong)
     joint = IndependentJoint(logit(p))
     for truth in (labels[:5], labels[:, :2]):
         with pytest.raises(ValueError, match="Y_true must have the shape"):
-            joint_calibration_error(truth, joint)
+            METRICS["joint_calibration_error"](truth, joint)
 
 
 @given(forms, seeds)
@@ -391,7 +389,7 @@ def test_the_joint_calibration_error_of_one_bin_is_the_difference_of_means(form,
     truth = joint.sample(1, 3)[:, 0]
     mode = joint.mode()
     right, p = (mode.labels == truth).all(axis=1), np.exp(mode.log_prob)
-    error = joint_calibration_error(truth, joint)
+    error = METRICS["joint_calibration_error"](truth, joint)
     assert error >= abs(p.mean() - right.mean()) - 1e-9
     in_bins = sum(abs((p - right)[(p * 10).astype(int).clip(0, 9) == b].sum()) for b in range(10))
     assert error == pytest.approx(in_bins / 20)

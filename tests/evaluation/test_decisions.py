@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from labelweave import BestJoint, BinaryRelevance, ClassifierChain, compare
 from labelweave.decision import FLoss, PartialAbstention, PrecisionAtK
-from labelweave.evaluation.comparison.shared_fits import fit_key, predicting_as
+from labelweave.evaluation.tasks import SharedFit, fit_key
 from labelweave.inference import Greedy
 from labelweave.models.methods import make_decision, make_decisions, with_decisions
 from labelweave.models.predictions import predict_decided
@@ -115,10 +115,10 @@ class Counting(BinaryRelevance):
 def test_a_comparison_of_decisions_fits_once_and_scores_as_if_it_had_not():
     Counting.fits = 0
     methods = with_decisions({"br": Counting(C=1.0)}, DECISIONS)
-    together = compare(methods, X, Y, folds=3, n_jobs=1)
+    together = compare(methods, X, Y, cv=3, n_jobs=1)
     assert Counting.fits == 3
     for name, estimator in methods.items():
-        alone = compare({name: estimator}, X, Y, folds=3, n_jobs=1)
+        alone = compare({name: estimator}, X, Y, cv=3, n_jobs=1)
         for metric in alone.metrics:
             np.testing.assert_array_equal(together.scores(name, metric), alone.scores(name, metric))
 
@@ -128,20 +128,21 @@ def test_a_failure_stays_with_its_method():
         {"br": BinaryRelevance(C=1.0)}, {"bad": "none", "f1": "f1", "worse": 3}
     )
     with pytest.warns(Warning, match="decision must be"):
-        result = compare(methods, X, Y, folds=2, n_jobs=1)
+        result = compare(methods, X, Y, cv=2, n_jobs=1)
     assert {run.method for run in result.failures()} == {"br: bad", "br: worse"}
     assert len(result.scores("br: f1", "exact_match")) == 2
 
 
 def test_a_model_can_predict_as_another():
-    model = ClassifierChain(C=1.0).fit(X, Y)
+    fit = SharedFit()
+    fit.model(ClassifierChain(C=1.0), X, Y)
     other = ClassifierChain(C=1.0, decision="hamming", inference=Greedy())
     expected = ClassifierChain(C=1.0, decision="hamming", inference=Greedy()).fit(X, Y)
-    np.testing.assert_array_equal(predicting_as(model, other).predict(X), expected.predict(X))
+    np.testing.assert_array_equal(fit.model(other, X, Y).predict(X), expected.predict(X))
 
 
 def test_tuned_and_other_decisions_side_by_side():
     names = ("hamming", "macro_f1", "micro_f1")
     methods = {name: BinaryRelevance(C=0.1, decision=name) for name in names}
-    compared = compare(methods, X, Y, folds=2, metrics=["f1_macro"])
+    compared = compare(methods, X, Y, cv=2, metrics=["f1_macro"])
     assert [run.error for run in compared.results] == [None] * 6

@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning
 
 from labelweave import compare
-from labelweave.evaluation.comparison.splits import make_splitter
+from labelweave.evaluation.splits import make_splitter
 
 X, Y = make_multilabel_classification(40, 4, n_classes=2, random_state=0)
 N_FOLDS = 3
@@ -45,7 +45,7 @@ METHODS = {"counted": Counted(), "weighted": Counted(np.arange(5000)), "prior": 
 
 def fits_of(**arguments):
     before = Counted.fits
-    result = compare(**{"methods": METHODS, "X": X, "Y": Y, "folds": N_FOLDS} | arguments)
+    result = compare(**{"methods": METHODS, "X": X, "Y": Y, "cv": N_FOLDS} | arguments)
     return Counted.fits - before, result
 
 
@@ -58,7 +58,7 @@ def without_seconds(result):
 def small():
     """Return a comparison of little work."""
     methods = {"counted": METHODS["counted"], "prior": METHODS["prior"]}
-    arguments = {"methods": methods, "folds": 2, "metrics": ["jaccard"]}
+    arguments = {"methods": methods, "cv": 2, "metrics": ["jaccard"]}
     return arguments, without_seconds(fits_of(**arguments)[1])
 
 
@@ -102,11 +102,11 @@ def test_what_a_result_depends_on_is_in_its_key(tmp_path, monkeypatch):
     assert repr(reordered["weighted"]) == repr(METHODS["weighted"])
     for changes, n_fits in [
         ({"methods": {"by another name": Counted()}}, 0),
-        ({"folds": make_splitter("kfold", N_FOLDS, seed=0)}, 0),  # the same folds
+        ({"cv": make_splitter("kfold", N_FOLDS, seed=0)}, 0),  # the same folds
         ({"methods": reordered}, N_FOLDS),
         ({"methods": {"w": Counted([1])}}, N_FOLDS),
-        ({"methods": one, "folds": make_splitter("kfold", N_FOLDS, seed=1)}, N_FOLDS),
-        ({"methods": one, "folds": 4}, 4),
+        ({"methods": one, "cv": make_splitter("kfold", N_FOLDS, seed=1)}, N_FOLDS),
+        ({"methods": one, "cv": 4}, 4),
         ({"methods": one, "metrics": ["jaccard"]}, N_FOLDS),
         ({"methods": one, "scale": False}, N_FOLDS),
         ({"methods": one, "X": X + 1}, N_FOLDS),
@@ -146,7 +146,7 @@ def test_a_machine_that_fails_is_not_the_method(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Counted, "fit", no_memory)
     with pytest.warns(FitFailedWarning, match="counted failed on 3 of 3 folds: MemoryError"):
-        result = compare({"counted": Counted()}, X, Y, folds=N_FOLDS)
+        result = compare({"counted": Counted()}, X, Y, cv=N_FOLDS)
     assert "in no_memory" in result.failures()[0].traceback
     assert math.isnan(result.failures()[0].fit_seconds)
 
@@ -155,14 +155,14 @@ def test_two_comparisons_do_not_write_to_one_file(tmp_path):
     file = tmp_path / "folds.jsonl"
 
     def second(_):
-        compare(METHODS, X, Y, folds=2, results=file)
+        compare(METHODS, X, Y, cv=2, results=file)
 
     with pytest.raises(ValueError, match=r"folds.jsonl is being written to by another run"):
-        compare(METHODS, X, Y, folds=2, results=str(file), progress=second)
+        compare(METHODS, X, Y, cv=2, results=str(file), progress=second)
 
 
 def test_a_damaged_line_is_named(tmp_path):
     file = tmp_path / "folds.jsonl"
     file.write_text('{"key": "k", "method": "br"}\n')
     with pytest.raises(ValueError, match=r"folds.jsonl: line 1 is damaged"):
-        compare(METHODS, X, Y, folds=2, results=file)
+        compare(METHODS, X, Y, cv=2, results=file)

@@ -6,10 +6,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from labelweave import BestJoint, ClassifierChain, compare
 from labelweave.data.synthetic import make_chain
-from labelweave.evaluation import METRICS
-from labelweave.evaluation.comparison.matching import variants_of
-from labelweave.evaluation.metrics.registry import resolve_metrics
+from labelweave.evaluation.comparison import variants_of
 from labelweave.inference import Exhaustive, Greedy
+from labelweave.metrics import METRICS, resolve_metrics
 from labelweave.models.methods import with_decisions
 
 DATA = make_chain(90, 4, 4, random_state=0)
@@ -19,12 +18,12 @@ NAMES = ["exact_match", "hamming_loss", "f1_micro", "f1_macro", "f1_example", "j
 
 
 def judged(methods, metrics, **options):
-    return compare(methods, DATA.X, DATA.Y, folds=3, metrics=metrics, **options)
+    return compare(methods, DATA.X, DATA.Y, cv=3, metrics=metrics, **options)
 
 
 @pytest.fixture(scope="module")
 def matched():
-    return judged(METHODS, [*NAMES, "recall_macro", "cll_loss_row"], decisions="matching")
+    return judged(METHODS, [*NAMES, "recall_macro", "cll_loss"], decisions="matching")
 
 
 @pytest.mark.parametrize("metric", NAMES)
@@ -37,14 +36,14 @@ def test_scores_are_those_of_the_matching_decision(matched, metric):
 
 
 def test_other_measures_and_methods_are_judged_as_ever(matched):
-    plain = judged(METHODS, [*NAMES, "recall_macro", "cll_loss_row"])
+    plain = judged(METHODS, [*NAMES, "recall_macro", "cll_loss"])
     assert matched.method_names == plain.method_names
     assert matched.methods == plain.methods
     for metric in NAMES:
         np.testing.assert_array_equal(
             matched.scores("neighbours", metric), plain.scores("neighbours", metric)
         )
-    for metric in ("recall_macro", "cll_loss_row"):
+    for metric in ("recall_macro", "cll_loss"):
         np.testing.assert_array_equal(
             matched.scores("chain", metric), plain.scores("chain", metric)
         )
@@ -60,7 +59,7 @@ def test_other_measures_and_methods_are_judged_as_ever(matched):
     ],
 )
 def test_methods_that_were_given_a_decision_keep_it(given):
-    metrics = resolve_metrics(NAMES)
+    metrics = tuple(resolve_metrics(NAMES).values())
     assert variants_of(given, metrics) == [(given, metrics)]
     for free in (CHAIN, ClassifierChain(C=1.0, inference=Exhaustive())):
         assert len(variants_of(free, metrics)) == len(NAMES)  # exact match by its own

@@ -1,15 +1,20 @@
 """Measures against an oracle made of Python sets, against scikit-learn, and by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import cross_val_score
+from sklearn.tree import DecisionTreeClassifier
 
-from labelweave import evaluation
-from labelweave.evaluation import METRICS
-from labelweave.evaluation.metrics.registry import resolve_metrics
+from labelweave import BinaryRelevance
+from labelweave.joint import ChainJoint
+from labelweave.metrics import METRICS, resolve_metrics
+from labelweave.models.predictions import score
 
 laws = settings(max_examples=20)
 LABEL_METRICS = [
@@ -53,7 +58,6 @@ def recall_of_sets(truth, prediction):
 
 ORACLES = {
     "exact_match": lambda t, p: mean_over_rows(set.__eq__, t, p),
-    "subset_loss": lambda t, p: mean_over_rows(set.__ne__, t, p),
     "hamming_loss": lambda t, p: mean_over_rows(lambda a, b: len(a ^ b), t, p) / t.shape[1],
     "f1_micro": lambda t, p: f1_of_sets(*sets_of([t.ravel(), p.ravel()])),
     "f1_macro": lambda t, p: mean_over_rows(lambda a, b: f1_of_sets(a, b, 0.0), t.T, p.T),
@@ -109,36 +113,36 @@ def test_truth_is_the_best_prediction(pair):
 @given(pair=label_pairs(min_labels=2))
 def test_scikit_learn_agrees_where_it_has_the_measure(pair):
     for average, zero_division, ours in (
-        ("micro", 1.0, evaluation.f1_micro),
-        ("macro", 0.0, evaluation.f1_macro),
-        ("macro", 1.0, evaluation.f1_macro_zero_division_1),
-        ("samples", 1.0, evaluation.f1_example),
+        ("micro", 1.0, METRICS["f1_micro"]),
+        ("macro", 0.0, METRICS["f1_macro"]),
+        ("macro", 1.0, METRICS["f1_macro_zero_division_1"]),
+        ("samples", 1.0, METRICS["f1_example"]),
     ):
         theirs = sklearn.metrics.f1_score(*pair, average=average, zero_division=zero_division)
         assert ours(*pair) == pytest.approx(theirs)
-    assert evaluation.subset_loss(*pair) == pytest.approx(sklearn.metrics.zero_one_loss(*pair))
+    assert METRICS["exact_match"](*pair) == pytest.approx(1 - sklearn.metrics.zero_one_loss(*pair))
 
 
 def test_figures_by_hand():
     truth = [[1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 0]]
     prediction = [[1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 0]]
     # TP 2, FP 1, FN 2 in all; labels: (1,0,1), (1,1,1), (0,0,0); rows: 2/3, empty, 1, 0.
-    assert evaluation.exact_match(truth, prediction) == 0.5
-    assert evaluation.hamming_loss(truth, prediction) == pytest.approx(3 / 12)
-    assert evaluation.f1_micro(truth, prediction) == pytest.approx(4 / 7)
-    assert evaluation.f1_macro(truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
-    lenient = evaluation.f1_macro_zero_division_1(truth, prediction)
+    assert METRICS["exact_match"](truth, prediction) == 0.5
+    assert METRICS["hamming_loss"](truth, prediction) == pytest.approx(3 / 12)
+    assert METRICS["f1_micro"](truth, prediction) == pytest.approx(4 / 7)
+    assert METRICS["f1_macro"](truth, prediction) == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+    lenient = METRICS["f1_macro_zero_division_1"](truth, prediction)
     assert lenient == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
-    assert evaluation.f1_example(truth, prediction) == pytest.approx((2 / 3 + 1 + 1 + 0) / 4)
-    assert evaluation.jaccard(truth, prediction) == pytest.approx((1 / 2 + 1 + 1 + 0) / 4)
+    assert METRICS["f1_example"](truth, prediction) == pytest.approx((2 / 3 + 1 + 1 + 0) / 4)
+    assert METRICS["jaccard"](truth, prediction) == pytest.approx((1 / 2 + 1 + 1 + 0) / 4)
 
 
 def test_predicting_nothing_earns_no_macro_f1():
     truth = np.zeros((30, 45), dtype=np.int64)
     truth[:25, :25] = np.eye(25)  # twenty labels of forty-five do not occur
     nothing = np.zeros_like(truth)
-    assert evaluation.f1_macro(truth, nothing) == 0.0
-    assert evaluation.f1_macro_zero_division_1(truth, nothing) == pytest.approx(20 / 45)
+    assert METRICS["f1_macro"](truth, nothing) == 0.0
+    assert METRICS["f1_macro_zero_division_1"](truth, nothing) == pytest.approx(20 / 45)
 
 
 class Independent:
@@ -156,15 +160,27 @@ def test_cll_loss_is_the_negative_log_likelihood():
     joint = Independent([[0.9, 0.2], [0.5, 0.4]])
     truth = [[1, 0], [0, 1]]
     expected = -np.log(0.9 * 0.8) - np.log(0.5 * 0.4)
-    assert evaluation.cll_loss(truth, joint) == pytest.approx(expected)
-    assert evaluation.cll_loss_row(truth, joint) == pytest.approx(expected / 2)
+    assert METRICS["cll_loss_sum"](truth, joint) == pytest.approx(expected)
+    assert METRICS["cll_loss"](truth, joint) == pytest.approx(expected / 2)
+    assert METRICS["cll_loss"](truth, joint, sum=True) == METRICS["cll_loss_sum"](truth, joint)
+    assert METRICS["cll_loss_path"](truth, joint) == METRICS["cll_loss"](truth, joint)
+
+
+def test_the_loss_along_the_greedy_path():
+    joint = ChainJoint([[1.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]])
+    # The first label is likelier 1, and the second is judged as if it were.
+    expected = np.log1p(np.exp(1.0)) + np.log1p(np.exp(2.0))
+    assert METRICS["cll_loss_path"]([[0, 0]], joint) == pytest.approx(expected)
+    assert METRICS["cll_loss"]([[0, 0]], joint) == pytest.approx(
+        expected - np.log1p(np.exp(2.0)) + np.log(2)
+    )
 
 
 def test_cll_loss_of_certainty():
     truth = [[1, 0]]
-    perfect = evaluation.cll_loss(truth, Independent([[1.0, 0.0]]))
+    perfect = METRICS["cll_loss"](truth, Independent([[1.0, 0.0]]))
     assert str(perfect) == "0.0"
-    assert evaluation.cll_loss(truth, Independent([[0.0, 0.0]])) == np.inf
+    assert METRICS["cll_loss"](truth, Independent([[0.0, 0.0]])) == np.inf
 
 
 def test_cll_loss_refuses_a_joint_of_other_rows():
@@ -173,7 +189,7 @@ def test_cll_loss_refuses_a_joint_of_other_rows():
             return np.zeros(3)
 
     with pytest.raises(ValueError, match="one number per row"):
-        evaluation.cll_loss([[1, 0]], Fixed())
+        METRICS["cll_loss"]([[1, 0]], Fixed())
 
 
 @pytest.mark.parametrize(
@@ -194,12 +210,36 @@ def test_bad_input_names_the_argument(truth, prediction, message):
 
 
 def test_resolve_metrics():
-    assert [metric.name for metric in resolve_metrics(["Exact-Match", " jaccard"])] == [
-        "exact_match",
-        "jaccard",
-    ]
+    found = resolve_metrics(["Exact-Match", " jaccard"])
+    assert found == {name: METRICS[name] for name in ("exact_match", "jaccard")}
     assert len(resolve_metrics(["jaccard", "jaccard"])) == 1
     with pytest.raises(ValueError, match="did you mean hamming_loss"):
         resolve_metrics(["haming_loss"])
     with pytest.raises(ValueError, match="empty"):
         resolve_metrics([])
+
+
+def test_metrics_are_scorers_of_scikit_learn():
+    X, Y = np.eye(6), np.tile([[1, 0, 1], [0, 1, 1]], (3, 1))
+    tree = DecisionTreeClassifier(random_state=0)
+    scorer = make_scorer(METRICS["f1_macro"])
+    assert "f1_macro" in repr(scorer)
+    assert scorer(tree.fit(X, Y), X, Y) == 1.0
+    loss = make_scorer(METRICS["hamming_loss"], greater_is_better=False)
+    assert (cross_val_score(tree, X, Y, scoring=loss, cv=2) <= 0).all()
+    model = BinaryRelevance(C=1.0).fit(X, Y)
+    ranked = make_scorer(METRICS["auc_macro"], response_method="predict_proba")
+    assert ranked(model, X, Y) == METRICS["auc_macro"](Y, model.predict_proba(X))
+
+
+def test_score_of_a_model():
+    X, Y = np.eye(6), np.tile([[1, 0, 1], [0, 1, 0]], (3, 1))
+    model = BinaryRelevance(C=1.0).fit(X, Y)
+    found = score(model, X, Y, ["exact_match", "cll_loss", "auc_macro"])
+    assert found["exact_match"] == METRICS["exact_match"](Y, model.predict(X))
+    assert found["cll_loss"] == METRICS["cll_loss"](Y, model.predict_joint(X))
+    frame = pd.DataFrame(Y, columns=["a", "b", "c"])
+    table = score(model, X, frame, per_label=True)
+    assert list(table.index) == ["a", "b", "c"]
+    assert table["f1"].mean() == pytest.approx(METRICS["f1_macro"](Y, model.predict(X)))
+    assert table["auc"].mean() == pytest.approx(found["auc_macro"])

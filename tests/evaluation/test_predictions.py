@@ -11,10 +11,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from labelweave import BinaryRelevance
-from labelweave.evaluation import METRICS
-from labelweave.evaluation.comparison.fold_runs import score_model
 from labelweave.joint import IndependentJoint
-from labelweave.models.predictions import predict_labels, predict_marginals, predict_scores
+from labelweave.metrics import METRICS
+from labelweave.models.predictions import (
+    predict_labels,
+    predict_marginals,
+    predict_scores,
+    score_model,
+)
 
 X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=0)
 FORMS = {

@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import friedmanchisquare
 
-from labelweave.evaluation.comparison.ranks import (
-    average_ranks,
-    friedman_test,
-    nemenyi_critical_difference,
-)
+from labelweave.evaluation import rank_methods
 
 # Demšar (2006), table 6: the ranks of C4.5 and three variants on 14 data sets.
 DEMSAR = np.array(
@@ -36,14 +32,14 @@ SCORES = arrays(np.float64, (5, 4), elements=st.integers(0, 6).map(float))
 
 
 def test_published_average_ranks():
-    ranks = average_ranks(DEMSAR, higher_is_better=False)
-    np.testing.assert_allclose(ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
+    ranking = rank_methods(DEMSAR, higher_is_better=False)
+    np.testing.assert_allclose(ranking.average, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
 
 
 def test_published_friedman_statistic():
     # Demšar does not correct for ties: three of two methods (2³ − 2 = 6) and one of four (60).
     ties = 1 - (3 * 6 + 60) / (14 * 4 * (4**2 - 1))
-    result = friedman_test(DEMSAR, higher_is_better=False)
+    result = rank_methods(DEMSAR, higher_is_better=False)
     chi_squared = result.chi_squared * ties
     assert chi_squared == pytest.approx(9.28, abs=5e-3)
     assert 13 * chi_squared / (14 * 3 - chi_squared) == pytest.approx(3.69, abs=5e-3)
@@ -51,6 +47,11 @@ def test_published_friedman_statistic():
         13 * result.chi_squared / (14 * 3 - result.chi_squared)
     )
     assert result.p_value < 0.05
+
+
+def unequal(n_methods, n_data_sets):
+    """Rank methods that have the same order on all data sets."""
+    return rank_methods(np.tile(np.arange(float(n_methods)), (n_data_sets, 1)))
 
 
 @pytest.mark.parametrize(
@@ -62,19 +63,19 @@ def test_published_friedman_statistic():
 )
 def test_published_critical_values(alpha, quantiles):
     for k, quantile in zip(range(2, 11), quantiles, strict=True):
-        difference = nemenyi_critical_difference(k, 7, alpha)
+        difference = unequal(k, 7).critical_difference(alpha)
         assert difference / np.sqrt(k * (k + 1) / 42) == pytest.approx(quantile, abs=1.1e-3)
 
 
 def test_published_critical_differences():
-    assert nemenyi_critical_difference(4, 14) == pytest.approx(1.25, abs=5e-3)
-    assert nemenyi_critical_difference(4, 14, 0.10) == pytest.approx(1.12, abs=5e-3)
+    assert unequal(4, 14).critical_difference() == pytest.approx(1.25, abs=5e-3)
+    assert unequal(4, 14).critical_difference(0.10) == pytest.approx(1.12, abs=5e-3)
 
 
 def test_by_hand():
     scores = [[0.9, 0.8, 0.7], [0.7, 0.5, 0.6], [0.3, 0.2, 0.1]]  # ranks 123, 132, 123
-    assert average_ranks(scores).tolist() == pytest.approx([1, 7 / 3, 8 / 3])
-    result = friedman_test(scores)
+    result = rank_methods(scores)
+    assert result.average.tolist() == pytest.approx([1, 7 / 3, 8 / 3])
     # 12·3/(3·4)·(1 + 49/9 + 64/9 − 3·16/4) = 3·14/9, and 2·(14/3)/(6 − 14/3) = 7.
     assert result.chi_squared == pytest.approx(14 / 3)
     assert result.f_statistic == pytest.approx(7)
@@ -83,7 +84,7 @@ def test_by_hand():
 @given(SCORES)
 def test_the_statistic_is_scipys(scores):
     tied = (scores == scores[:, :1]).all()
-    result = friedman_test(scores)
+    result = rank_methods(scores)
     if tied:
         assert (result.chi_squared, result.f_statistic, result.p_value) == (0, 0, 1)
     else:
@@ -93,28 +94,27 @@ def test_the_statistic_is_scipys(scores):
 
 @given(SCORES)
 def test_ranks_sum_up_and_turn_around(scores):
-    up, down = average_ranks(scores), average_ranks(scores, higher_is_better=False)
+    up, down = (rank_methods(scores, higher_is_better=up).average for up in (True, False))
     assert up.sum() == pytest.approx(4 * 5 / 2)
     np.testing.assert_allclose(up + down, 5)
 
 
 def test_data_sets_that_agree_leave_no_doubt():
-    result = friedman_test([[3, 2, 1]] * 4)
+    result = rank_methods([[3, 2, 1]] * 4)
     assert result.f_statistic == np.inf
     assert result.p_value == 0
-    assert average_ranks([[1.0, np.inf]], higher_is_better=False).tolist() == [1, 2]
+    infinite = rank_methods([[1.0, np.inf], [1.0, 2.0]], higher_is_better=False)
+    assert infinite.average.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: average_ranks([1, 2]), "scores must have shape"),
-        (lambda: average_ranks([[1, np.nan]]), "scores must not be nan"),
-        (lambda: friedman_test([[1, 2]]), "at least two data sets"),
-        (lambda: friedman_test([[1], [2]]), "at least two data sets"),
-        (lambda: nemenyi_critical_difference(1, 3), "n_methods must be"),
-        (lambda: nemenyi_critical_difference(3, 0), "n_data_sets must be"),
-        (lambda: nemenyi_critical_difference(3, 3, 1.5), "alpha must be"),
+        (lambda: rank_methods([1, 2]), "scores must have shape"),
+        (lambda: rank_methods([[1, np.nan], [1, 2]]), "scores must not be nan"),
+        (lambda: rank_methods([[1, 2]]), "at least two of each"),
+        (lambda: rank_methods([[1], [2]]), "at least two of each"),
+        (lambda: unequal(3, 3).critical_difference(1.5), "alpha must be"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.calibration import calibration_curve
 
-from labelweave.evaluation import reliability_curve
-from labelweave.evaluation.metrics.reliability import wilson_interval
+from labelweave.metrics import reliability_curve, wilson_interval
 
 RNG = np.random.default_rng(0)
 P = RNG.beta(1, 3, size=(200, 4))

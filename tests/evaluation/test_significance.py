@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from labelweave._common.wording import Symbols
 from labelweave.evaluation import paired_t_test
-from labelweave.evaluation.comparison.significance import corrected_t_test, verdicts, win_tie_loss
+from labelweave.evaluation.results import score_rows
 from tests.evaluation.make import comparison
 
 figures = st.lists(
@@ -39,15 +40,15 @@ def test_swapping_the_methods_changes_only_the_sign(pair):
 def test_the_correction_is_more_careful_and_vanishes_with_the_overlap(pair, ratio):
     a, b = pair
     plain = paired_t_test(a, b)
-    corrected = corrected_t_test(a, b, n_train=1.0, n_test=ratio)
+    corrected = paired_t_test(a, b, n_train=1.0, n_test=ratio)
     assert corrected.p_value >= plain.p_value - 1e-12
-    without_overlap = corrected_t_test(a, b, n_train=1e18, n_test=1.0)
+    without_overlap = paired_t_test(a, b, n_train=1e18, n_test=1.0)
     assert without_overlap.p_value == pytest.approx(plain.p_value)
 
 
 def test_corrected_test_by_hand():
     # Differences 1, 2, 3: mean 2, variance 1; 1/3 + 10/20 = 5/6; t = 2/√(5/6), 2 degrees.
-    result = corrected_t_test([2, 4, 6], [1, 2, 3], n_train=20, n_test=10)
+    result = paired_t_test([2, 4, 6], [1, 2, 3], n_train=20, n_test=10)
     t = 2 / math.sqrt(5 / 6)
     assert result.statistic == pytest.approx(t)
     # Student's distribution has a closed form for two degrees of freedom.
@@ -59,7 +60,7 @@ def test_no_variance():
     assert (equal.statistic, equal.p_value) == (0.0, 1.0)
     ahead = paired_t_test([0.5, 0.6, 0.9], [0.4, 0.5, 0.8])
     assert (ahead.statistic, ahead.p_value) == (math.inf, 0.0)
-    behind = corrected_t_test([1.0, 2.0], [2.0, 3.0], n_train=9, n_test=1)
+    behind = paired_t_test([1.0, 2.0], [2.0, 3.0], n_train=9, n_test=1)
     assert (behind.statistic, behind.p_value) == (-math.inf, 0.0)
 
 
@@ -87,7 +88,9 @@ def test_bad_input():
     with pytest.raises(ValueError, match="one score per fold"):
         paired_t_test([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="n_train must be a number above 0"):
-        corrected_t_test([1, 2], [1, 3], n_train=0, n_test=1)
+        paired_t_test([1, 2], [1, 3], n_train=0, n_test=1)
+    with pytest.raises(ValueError, match="must be given together"):
+        paired_t_test([1, 2], [1, 3], n_train=9)
 
 
 FIGURES = {
@@ -99,8 +102,8 @@ FIGURES = {
 
 def test_verdicts_know_which_way_is_better():
     result = comparison(FIGURES)
-    assert verdicts(result, "exact_match") == {"lower": "better", "same": "tie"}
-    assert verdicts(result, "hamming_loss") == {"lower": "worse", "same": "tie"}
+    assert result.verdicts("exact_match") == {"lower": "better", "same": "tie"}
+    assert result.verdicts("hamming_loss") == {"lower": "worse", "same": "tie"}
 
 
 def test_corrected_verdicts_use_the_sizes_of_the_folds():
@@ -110,32 +113,32 @@ def test_corrected_verdicts_use_the_sizes_of_the_folds():
     }
     gentle = comparison(wide, fold_sizes=((1000, 1),) * 4)
     harsh = comparison(wide, fold_sizes=((100, 100),) * 4)
-    assert verdicts(gentle, "exact_match", test="paired") == {"other": "better"}
-    assert verdicts(gentle, "exact_match", test="corrected") == {"other": "better"}
-    assert verdicts(harsh, "exact_match", test="paired") == {"other": "better"}
-    assert verdicts(harsh, "exact_match", test="corrected") == {"other": "tie"}
+    assert gentle.verdicts("exact_match", test="paired") == {"other": "better"}
+    assert gentle.verdicts("exact_match", test="corrected") == {"other": "better"}
+    assert harsh.verdicts("exact_match", test="paired") == {"other": "better"}
+    assert harsh.verdicts("exact_match", test="corrected") == {"other": "tie"}
 
 
 def test_no_verdict_without_figures():
-    figures_without_joint = {"first": {"cll_loss": [1.0, 2.0]}, "tree": {}}
+    figures_without_joint = {"first": {"cll_loss_sum": [1.0, 2.0]}, "tree": {}}
     result = comparison(figures_without_joint)
-    assert verdicts(result, "cll_loss") == {"tree": None}
-    assert str(win_tie_loss({"cll_loss": verdicts(result, "cll_loss")})["tree"]) == "0/0/0"
+    assert result.verdicts("cll_loss_sum") == {"tree": None}
+    assert tallies(result) == {"tree": "0/0/0"}
+
+
+def tallies(result):
+    rows = {row.title: row.figures for row in score_rows(result, Symbols.of("utf-8"))}
+    return {name: figure.written for name, figure in rows["wins/ties/losses"].items()}
 
 
 def test_tallies_count_over_measures():
-    result = comparison(FIGURES)
-    counted = win_tie_loss({metric: verdicts(result, metric) for metric in result.metrics})
-    assert {name: str(tally) for name, tally in counted.items()} == {
-        "lower": "1/0/1",
-        "same": "0/2/0",
-    }
+    assert tallies(comparison(FIGURES)) == {"lower": "1/0/1", "same": "0/2/0"}
 
 
 def test_verdict_arguments():
     with pytest.raises(ValueError, match="'paired' or 'corrected'"):
-        verdicts(comparison(FIGURES), "exact_match", test="wilcoxon")
+        comparison(FIGURES).verdicts("exact_match", test="wilcoxon")
     with pytest.raises(ValueError, match="alpha"):
-        verdicts(comparison(FIGURES), "exact_match", alpha=5)
+        comparison(FIGURES).verdicts("exact_match", alpha=5)
     with pytest.raises(ValueError, match="unknown metric 'jaccard'"):
-        verdicts(comparison(FIGURES), "jaccard")
+        comparison(FIGURES).verdicts("jaccard")

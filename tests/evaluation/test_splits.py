@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, cross_validate
 from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.evaluation import IterativeStratification
-from labelweave.evaluation.comparison.splits import make_splitter
+from labelweave.evaluation.splits import make_splitter
 
 
 @st.composite

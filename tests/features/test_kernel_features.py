@@ -27,13 +27,13 @@ def transformer(request):
     return clone(request.param)
 
 
-@parametrize_with_checks([FORMS["chosen"], FORMS["given"]])
+@parametrize_with_checks([FORMS["chosen"]])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks([FORMS["median"]])
+@parametrize_with_checks([FORMS["median"], FORMS["given"]])
 def test_scikit_learns_checks_of_other_forms(estimator, check):
     check(estimator)
 

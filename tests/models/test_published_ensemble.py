@@ -10,6 +10,7 @@ from sklearn.preprocessing import scale
 from labelweave import BayesianOnlineClassifier, ChainEnsemble
 from labelweave.data.load import load_emotions
 from labelweave.decision import CardinalityThreshold, MajorityVote
+from labelweave.models.ensembles import bootstrap_counts
 from labelweave.models.methods import make_method
 
 C = 0.03
@@ -51,11 +52,11 @@ def plain_ecc(orders, samples, X, Y, rows):
 
 def test_it_is_the_plain_algorithm(emotions, model):
     X, Y, rows = emotions
-    counts = model._bootstrap_counts(X, model._seed()).astype(int)
+    counts = bootstrap_counts(X, 10, model._seed()).astype(int)
     samples = [np.repeat(np.arange(len(X)), c) for c in counts.T]
     votes, labels = plain_ecc(model.orders_, samples, X, Y, rows)
     assert len(model.orders_) == 10
-    np.testing.assert_allclose(model.evidence(rows).scores, votes / 10)
+    np.testing.assert_allclose(model.scored(rows).scores, votes / 10)
     np.testing.assert_array_equal(model.predict(rows), labels)
     # Not what a majority would do.
     assert (labels != (votes > 5)).any()
@@ -63,7 +64,7 @@ def test_it_is_the_plain_algorithm(emotions, model):
 
 def test_rows_have_as_many_labels_as_in_training(emotions, model):
     _, Y, rows = emotions
-    shares, cardinality = model.evidence(rows).scores, Y.sum() / len(Y)
+    shares, cardinality = model.scored(rows).scores, Y.sum() / len(Y)
     reached = abs(model.predict(rows).sum() / len(rows) - cardinality)
     at_any = [abs((shares > t).sum() / len(rows) - cardinality) for t in np.linspace(0, 1, 101)]
     assert reached == pytest.approx(min(at_any))
@@ -81,5 +82,5 @@ def test_an_online_learner_counts_votes_too(emotions):
     vote = MajorityVote.preset("published")
     learner = BayesianOnlineClassifier(decision=vote).fit(X, Y)
     joint = learner.predict_joint(rows)
-    np.testing.assert_array_equal(learner.evidence(rows).scores, vote.shares(joint))
+    np.testing.assert_array_equal(learner.scored(rows).scores, vote.shares(joint))
     np.testing.assert_array_equal(learner.predict(rows), vote.informed(Y.mean(axis=0))(joint))

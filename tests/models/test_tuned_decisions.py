@@ -21,21 +21,15 @@ from labelweave import (
     ThresholdedSVM,
 )
 from labelweave._common.folds import assign_folds
-from labelweave.decision import (
-    FixedThreshold,
-    MajorityVote,
-    MicroF1Threshold,
-    Probabilities,
-    TunedThresholds,
-    resolve_decision,
-    tune_common_threshold,
-    tune_thresholds,
-)
+from labelweave.decision import FixedThreshold, MajorityVote, TunedThresholds
+from labelweave.decision.decide import resolve_decision
+from labelweave.decision.probabilities import Probabilities
 from labelweave.joint import IndependentJoint
 from labelweave.models.cross_fitting import N_FOLDS
 from labelweave.persistence import load, save
+from tests.decision.tuning import tune_common_threshold, tune_thresholds
 
-DECISIONS = ("macro_f1", "micro_f1", "scut")
+DECISIONS = ("macro_f1", "micro_f1")
 
 
 def sample(n=150):
@@ -78,7 +72,9 @@ def test_thresholds_are_those_of_rows_held_out_by_hand(weighted):
 
 def test_any_classifier_is_cross_fitted():
     binary = X > 0
-    model = BinaryRelevance(estimator=BernoulliNB(), decision=MicroF1Threshold()).fit(binary, Y)
+    model = BinaryRelevance(estimator=BernoulliNB(), decision=TunedThresholds(average="micro")).fit(
+        binary, Y
+    )
     fold, _ = assign_folds(binary.astype(float), np.ones(len(X)), N_FOLDS, model._seed())
     scores = np.empty(Y.shape)
     for k in range(N_FOLDS):
@@ -86,7 +82,7 @@ def test_any_classifier_is_cross_fitted():
         found = other.predict_proba(binary[fold == k])
         scores[fold == k] = np.column_stack([each[:, 1] for each in found])
     expected = tune_common_threshold(Probabilities.of(scores), Y)
-    assert model.rule_.value.log_odds == pytest.approx(float(expected.log_odds))
+    assert model.rule_.values.log_odds == pytest.approx(float(expected.log_odds))
 
 
 def test_chosen_penalties_are_those_of_all_rows():
@@ -113,7 +109,7 @@ def test_any_estimator_tunes_its_decision(name, decision, tmp_path):
     model = clone(MODELS[name]).set_params(decision=decision).fit(X, Y)
     labels = model.predict(X)
     np.testing.assert_array_equal(labels, model.predict_proba(X) > model.thresholds_)
-    assert not model.threshold_rule().needs_held_out
+    assert "held_out" not in model.threshold_rule().needs
     np.testing.assert_array_equal(model.predict_above(X[:9], model.thresholds_), labels[:9])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), labels)
     save(model, tmp_path / "model.skops")
@@ -176,13 +172,17 @@ def test_votes_can_be_tuned_too():
 def test_another_decision_without_a_new_fit():
     model = BinaryRelevance(C=1.0, decision="macro_f1").fit(X, Y)
     tuned = model.predict(X)
-    for other in ("micro_f1", TunedThresholds(fbr=0.3), MajorityVote(threshold=MicroF1Threshold())):
+    for other in (
+        "micro_f1",
+        TunedThresholds(fbr=0.3),
+        MajorityVote(threshold=TunedThresholds(average="micro")),
+    ):
         model.set_params(decision=other)
         with pytest.raises(ValueError, match=r"decision .* call fit again, or choose"):
             model.predict(X)
     model.set_params(decision="hamming")
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
-    for same in ("scut", TunedThresholds(smoothing=30)):  # the same rule by other names
+    for same in (TunedThresholds(smoothing=30),):  # the same rule by its class
         model.set_params(decision=same)
         np.testing.assert_array_equal(model.predict(X), tuned)
     model.set_params(decision="hamming").fit(X, Y)

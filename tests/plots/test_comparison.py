@@ -1,14 +1,19 @@
-"""Folds, means and verdicts of a comparison as they are drawn."""
+"""Folds, means, verdicts and ranks of a comparison as they are drawn."""
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from labelweave.evaluation import Comparison
-from labelweave.evaluation.comparison.results import DataSummary, FoldResult
-from labelweave.evaluation.comparison.significance import verdicts
+from labelweave.evaluation.results import DataSummary, FoldResult
 from labelweave.plots import ComparisonDisplay
+from labelweave.plots.comparisons import draw_ranks, draw_strips, indistinguishable_groups
 from tests.plots.samples import drawn
 
 RNG = np.random.default_rng(0)
@@ -56,7 +61,7 @@ def test_folds_and_means_are_those_of_the_comparison():
 
 def test_marks_say_what_the_test_says_for_scores_and_for_losses():
     display = ComparisonDisplay.from_comparison(comparison(), test="corrected", alpha=0.01)
-    expected = verdicts(comparison(), "f1_micro", test="corrected", alpha=0.01)
+    expected = comparison().verdicts("f1_micro", test="corrected", alpha=0.01)
     assert display.verdicts_["f1_micro"] == expected
     for panel in display.axes_:  # a low loss is good: the same methods are better
         means = [line for line in panel.lines if len(line.get_xdata()) == 1]
@@ -79,3 +84,44 @@ def test_the_table_of_a_notebook_escapes_names():
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert f"{SCORES['worse'].mean():.4f} ±" in html
+
+
+def test_strips_without_a_test_have_their_means_alone():
+    panel = Figure().subplots()
+    used = draw_strips(panel, {"br": np.array([1.0, 2.0, np.nan]), "none": np.array([])})
+    assert list(used) == ["one fold", "mean"]
+    assert used["mean"].get_xdata()[0] == 1.5
+    assert [text.get_text() for text in panel.texts] == ["no scores"]
+
+
+names = st.text("abcdef", min_size=1, max_size=20)
+
+
+@settings(max_examples=25)
+@given(st.dictionaries(names, st.floats(1, 6), min_size=2, max_size=6), st.floats(0, 6))
+def test_ranks_are_where_the_figures_are(ranks, difference):
+    panel = Figure().subplots()
+    draw_ranks(panel, ranks, difference)
+    order = sorted(ranks, key=ranks.__getitem__)
+    labels = [label.get_text() for label in panel.get_yticklabels()]
+    assert labels == [f"{name}  {ranks[name]:.2f}" for name in order]
+    dots = [line.get_xdata()[0] for line in panel.lines if line.get_marker() == "o"]
+    assert dots == [ranks[name] for name in order]
+    bars = [sorted(line.get_xdata()) for line in panel.lines if line.get_linewidth() == 4]
+    groups = indistinguishable_groups(ranks, difference)
+    assert bars == [[ranks[group[0]], ranks[group[-1]]] for group in groups]
+    (ruler,) = (line for line in panel.lines if line.get_marker() == "|")
+    start, end = ruler.get_xdata()
+    high = max(2, len(ranks), np.ceil(max(ranks.values())))
+    assert (start, end) == (1, min(1 + difference, high))
+    assert panel.get_xlim()[1] == high
+
+
+@given(st.dictionaries(names, st.floats(1, 6), max_size=6), st.floats(0, 6))
+def test_two_methods_share_a_bar_if_and_only_if_they_do_not_differ(ranks, difference):
+    groups = indistinguishable_groups(ranks, difference)
+    for one, other in combinations(ranks, 2):
+        shared = any(one in group and other in group for group in groups)
+        assert shared == (abs(ranks[one] - ranks[other]) < difference)
+    # No bar is part of another.
+    assert not any(set(a) <= set(b) for a in groups for b in groups if a is not b)

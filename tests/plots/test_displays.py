@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from labelweave import (
     ClassifierChain,
+    MixtureSettings,
     Structure,
     TreeMixture,
     TreeNetwork,
@@ -23,11 +24,13 @@ from labelweave import (
     plots,
 )
 from labelweave.data.load import load_emotions
-from labelweave.evaluation import LabelDependence, chow_liu, conditional_matrix, reliability_curve
+from labelweave.evaluation import LabelDependence, chow_liu, conditional_matrix
 from labelweave.evaluation.dependence import mean_conditional_matrix
 from labelweave.inference import Gibbs
 from labelweave.joint import IndependentJoint, ListedJoint
+from labelweave.metrics import reliability_curve
 from labelweave.models.predictions import predict_joint
+from labelweave.plots.canvas import shortened
 from tests.plots.samples import DRAWN, NAMES, drawn, labels, long_chain, tree_joint
 
 PENALTIES = {"C": 0.01, "label_penalty": 0.03}
@@ -319,7 +322,9 @@ def test_convergence_draws_the_traces_and_their_limit():
 
 def test_convergence_over_components_draws_the_history(emotions):
     train, _ = emotions
-    model = TreeMixture(max_components=2, **PENALTIES).fit(train.X[:100], train.Y[:100])
+    model = TreeMixture(settings=MixtureSettings(max_components=2), **PENALTIES).fit(
+        train.X[:100], train.Y[:100]
+    )
     display = plots.ConvergenceDisplay.from_estimator(model, of="components")
     _, held_out, chosen = display.ax_.lines
     expected = [step.validation for step in model.history_]
@@ -328,6 +333,11 @@ def test_convergence_over_components_draws_the_history(emotions):
 
 
 # ---------------------------------------------------------------------- in common
+
+
+def test_long_names_are_cut_in_their_middle():
+    assert shortened("pcc(C=1, label_penalty=0.01)", 13) == "pcc(C=…=0.01)"
+    assert shortened("short", 5) == "short"
 
 
 def test_given_axes_are_drawn_into_and_kept():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from labelweave.decision import F1Statistics
-from labelweave.evaluation.metrics.per_label import f1_by_threshold
+from labelweave.decision.expected import F1Statistics
+from labelweave.metrics import f1_by_threshold
 from labelweave.plots import ExpectedF1Display
 
 

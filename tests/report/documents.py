@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from labelweave.report import (
+from labelweave.report.document import (
+    OUTCOMES,
     Cell,
     Document,
     Facts,
@@ -16,7 +17,6 @@ from labelweave.report import (
     Verdict,
     Verdicts,
 )
-from labelweave.report.document import OUTCOMES
 
 NASTY = "<script>alert('x')</script> & \"quotes\" | 100 % of $x_1^2$ \\ {a} #1 ~ --x [y] ● 中"
 INF, NAN = float("inf"), float("nan")
@@ -77,7 +77,10 @@ EVERYTHING = Document(
                 RankDiagram("Ranks", {"br": 3.5, NASTY: 1.25, "pcc": 2.0, "sc": 3.25}, 1.1, "n"),
                 RankDiagram("Equal ranks", {"a": 2.0, "b": 2.0, "c": 2.0}, 4.0),
                 Strips("Folds", "F1", {"br": (0.2, 0.3, 0.25), "long " * 12: (0.3, NAN, INF)}),
-                Strips("One dot", NASTY, {"br": (0.5,), "nothing": ()}),
+                Strips(
+                    *("One dot", NASTY, {"br": (0.5,), "cc": (0.7,), "nothing": ()}),
+                    {"cc": "worse", "nothing": None},
+                ),
             ),
         ),
         Section("Empty", ()),
@@ -119,18 +122,18 @@ strips = st.builds(
     texts,
     texts,
     st.dictionaries(texts, st.lists(numbers, max_size=4).map(tuple), max_size=4),
+    st.none() | st.just({}),
 )
 verdicts = st.builds(
     Verdict, texts, texts, st.sampled_from(OUTCOMES), texts, texts, texts
 )  # fmt: skip
+charts = st.one_of(line_charts, rank_diagrams, strips)
 blocks = st.one_of(
     tables(),
     st.builds(Paragraph, texts),
     st.builds(Facts, texts, st.lists(st.tuples(texts, texts), max_size=3).map(tuple)),
     st.builds(Verdicts, texts, st.lists(verdicts, max_size=3).map(tuple)),
-    line_charts,
-    rank_diagrams,
-    strips,
+    charts,
 )
 documents = st.builds(
     Document,

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any
-
-import pytest
 
 VOID = {"meta", "link", "wbr"}
 
@@ -41,9 +34,6 @@ class Element:
     @property
     def text(self) -> str:
         return "".join(part if isinstance(part, str) else part.text for part in self.content)
-
-    def number(self, attribute: str) -> float:
-        return float(self.attributes[attribute] or "")
 
 
 class _Reader(HTMLParser):
@@ -87,46 +77,3 @@ def parse(page: str) -> Element:
     reader.close()
     assert reader.open == [reader.root], "an element is left open"
     return reader.root
-
-
-def data_of(root: Element) -> dict[str, Any]:
-    """Return the figures that a page carries with it, by the name of the block."""
-    blocks: dict[str, Any] = json.loads(root.one("script").text)["blocks"]
-    return blocks
-
-
-def position(element: Element) -> tuple[float, float]:
-    """Return where a marker is."""
-    found = re.fullmatch(r"translate\((\S+) (\S+)\)", element.attributes["transform"] or "")
-    assert found is not None
-    return float(found[1]), float(found[2])
-
-
-def scale_of(figure: Element, axis: str, log: bool = False) -> Callable[[float], float]:
-    """Return the place of every value, as a reader sees it from the outer ticks of an axis.
-
-    The labels of the ticks say what their values are.
-    """
-    ticks = figure.all("g", class_=f"tick-{axis}")
-    values = [tick.number("data-value") for tick in ticks]
-    assert len(values) >= 2
-    for tick, value in zip(ticks, values, strict=True):
-        largest = max(map(abs, values))
-        assert written_value(tick.one("text").text) == pytest.approx(value, abs=1e-6 * largest)
-    at = [tick.number("data-at") for tick in ticks]
-    first, last = (math.log10(v) if log else v for v in (values[0], values[-1]))
-
-    def place_of(value: float) -> float:
-        scaled = math.log10(value) if log else value
-        return at[0] + (scaled - first) / (last - first) * (at[-1] - at[0])
-
-    return place_of
-
-
-def written_value(label: str) -> float:
-    """Return the number that a label such as ``2·10⁻³`` stands for."""
-    plain = label.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
-    if label == plain:
-        return float(label.replace(",", ""))
-    mantissa, _, power = plain.rpartition("10")
-    return float((mantissa.rstrip("·") or "1").replace("-", "-1", mantissa == "-") + f"e{power}")

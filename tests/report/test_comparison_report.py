@@ -1,22 +1,17 @@
 """Reports on comparisons: the figures of the console's table, the ranks, and how to repeat it."""
 
 import dataclasses
+import re
 
 import pytest
 
-from labelweave.evaluation.comparison.ranks import average_ranks, nemenyi_critical_difference
-from labelweave.evaluation.comparison.results import FoldResult
-from labelweave.report import (
-    Facts,
-    Paragraph,
-    RankDiagram,
-    Strips,
-    Table,
-    comparison_document,
-    to_html,
-    to_latex,
-    to_markdown,
-)
+from labelweave.evaluation import rank_methods
+from labelweave.evaluation.results import FoldResult
+from labelweave.report import write_report
+from labelweave.report.comparison import comparison_document
+from labelweave.report.document import Facts, Paragraph, RankDiagram, Strips, Table
+from labelweave.report.html import to_html
+from labelweave.report.text import to_latex, to_markdown
 from tests.evaluation.make import comparison
 from tests.report.test_tables import FIGURES, printed, row
 
@@ -57,8 +52,10 @@ def test_every_fold_is_in_the_strips():
     assert folds == pytest.approx((0.20, float("nan"), 0.21, 0.25), nan_ok=True)
     assert strips["exact match"].label == "higher is better"
     assert strips["Hamming loss"].label == "lower is better"
+    assert strips["Hamming loss"].standings == result.verdicts("hamming_loss")
     times = section(comparison_document(result), "Times").blocks
     assert times[0].scores["tree"] == (1.0,) * 4
+    assert times[0].standings is None
 
 
 def test_problems_are_told():
@@ -92,7 +89,7 @@ def several():
     return scores, [
         comparison(
             {
-                name: {"exact_match": [x - 0.01, x + 0.01], "cll_loss": [10 * x, 10 * x]}
+                name: {"exact_match": [x - 0.01, x + 0.01], "cll_loss_sum": [10 * x, 10 * x]}
                 for name, x in zip("abc", row, strict=True)
             },
             name=f"data {k}",
@@ -107,22 +104,27 @@ def test_several_data_sets_have_ranks():
     titles = [s.title for s in document.sections]
     assert titles[:5] == ["Ranks", "data 0", "data 1", "data 2", "data 3"]
     table, *diagrams = section(document, "Ranks").blocks
-    expected = average_ranks([scores[0], scores[2], scores[3]])
+    ranking = rank_methods([scores[0], scores[2], scores[3]])
+    expected = ranking.average
     assert list(diagrams[0].ranks.values()) == pytest.approx(expected)
-    assert diagrams[0].critical_difference == nemenyi_critical_difference(3, 3)
+    assert diagrams[0].critical_difference == ranking.critical_difference()
     # A loss: the other way round.
     assert list(diagrams[1].ranks.values()) == pytest.approx(4 - expected)
     first, *ranks, n, _, difference = (cell.text for cell in table.cells[0])
     assert (first, n) == ("exact match", "3")
     assert [float(rank) for rank in ranks] == pytest.approx(expected, abs=5e-3)
-    assert float(difference) == pytest.approx(nemenyi_critical_difference(3, 3), rel=1e-2)
+    assert float(difference) == pytest.approx(ranking.critical_difference(), rel=1e-2)
     assert len(of_kind(section(document, "data 1").blocks, Strips)) == 4
 
 
 def test_a_method_without_the_metric_is_not_ranked():
     results = [
         comparison(
-            {"a": {"cll_loss": [1, 2]}, "b": {"cll_loss": [2, 3]}, "c": {"exact_match": [1, 1]}}
+            {
+                "a": {"cll_loss_sum": [1, 2]},
+                "b": {"cll_loss_sum": [2, 3]},
+                "c": {"exact_match": [1, 1]},
+            }
         )
     ] * 3
     (diagram,) = of_kind(comparison_document(results).sections[0].blocks, RankDiagram)
@@ -152,6 +154,7 @@ def test_environments_that_differ_are_told_apart():
 def test_every_form_has_the_figures(render):
     result = comparison(FIGURES)
     text = render(comparison_document(result)).replace(r"$\pm$", "±").replace(r"\textendash{}", "–")
+    text = re.sub("</?small>", "", text)
     for cell in (c for r in of_table(result).cells for c in r[1:]):
         assert cell.text in text
 
@@ -159,3 +162,11 @@ def test_every_form_has_the_figures(render):
 def of_table(result):
     (table,) = of_kind(section(comparison_document(result), "Results").blocks, Table)
     return table
+
+
+def test_a_report_is_its_document_in_a_file(tmp_path):
+    result = comparison(FIGURES)
+    options = {"test": "corrected", "alpha": 0.01, "command": "labelweave compare toy"}
+    write_report(result, tmp_path / "toy.md", **options)
+    text = (tmp_path / "toy.md").read_text(encoding="utf-8")
+    assert text == to_markdown(comparison_document(result, **options))

@@ -7,17 +7,8 @@ import subprocess
 import pytest
 from hypothesis import given
 
-from labelweave.report import (
-    Cell,
-    Document,
-    Facts,
-    Paragraph,
-    Section,
-    Table,
-    to_latex,
-    to_markdown,
-)
-from labelweave.report.inline import clean
+from labelweave.report.document import Cell, Document, Facts, Paragraph, Section, Table, clean
+from labelweave.report.text import to_latex, to_markdown
 from tests.report.documents import EVERYTHING, documents, tables, texts
 
 
@@ -73,10 +64,20 @@ def test_latex_of_a_table():
     assert r"bold: \textbf{best}" in text
 
 
+def test_latex_has_the_tables_alone():
+    text = to_latex(EVERYTHING)
+    tables = [b for s in EVERYTHING.sections for b in s.blocks if isinstance(b, Table)]
+    assert text.count(r"\begin{table}") == text.count(r"\caption{") == len(tables)
+    assert text.count(r"\begin{") == 2 * len(tables)
+    outside = re.sub(r"\\begin\{table\}.*?\\end\{table\}", "", text, flags=re.DOTALL)
+    assert all(line.startswith("%") for line in outside.splitlines() if line)
+
+
 @given(documents)
 def test_latex_is_balanced(document):
     text = to_latex(document)
     text.encode()
+    text = re.sub("^%.*", "", text, flags=re.MULTILINE)
     bare = re.sub(r"\\[\\{}$&#%_]", "", text)
     assert bare.count("{") == bare.count("}")
     assert bare.count("$") % 2 == 0
@@ -106,7 +107,12 @@ def test_latex_tables_keep_their_shape(table):
 def test_latex_compiles(engine, tmp_path):
     if shutil.which(engine) is None:
         pytest.skip(f"needs {engine}")
-    (tmp_path / "report.tex").write_text(to_latex(EVERYTHING), encoding="utf-8")
-    command = [engine, "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
+    # pdfLaTeX's fonts have no Chinese characters.
+    tables = to_latex(EVERYTHING).replace("中", "")
+    (tmp_path / "tables.tex").write_text(tables, encoding="utf-8")
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}\input{tables}\end{document}"
+    )
+    command = [engine, "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert (tmp_path / "report.pdf").stat().st_size > 0
+    assert (tmp_path / "paper.pdf").stat().st_size > 0

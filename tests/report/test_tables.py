@@ -3,24 +3,38 @@
 import io
 import re
 
+import numpy as np
 import pytest
 from rich.console import Console
 
+from labelweave import BinaryRelevance, Structure, explain_label
 from labelweave._common.wording import Symbols
-from labelweave.evaluation.comparison.results import FoldResult
-from labelweave.report import comparison_tables, make_console, show_comparison, warning_notes
+from labelweave.data import list_datasets
+from labelweave.evaluation.results import FoldResult
+from labelweave.metrics import resolve_metrics, scores_by_label
+from labelweave.report.comparison import warning_notes
+from labelweave.report.console import (
+    comparison_tables,
+    make_console,
+    show_comparison,
+    show_datasets,
+    show_explanation,
+    show_label_table,
+    show_scores,
+    show_structures,
+)
 from tests.evaluation.make import comparison
 
 FIGURES = {
     "br": {
         "exact_match": [0.20, 0.22, 0.21, 0.25],
         "hamming_loss": [0.19, 0.20, 0.19, 0.21],
-        "cll_loss": [150.0, 152.0, 149.0, 151.0],
+        "cll_loss_sum": [150.0, 152.0, 149.0, 151.0],
     },
     "pcc(C=1, label_penalty=0.01)": {
         "exact_match": [0.30, 0.33, 0.31, 0.34],
         "hamming_loss": [0.22, 0.24, 0.23, 0.25],
-        "cll_loss": [140.0, 139.0, 141.0, 138.0],
+        "cll_loss_sum": [140.0, 139.0, 141.0, 138.0],
     },
     "tree": {
         "exact_match": [0.20, 0.21, 0.22, 0.24],
@@ -132,7 +146,7 @@ def test_one_fold_has_no_spread_and_no_test():
 
 
 def test_infinite_losses_are_shown():
-    figures = {"sure": {"cll_loss": [1.0, float("inf")]}, "fair": {"cll_loss": [2.0, 3.0]}}
+    figures = {"sure": {"cll_loss_sum": [1.0, float("inf")]}, "fair": {"cll_loss_sum": [2.0, 3.0]}}
     text = printed(comparison(figures))
     assert row(text, "CLL-loss") == ["CLL-loss", "inf", "2.5000 ± 0.7071*"]
 
@@ -180,3 +194,53 @@ def test_warnings_that_differ_in_numbers_are_one():
     told += (FoldResult("a", 1, warnings=("W: 4 of 9 rows, 1e-05 nats",)),)
     object.__setattr__(result, "results", told)
     assert warning_notes(result) == ["a (2 of 2 folds): W: 3 of 9 rows, 0.5 nats"]
+
+
+def shown(show, *arguments, encoding="utf-8"):
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding)
+    show(*arguments, make_console(file))
+    file.flush()
+    return [line.rstrip() for line in raw.getvalue().decode(encoding).splitlines()]
+
+
+def test_scores_of_one_model():
+    metrics = resolve_metrics(["exact_match", "cll_loss_sum"]).values()
+    assert shown(show_scores, {"exact_match": 0.25}, metrics) == [
+        "exact match  0.2500",
+        "CLL-loss          –",
+    ]
+
+
+def test_scores_of_each_label():
+    table = scores_by_label([[1, 0], [0, 1]], [[1, 1], [0, 1]], label_names=["sun", "rain"])
+    assert shown(show_label_table, table) == [
+        "",
+        "label  support  predicted  precision  recall      f1",
+        "sun          1          1     1.0000  1.0000  1.0000",
+        "rain         1          2     0.5000  1.0000  0.6667",
+    ]
+
+
+def test_explanations():
+    model = BinaryRelevance(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [[0], [1], [1], [1]])
+    assert shown(show_explanation, explain_label(model, [[2.0]], 0)) == [
+        "y0",
+        "term        kind     value  contribution",
+        "base value  base         –         1.300",
+        "x0          feature      2         0.409",
+        "sum                                1.710",
+    ]
+
+
+def test_data_sets():
+    head, first = shown(show_datasets, list_datasets()[:1])
+    assert head.startswith("name      rows  features  labels  per row")
+    assert first.startswith("emotions   593        72       6    1.868")
+
+
+def test_structures():
+    forest = Structure(np.array([-1, 0]))
+    assert shown(show_structures, [forest]) == ["Structure(2 labels, 1 edges)", "0", "└─ 1"]
+    plain = shown(show_structures, [forest, forest], encoding="ascii")
+    assert plain[:4] == ["Tree 1 of 2", "Structure(2 labels, 1 edges)", "0", "`- 1"]

@@ -31,13 +31,7 @@ def positive_labels(vector: Labels | Mask, names: Sequence[str] | None, most: in
 
 @dataclass(frozen=True)
 class Symbols:
-    """The non-ASCII characters in tables, or substitutes for encodings that lack them.
-
-    Examples
-    --------
-    >>> Symbols.of("utf-8").plus_minus, Symbols.of("ascii").plus_minus
-    ('±', '+/-')
-    """
+    """The non-ASCII characters in tables, or substitutes for encodings that lack them."""
 
     plus_minus: str
     better: str

@@ -15,14 +15,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from labelweave.cli.compare import compare
+from labelweave.cli.compare import compare, report
 from labelweave.cli.data import convert, datasets
 from labelweave.cli.errors import CommandError
 from labelweave.cli.explain import dependence, explain, explore
 from labelweave.cli.fit import fit, tree
 from labelweave.cli.outputs import COMMAND_LINE
 from labelweave.cli.predict import ask, evaluate, predict
-from labelweave.cli.report import report
 from labelweave.cli.reproduce import reproduce
 from labelweave.cli.stream import stream
 

@@ -1,12 +1,10 @@
-"""``labelweave compare``: cross-validate methods on the same folds."""
+"""``labelweave compare`` and ``report``: methods on the same folds, and reports on the results."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,7 +42,6 @@ from labelweave.cli.outputs import (
 
 if TYPE_CHECKING:
     from labelweave.evaluation import Comparison
-    from labelweave.evaluation.comparison.results import FoldResult
 
 
 @reads_data
@@ -140,15 +137,16 @@ def compare(
 
     from sklearn.exceptions import FitFailedWarning
 
+    from labelweave._common.progress import progress_shown
     from labelweave.evaluation import compare
-    from labelweave.evaluation.comparison.splits import make_splitter
+    from labelweave.evaluation.splits import make_splitter
     from labelweave.models.methods import (
         make_decisions,
         make_methods,
         with_decisions,
         with_preprocessing,
     )
-    from labelweave.report import make_console, show_comparison
+    from labelweave.report.console import make_console, show_comparison
 
     with argument("--methods"):
         estimators = make_methods(methods, seed=seed)
@@ -166,7 +164,7 @@ def compare(
     kept = _what_is_kept(results)
     with (
         workers(jobs, cluster, kept=kept, folds=True) as engine,
-        _progress(len(estimators) * folds) as advance,
+        progress_shown("comparing methods"),
         resumable(kept),
         file_of_results("--results"),
         warnings.catch_warnings(),
@@ -176,13 +174,12 @@ def compare(
             estimators,
             data.X,
             data.Y,
-            folds=splitter,
+            cv=splitter,
             metrics=[metric.name for metric in measures],
             decisions=decisions,
             scale=scale_of(scale),
             engine=engine,
             results=results,
-            progress=advance,
             name=data.name,
         )
     if output is not None:
@@ -209,7 +206,7 @@ def _what_is_kept(results: Path | None) -> str | None:
 
 def _report_problems(result: Comparison) -> None:
     """Report problems on standard error; fail if a method failed on all folds."""
-    from labelweave.report import warning_notes
+    from labelweave.report.comparison import warning_notes
 
     for note in warning_notes(result):
         typer.echo(f"warning: {note}", err=True)
@@ -223,36 +220,52 @@ def _report_problems(result: Comparison) -> None:
         typer.echo(f"warning: {note}", err=True)
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[FoldResult], None]]:
-    """Show a progress bar on standard error, unless it is a pipe."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+def report(
+    ctx: typer.Context,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILES", help="Files (.json) that `labelweave compare -o` wrote."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--report",
+            "-o",
+            help="The report: one HTML file to share (.html), Markdown (.md) or LaTeX (.tex).",
+        ),
+    ],
+    test: Annotated[
+        Test,
+        typer.Option(
+            "--test", help="t-test over folds: paired, or corrected for overlapping training sets."
+        ),
+    ] = Test.paired,
+) -> None:
+    """Write a report on comparisons; methods compared on several data sets are ranked over them.
 
-    from labelweave.report import make_console
+    There are ranks only if all files have the same methods.
 
-    console = make_console(sys.stderr)
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("folds", total=total)
+    \b
+    labelweave compare emotions -m br,cc,pcc -o emotions.json
+    labelweave compare yeast -m br,cc,pcc -o yeast.json
+    labelweave report emotions.json yeast.json --report both.html
+    """  # noqa: D301
+    check_report(output)
+    with argument("FILES"):
+        comparisons = [read_comparison(file) for file in files]
+        names = Counter(each.data.name for each in comparisons)
+        if repeated := [name for name, n in names.items() if n > 1]:
+            raise ValueError(f"{repeated[0]} is compared in {names[repeated[0]]} of the files")
+    write_report(comparisons, output, test=test.value, command=ctx.meta.get(COMMAND_LINE, ""))
+    typer.echo(f"report: {output}", err=True)
 
-        def advance(run: FoldResult) -> None:
-            bar.update(task, advance=1, description=f"{run.method}, fold {run.fold + 1}")
 
-        yield advance
+def read_comparison(file: Path) -> Comparison:
+    """Read a comparison from a file; errors name it."""
+    from labelweave.evaluation import Comparison
+
+    try:
+        return Comparison.from_json(file.read_text("utf-8"))
+    except (ValueError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ValueError(f"{file} is not a comparison: {reason}") from error

@@ -98,6 +98,6 @@ def datasets() -> None:
     labelweave datasets
     """  # noqa: D301
     from labelweave.data import list_datasets
-    from labelweave.report import make_console, show_datasets
+    from labelweave.report.console import make_console, show_datasets
 
     show_datasets(list_datasets(), make_console(sys.stdout))

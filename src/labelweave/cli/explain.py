@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labelweave.cli.compare import read_comparison
 from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import (
     check_writable,
@@ -33,7 +34,6 @@ from labelweave.cli.options import (
     reads_rows,
 )
 from labelweave.cli.outputs import write_table
-from labelweave.cli.report import read_comparison
 
 if TYPE_CHECKING:
     from labelweave.evaluation import LabelDependence
@@ -130,7 +130,7 @@ def _draw(found: LabelDependence, path: Path, picture: Picture) -> None:
     mpl.use("Agg")  # files need no display
     from labelweave import plots
 
-    display: plots.Display
+    display: plots.DependenceDisplay | plots.DependenceMatrixDisplay
     if picture == Picture.graph:
         display = plots.DependenceDisplay.from_dependence(found)
     elif picture == Picture.information:
@@ -184,7 +184,7 @@ def explain(
     part = features.iloc[[row]] if hasattr(features, "iloc") else features[[row]]
 
     from labelweave.models.explanations import explain_label, explain_set
-    from labelweave.report import make_console, show_explanation
+    from labelweave.report.console import make_console, show_explanation
 
     evidence = _evidence(fitted, given or [])
     if label is None:

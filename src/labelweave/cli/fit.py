@@ -179,7 +179,8 @@ def tree(
     """  # noqa: D301
     from labelweave.models.methods import make_method
     from labelweave.models.structure import structures_of
-    from labelweave.report import FIGURE_FORMATS, make_console, save_structures, show_structures
+    from labelweave.plots.dependence import FIGURE_FORMATS, save_structures
+    from labelweave.report.console import make_console, show_structures
 
     check_writable(output, "--output")
     if output is not None and output.suffix.lower() not in FIGURE_FORMATS:

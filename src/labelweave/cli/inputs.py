@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from labelweave.data import Dataset
-    from labelweave.evaluation.metrics.registry import Metric
+    from labelweave.metrics import Metric
 
 
 def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET") -> Dataset:
@@ -83,10 +83,11 @@ def classifier_with_joint(model: Any) -> Any:
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
     """Return the metrics named by --metrics."""
-    from labelweave.evaluation.metrics.registry import DEFAULT_METRICS, resolve_metrics
+    from labelweave.metrics import DEFAULT_METRICS, resolve_metrics
 
     with argument("--metrics"):
-        return resolve_metrics(DEFAULT_METRICS if names is None else names.split(","))
+        chosen = DEFAULT_METRICS if names is None else names.split(",")
+        return tuple(resolve_metrics(chosen).values())
 
 
 def check_writable(path: Path | None, option: str) -> None:

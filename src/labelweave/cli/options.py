@@ -66,15 +66,15 @@ MetricsOption = Annotated[
     str | None,
     typer.Option(
         "--metrics",
-        help="Comma-separated metrics. Of label vectors: exact_match, subset_loss, "
+        help="Comma-separated metrics. Of label vectors: exact_match, "
         "hamming_loss, f1_micro, f1_macro, f1_macro_zero_division_1, f1_example, jaccard, "
         "precision_micro, precision_macro, recall_micro, recall_macro. Of the joint distribution: "
-        "cll_loss, cll_loss_row, cll_loss_path, joint_calibration_error. Of probabilities: "
-        "calibration_error, log_loss. Of "
+        "cll_loss (per row), cll_loss_sum, cll_loss_path, joint_calibration_error. "
+        "Of probabilities: calibration_error, log_loss. Of "
         "probabilities or other scores: auc_macro, auc_micro, "
         "average_precision_macro, average_precision_micro, average_precision_ranking, "
         "ranking_loss, coverage_error, one_error, precision_at_1, precision_at_3, precision_at_5.",
-        show_default="exact_match, hamming_loss, cll_loss_row, F1 metrics, jaccard",
+        show_default="exact_match, hamming_loss, cll_loss, F1 metrics, jaccard",
     ),
 ]
 ScaleOption = Annotated[

@@ -59,7 +59,7 @@ def check_report(path: Path | None) -> None:
     """Raise an error before the work if the report cannot be written or the format is unknown."""
     check_writable(path, "--report")
     if path is not None:
-        from labelweave.report import check_document_path
+        from labelweave.report.document import check_document_path
 
         with argument("--report"):
             check_document_path(path)
@@ -68,17 +68,18 @@ def check_report(path: Path | None) -> None:
 def write_report(
     results: Comparison | Sequence[Comparison], path: Path, *, test: str, command: str
 ) -> None:
-    """Write a report on comparisons as HTML, Markdown or LaTeX."""
-    from labelweave.report import comparison_document, write_document
+    """Write a report on comparisons as HTML, Markdown or tables for LaTeX."""
+    from labelweave.report import write_report
 
-    document = comparison_document(results, test=test, command=command)
     with argument("--report"):
-        write_document(document, path)
+        write_report(results, path, test=test, command=command)
 
 
 def comparison_text(result: Comparison, form: TextFormat, *, test: str) -> str:
     """Return the table of means as Markdown or LaTeX, or the scores of every fold as CSV."""
-    from labelweave.report import Document, Section, comparison_table, to_latex, to_markdown
+    from labelweave.report.comparison import comparison_table
+    from labelweave.report.document import Document, Section
+    from labelweave.report.text import to_latex, to_markdown
 
     if form == TextFormat.csv:
         return str(result.to_frame().to_csv(index=False))

@@ -182,10 +182,9 @@ def evaluate(
     fitted = load_model(model, trust)
     data, features, truth = labelled_rows(fitted, dataset, read_options)
 
-    from labelweave.evaluation.comparison.fold_runs import score_model
-    from labelweave.evaluation.metrics.per_label import per_label
-    from labelweave.models.predictions import predict_labels, predict_scores
-    from labelweave.report import make_console, show_label_table, show_scores
+    from labelweave.metrics import scores_by_label
+    from labelweave.models.predictions import predict_labels, predict_scores, score_model
+    from labelweave.report.console import make_console, show_label_table, show_scores
 
     try:
         scores, seconds = score_model(fitted, features, truth, measures)
@@ -201,7 +200,7 @@ def evaluate(
         predicted = predict_labels(fitted, features)
         names = label_names_of(fitted, truth.shape[1])
         values = predict_scores(fitted, features)
-        table = per_label(truth, predicted, values, label_names=names)
+        table = scores_by_label(truth, predicted, values, label_names=names)
         show_label_table(table, console)
 
 

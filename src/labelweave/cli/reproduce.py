@@ -6,8 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,8 +18,8 @@ from labelweave.cli.options import ClusterOption, JobsOption
 from labelweave.cli.outputs import COMMAND_LINE, check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
-    from labelweave.report import Document
-    from labelweave.reproduce import Progress
+    from labelweave.papers.reproduction import Progress
+    from labelweave.report.document import Document
 
 
 class Paper(StrEnum):
@@ -75,29 +74,31 @@ def reproduce(
     if data is not None:
         os.environ["LABELWEAVE_DATA"] = str(data.resolve())  # for the worker processes, too
 
-    from labelweave import reproduce as library
+    from labelweave import papers
+    from labelweave._common.progress import progress_shown
+    from labelweave.papers.reproduction import check_experiments, plans_of
 
-    plans = [p for name, p in library.PAPERS.items() if paper in (name, Paper.all)]
+    plans = plans_of(paper.value)
     chosen = [] if only is None else [name.strip() for name in only.split(",")]
     with argument("--only"):
-        library.check_experiments(plans, chosen, quick=quick)
+        check_experiments(plans, chosen, quick=quick)
     with argument("--results"):
         _make_folder(results)
     kept = "the same command continues where it was"
     with (
         workers(jobs, cluster, kept=kept, folds=True) as engine,
-        _progress() as advance,
+        progress_shown("reproducing"),
         resumable(kept),
         file_of_results("--results"),
     ):
-        found = library.reproduce(
+        found = papers.reproduce(
             plans,
             results,
             quick=quick,
             only=chosen,
             n_seeds=seeds,
             engine=engine,
-            progress=advance,
+            progress=_lines(),
             command=ctx.meta.get(COMMAND_LINE, ""),
         )
     for line in found.left_out:
@@ -123,7 +124,7 @@ def _make_folder(path: Path) -> None:
 
 def _show_verdicts(document: Document) -> None:
     """Print one line per claim and the counts of the outcomes."""
-    from labelweave.report import Verdicts
+    from labelweave.report.document import Verdicts
 
     counts: Counter[str] = Counter()
     for section in document.sections:
@@ -135,42 +136,22 @@ def _show_verdicts(document: Document) -> None:
     typer.echo(", ".join(f"{n} {outcome}" for outcome, n in counts.items()))
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[Progress], None]]:
-    """Show a bar on a terminal; otherwise a line per twentieth of the work, or after a minute."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+def _lines() -> Callable[[Progress], None]:
+    """Return a function that prints a line after each twentieth of the work, or after a minute.
 
-    from labelweave.report import make_console
-
-    console = make_console(sys.stderr)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left: {task.fields[left]}"),
-    )
+    Nothing is printed on terminals, which have a progress bar.
+    """
     told, told_at = 0, time.monotonic()
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("tasks", total=None, left="unknown")
 
-        def advance(state: Progress) -> None:
-            nonlocal told, told_at
+    def advance(state: Progress) -> None:
+        nonlocal told, told_at
+        twentieth, now = 20 * state.done // state.total, time.monotonic()
+        if not sys.stderr.isatty() and (twentieth > told or now - told_at > 60):
+            told, told_at = twentieth, now
             left = _time_left(state.seconds_left)
-            bar.update(
-                task,
-                total=state.total,
-                completed=state.done,
-                description=str(state.record.task),
-                left=left,
-            )
-            twentieth, now = 20 * state.done // state.total, time.monotonic()
-            if not console.is_terminal and (twentieth > told or now - told_at > 60):
-                told, told_at = twentieth, now
-                typer.echo(f"{state.done} of {state.total} tasks, left: {left}", err=True)
+            typer.echo(f"{state.done} of {state.total} tasks, left: {left}", err=True)
 
-        yield advance
+    return advance
 
 
 def _time_left(seconds: float) -> str:

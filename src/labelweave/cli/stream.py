@@ -127,7 +127,7 @@ def _progress_of_partitions() -> Iterator[Callable[[PartitionedLearner], None]]:
     """Show a status line on standard error, updated with every partition, unless it is a pipe."""
     from rich.status import Status
 
-    from labelweave.report import make_console
+    from labelweave.report.console import make_console
 
     console = make_console(sys.stderr)
     started = time.perf_counter()
@@ -353,7 +353,7 @@ def _progress() -> Iterator[Callable[[StreamLearner], None]]:
     """Show a status line on standard error, updated with every batch, unless it is a pipe."""
     from rich.status import Status
 
-    from labelweave.report import make_console
+    from labelweave.report.console import make_console
 
     console = make_console(sys.stderr)
     started = time.perf_counter()

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave.decision import Loss, SubsetLoss
+from labelweave.decision import SubsetLoss
+from labelweave.decision.losses import Loss
 from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
 
 

@@ -1,30 +1,34 @@
-"""Losses, and the label vectors that minimise them in expectation."""
+"""Losses that are minimised exactly, label by label or by the mode, and partial abstention.
+
+The losses of a fixed number of labels, and the ranking loss, give every label what it adds on
+average, a weighted sum Σ_s w(s) P(y_j = 1, |y| = s) over the number s of true labels.
+"""
 
 from __future__ import annotations
 
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_labels
-from labelweave.decision.proof import warn_unless_proven
+from labelweave._common.checks import check_flag, check_labels, check_number, check_whole_number
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
-from labelweave.joint import JointDistribution
+from labelweave.joint import JointDistribution, Mode
+from labelweave.joint.enumeration import row_blocks
+
+#: The value of a label that stays open.
+OPEN = -1
 
 
 class Decision(Protocol):
-    """A callable that turns joint distributions into one label vector a row, (n, L) int8.
-
-    Examples
-    --------
-    >>> from labelweave.decision import Decision, HammingLoss
-    >>> decide: Decision = HammingLoss()
-    """
+    """A callable that turns joint distributions into one label vector a row, (n, L) int8."""
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the labels to output."""
@@ -32,17 +36,23 @@ class Decision(Protocol):
 
 
 class Loss(Decision, Protocol):
-    """A loss: called, it decides; `risk` is what a decision costs on average.
-
-    Examples
-    --------
-    >>> from labelweave.decision import Loss, SubsetLoss
-    >>> loss: Loss = SubsetLoss()
-    """
+    """A loss: called, it decides; `risk` is the average cost of a decision."""
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return the expected loss of ``labels`` in each row, (n,)."""
         ...
+
+
+class UnprovenModeWarning(UserWarning):
+    """A prediction asked for the most probable label vector and got the best one found.
+
+    Examples
+    --------
+    To silence it:
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", UnprovenModeWarning)
+    """
 
 
 @dataclass(frozen=True)
@@ -52,8 +62,8 @@ class SubsetLoss:
     Parameters
     ----------
     inference : Inference, optional
-        How to look for the mode. By default as the estimator that predicted the joint distribution
-        is told to, and otherwise by `Auto()`, as ``joint.mode()`` does.
+        How to look for the mode. The default is the strategy of the estimator that predicted the
+        joint distribution, and otherwise `Auto()`, as in ``joint.mode()``.
 
     Examples
     --------
@@ -73,7 +83,7 @@ class SubsetLoss:
         strategy = self.inference or joint.inference or Auto()
         mode = joint.mode(strategy)
         if getattr(strategy, "seeks_proof", False):
-            warn_unless_proven(mode, strategy)
+            _warn_unless_proven(mode, strategy)
         return mode.labels
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
@@ -81,15 +91,31 @@ class SubsetLoss:
         return np.asarray(-np.expm1(joint.log_prob(labels)))
 
 
+def _warn_unless_proven(mode: Mode, strategy: Inference) -> None:
+    """Warn if a strategy left some rows unproven; by Python's rules, once in a session."""
+    left = ~mode.optimal
+    if left.any():
+        gap = mode.gap[left]
+        search = "mode()" if strategy == Auto() else f"mode({strategy!r})"
+        warnings.warn(
+            f"{left.sum()} of {len(left)} rows have the best label vector found, not one proven to "
+            f"be the most probable: the mode may be up to {gap.max():.2g} nats likelier "
+            f"({gap.mean():.2g} on average); predict_joint(X).{search}.gap tells row by row, "
+            "Auto(budget=...) searches longer with a larger budget",
+            UnprovenModeWarning,
+            stacklevel=4,
+        )
+
+
 @dataclass(frozen=True)
 class HammingLoss:
-    """The share of labels that are wrong, or what wrong labels cost; minimised label by label.
+    """The share of labels that are wrong, or the cost of wrong labels; minimised label by label.
 
     Parameters
     ----------
     false_positive, false_negative : float or (L,) sequence of float, default=1.0
-        What it costs to predict a label that is not there, and to miss one that is; one number, or
-        one for each label.
+        The cost of predicting a label that is not there, and of missing one that is; one number,
+        or one for each label.
 
     Examples
     --------
@@ -130,7 +156,7 @@ class HammingLoss:
         return (marginals * missed > (1 - marginals) * wrong).astype(np.int8)
 
     def costs(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
-        """Return what each of ``labels`` costs on average, (n, L)."""
+        """Return the average cost of each of ``labels``, (n, L)."""
         chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
         marginals = joint.marginals()
         wrong, missed = self._costs(joint.n_labels)
@@ -148,3 +174,258 @@ class HammingLoss:
                 raise ValueError(f"{name} has {len(cost)} costs, but there are {n_labels} labels")
             costs.append(np.broadcast_to(cost, (n_labels,)))
         return costs[0], costs[1]
+
+
+@dataclass(frozen=True)
+class PartialAbstention:
+    """Leave a label open, -1, where its decision would cost more on average than its price.
+
+    Parameters
+    ----------
+    price : float
+        The cost of an open label. At 0 all labels that are not certain stay open. A wrong label
+        costs 1 unless `loss` says otherwise, and then nothing stays open from a price of one half.
+    loss : HammingLoss, optional
+        The costs of wrong labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint(np.log([[19.0, 3.0, 1 / 9]]))  # probabilities .95, .75 and .1
+    >>> PartialAbstention(price=0.2)(joint)
+    array([[ 1, -1,  0]], dtype=int8)
+    >>> PartialAbstention(price=0.2).risk(joint, [[1, -1, 0]]).round(4)
+    array([0.1167])
+    """
+
+    price: float
+    loss: HammingLoss = field(default_factory=HammingLoss)
+
+    def __post_init__(self) -> None:
+        check_number(self.price, "price", minimum=0)
+
+    def __call__(self, joint: JointDistribution, /) -> Labels:
+        """Return 0, 1 or -1 (open) for each label."""
+        labels = self.loss(joint)
+        return np.where(self.loss.costs(joint, labels) > self.price, OPEN, labels).astype(np.int8)
+
+    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
+        """Return the expected cost per label, open ones at their price, (n,)."""
+        chosen = np.asarray(labels)
+        is_open = chosen == OPEN
+        costs = self.loss.costs(joint, np.where(is_open, 0, chosen))
+        return np.asarray(np.where(is_open, self.price, costs).mean(axis=1))
+
+
+def _weighted_by_cardinality(joint: JointDistribution, weights: Floats) -> Floats:
+    """Return Σ_s weights_s P(y_j = 1, |y| = s) over s = 1 … L, (n, L)."""
+    if (weights == weights[0]).all():  # the number of labels does not matter
+        return np.asarray(weights[0] * joint.marginals())
+    scores = np.empty((joint.n_rows, joint.n_labels))
+    for rows in row_blocks(joint.n_rows, joint.n_labels**2):
+        scores[rows] = joint[rows].cardinality_by_label()[:, :, 1:] @ weights
+    return scores
+
+
+@dataclass(frozen=True)
+class RankingLoss:
+    """Pairs of a true and a false label of which the false one is ranked first; minimised exactly.
+
+    A pair of equal rank counts one half. `scores` is the ranking of least expected loss
+    (Dembczyński, Waegeman, Cheng and Hüllermeier, 2012). A label vector is a ranking too, of the
+    predicted labels before the others; called, the loss returns the best of these, the labels whose
+    score is above the mean of the row. Exact wherever ``joint.cardinality_by_label()`` is, or
+    ``joint.marginals()`` without normalisation.
+
+    Parameters
+    ----------
+    normalized : bool, default=True
+        Whether to divide by the number of pairs, s·(L−s) if s of L labels are true; a row without
+        pairs has no loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint(np.log([[1 / 3, 1.0, 3.0]]))
+    >>> RankingLoss(normalized=False).scores(joint)
+    array([[0.25, 0.5 , 0.75]])
+    >>> RankingLoss().ranking_risk(joint, RankingLoss().scores(joint))
+    array([0.15625])
+    >>> RankingLoss()(joint)
+    array([[0, 0, 1]], dtype=int8)
+    >>> RankingLoss().risk(joint, [[0, 0, 1]])
+    array([0.21875])
+    """
+
+    normalized: bool = True
+
+    def __post_init__(self) -> None:
+        check_flag(self.normalized, "normalized")
+
+    def scores(self, joint: JointDistribution, /) -> Floats:
+        """Return the scores to rank labels by, (n, L): Σ_s w(s) P(y_j = 1, |y| = s)."""
+        return _weighted_by_cardinality(joint, self._weights(joint.n_labels)[1:])
+
+    def __call__(self, joint: JointDistribution, /) -> Labels:
+        """Return the labels that score above the mean of the row."""
+        scores = self.scores(joint)
+        return np.asarray(scores > scores.mean(axis=1, keepdims=True), dtype=np.int8)
+
+    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
+        """Return the expected loss of ranking ``labels`` before all others, (n,)."""
+        chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
+        return self.ranking_risk(joint, chosen)
+
+    def ranking_risk(self, joint: JointDistribution, scores: npt.ArrayLike) -> Floats:
+        """Return the expected loss of ranking labels by the (n, L) ``scores``, highest first, (n,).
+
+        If all labels had the same rank, half of the pairs would be lost. A label that is ranked
+        before b others and after a wins (b − a)/2 times its own score.
+        """
+        values = np.asarray(scores)
+        if values.shape != (joint.n_rows, joint.n_labels) or np.isnan(values).any():
+            raise ValueError(
+                f"scores must be numbers of shape ({joint.n_rows}, {joint.n_labels}), one for each "
+                f"label of each row; its shape is {values.shape}"
+            )
+        n_labels, true = joint.n_labels, np.arange(joint.n_labels + 1)
+        pairs = joint.cardinality() @ (self._weights(n_labels) * true * (n_labels - true))
+        lead = rankdata(values, axis=1) - (n_labels + 1) / 2
+        return np.asarray(pairs / 2 - (self.scores(joint) * lead).sum(axis=1))
+
+    def _weights(self, n_labels: int) -> Floats:
+        """Return the weight of a pair if s = 0 … L labels are true."""
+        true = np.arange(n_labels + 1.0)
+        pairs = true * (n_labels - true)
+        if not self.normalized:
+            return np.ones(n_labels + 1)
+        return np.divide(1.0, pairs, out=np.zeros(n_labels + 1), where=pairs > 0)
+
+
+@dataclass(frozen=True)
+class _TopK(ABC):
+    """Base of the losses that predict exactly ``k`` labels (all labels, if there are fewer)."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        check_whole_number(self.k, "k")
+
+    @abstractmethod
+    def _weights(self, n_labels: int) -> Floats:
+        """Return w(s) for s = 1 … L, the value of a label found among the first."""
+
+    def _discounts(self, n_labels: int) -> Floats:
+        """Return the factor of each of the first k ranks."""
+        return np.ones(min(self.k, n_labels))
+
+    def scores(self, joint: JointDistribution, /) -> Floats:
+        """Return the average gain by each label, (n, L): the scores to rank labels by."""
+        return _weighted_by_cardinality(joint, self._weights(joint.n_labels))
+
+    def __call__(self, joint: JointDistribution, /) -> Labels:
+        """Return the k labels that add most, the first ones among equals."""
+        best = np.argsort(-self._ranked(joint), axis=1, kind="stable")[:, : self.k]
+        labels = np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
+        np.put_along_axis(labels, best, 1, axis=1)
+        return labels
+
+    def _ranked(self, joint: JointDistribution) -> Floats:
+        """Return numbers in the order of the scores, (n, L)."""
+        return self.scores(joint)
+
+    def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
+        """Return one minus the expected measure of ``labels``, ranked as well as possible, (n,)."""
+        chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
+        gains = -np.sort(-self.scores(joint) * chosen, axis=1)
+        discounts = self._discounts(joint.n_labels)
+        return 1.0 - self._certain(joint) - gains[:, : len(discounts)] @ discounts
+
+    def _certain(self, joint: JointDistribution) -> Floats:
+        """Return the gain by rows without labels, (n,), which any prediction has."""
+        return joint.cardinality()[:, 0]
+
+
+@dataclass(frozen=True)
+class PrecisionAtK(_TopK):
+    """One minus the share of the k predicted labels that are true; minimised exactly.
+
+    Parameters
+    ----------
+    k : int
+        Number of labels to predict; all of them, if there are fewer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint(np.log([[1 / 3, 1.0, 3.0]]))
+    >>> PrecisionAtK(2)(joint)
+    array([[0, 1, 1]], dtype=int8)
+    >>> PrecisionAtK(2).risk(joint, [[0, 1, 1]])
+    array([0.375])
+    """
+
+    def _weights(self, n_labels: int) -> Floats:
+        return np.full(n_labels, 1.0 / min(self.k, n_labels))
+
+    def _ranked(self, joint: JointDistribution) -> Floats:
+        return joint.marginal_log_odds()  # marginals near 1 may be rounded to the same number
+
+    def _certain(self, joint: JointDistribution) -> Floats:
+        return np.zeros(joint.n_rows)
+
+
+@dataclass(frozen=True)
+class RecallAtK(_TopK):
+    """One minus the share of the true labels that are among k predicted ones; minimised exactly.
+
+    A row without labels has recall 1.
+
+    Parameters
+    ----------
+    k : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint.listed import TableJoint
+    >>> joint = TableJoint(np.log([[0.1, 0.4, 0.1, 0.4]]))  # 00, 10, 01, 11
+    >>> RecallAtK(1)(joint)
+    array([[1, 0]], dtype=int8)
+    >>> RecallAtK(1).risk(joint, [[1, 0]])
+    array([0.3])
+    """
+
+    def _weights(self, n_labels: int) -> Floats:
+        return 1.0 / np.arange(1, n_labels + 1)
+
+
+@dataclass(frozen=True)
+class NDCGAtK(_TopK):
+    """One minus the normalised discounted cumulative gain of k ranked labels; minimised exactly.
+
+    A label found at rank r counts 1/log₂(r + 1), divided by the sum of the best ranking. A row
+    without labels has an nDCG of 1. `scores` are the values to rank the labels by.
+
+    Parameters
+    ----------
+    k : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint(np.log([[1 / 3, 1.0, 3.0]]))
+    >>> NDCGAtK(2)(joint)
+    array([[0, 1, 1]], dtype=int8)
+    """
+
+    def _discounts(self, n_labels: int) -> Floats:
+        return np.asarray(1.0 / np.log2(np.arange(2, min(self.k, n_labels) + 2)))
+
+    def _weights(self, n_labels: int) -> Floats:
+        best = np.cumsum(self._discounts(n_labels))
+        return 1.0 / best[np.minimum(np.arange(n_labels), len(best) - 1)]

@@ -19,25 +19,9 @@ class Probabilities:
     """Probabilities that are held as log-odds, so that those near 0 and 1 keep their order.
 
     A probability is rounded to 1 from log-odds of 37 on, and many rows have equal scores then.
-    Rules for test sets rank rows by `log_odds`; NumPy's functions take the object for an array of
-    probabilities. Thresholds that were chosen among such scores are of this class, too.
-
-    Parameters
-    ----------
-    log_odds : array
-        Infinite for a probability of 0 or 1.
-
-    Examples
-    --------
-    >>> from labelweave.decision import ClassMassNormalization, Probabilities
-    >>> scores = Probabilities([[50.0], [40.0], [-1.0]])
-    >>> np.asarray(scores).ravel().round(2)
-    array([1.  , 1.  , 0.27])
-    >>> rule = ClassMassNormalization(rates=[1 / 3], least_rows=1)
-    >>> rule.label(scores).ravel()
-    array([1, 0, 0], dtype=int8)
-    >>> rule.label(np.asarray(scores)).ravel()  # equal scores go together
-    array([0, 0, 0], dtype=int8)
+    Rules for test sets rank rows by `log_odds`, which are infinite for a probability of 0 or 1;
+    NumPy's functions take the object for an array of probabilities. Thresholds that were chosen
+    among such scores are of this class, too.
     """
 
     def __init__(self, log_odds: npt.ArrayLike) -> None:
@@ -53,7 +37,7 @@ class Probabilities:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the array."""
+        """The shape of the array."""
         return self.log_odds.shape
 
     def __len__(self) -> int:
@@ -91,9 +75,10 @@ def as_scores(values: npt.ArrayLike) -> Scores:
 
 
 def check_scores(scores: npt.ArrayLike) -> Floats:
-    """Return what rows are ranked by, (n, L); raise ValueError unless the scores are finite.
+    """Return the numbers that rank the rows, (n, L); raise ValueError unless they are finite.
 
-    That is the log-odds of `Probabilities`, infinite ones made finite, and other scores themselves.
+    Those of `Probabilities` are the log-odds, made finite; other scores are these numbers
+    themselves.
     """
     given = as_scores(scores)
     values = given.log_odds if isinstance(given, Probabilities) else given
@@ -120,12 +105,12 @@ def check_probabilities(scores: npt.ArrayLike) -> Floats:
 
 
 def like(scores: npt.ArrayLike, thresholds: Floats) -> Scores:
-    """Return thresholds among what `check_scores` returns in the units of the scores."""
+    """Return thresholds, chosen among the numbers of `check_scores`, in the units of the scores."""
     return Probabilities(thresholds) if isinstance(scores, Probabilities) else thresholds
 
 
 def ranked_like(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Floats:
-    """Return thresholds in the units of what `check_scores` returns for the scores."""
+    """Return thresholds in the units of the numbers of `check_scores` for the scores."""
     if isinstance(scores, Probabilities):
         given = as_scores(thresholds)
         held = given if isinstance(given, Probabilities) else Probabilities.of(given)

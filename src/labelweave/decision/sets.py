@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from html import escape
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from labelweave._common.arrays import Counts, Indices, Labels, Mask
+from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_labels, check_whole_number
-from labelweave._common.notebook import html_table
 from labelweave._common.wording import counted, left_out, positive_labels
-from labelweave.decision.probable_vectors import probable_vectors, reachable_values
 from labelweave.joint import JointDistribution
+from labelweave.joint.enumeration import label_vectors, row_blocks
 
+# Vectors of the first list of a row; each further list is so many times as long as the one before.
+_FIRST, _GROWTH = 16, 4
 # Rows that are shown, vectors of each, and labels of a vector.
 _ROWS, _VECTORS, _LABELS = 5, 3, 6
 
@@ -47,7 +49,7 @@ class VectorSets:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.decision import vector_sets
+    >>> from labelweave.decision.sets import vector_sets
     >>> from labelweave.joint import IndependentJoint
     >>> sets = vector_sets(IndependentJoint([[4.0, 0.5, -4.0]]), np.log(0.1))
     >>> sets
@@ -118,18 +120,20 @@ class VectorSets:
 
     def _repr_html_(self) -> str:
         """Show the first rows in notebooks."""
-        header = ["", "label vectors", "labels of all", "labels of some", "size"]
-        rows = [
-            [
-                f"row {row}",
-                " or ".join(self._listed(row)),
-                self._named(self.inner[row]),
-                self._named(self.outer[row] & ~self.inner[row]),
-                self._size(row),
-            ]
-            for row in range(min(len(self), _ROWS))
-        ]
-        return html_table(self._heading(), header, rows, left_out(len(self) - len(rows)), n_left=4)
+        import pandas as pd
+
+        shown = range(min(len(self), _ROWS))
+        columns = {
+            "label vectors": [" or ".join(self._listed(row)) for row in shown],
+            "labels of all": [self._named(self.inner[row]) for row in shown],
+            "labels of some": [self._named(self.outer[row] & ~self.inner[row]) for row in shown],
+            "size": [f"{self.sizes[row]}{self._open_end(row)}" for row in shown],
+        }
+        table = pd.DataFrame(columns, index=[f"row {row}" for row in shown])
+        with pd.option_context("display.max_colwidth", None, "display.html.use_mathjax", False):
+            html: str = table.to_html()
+        below = "".join(f"<div>{escape(note)}</div>" for note in left_out(len(self) - len(shown)))
+        return f"<div><strong>{escape(self._heading())}</strong></div>{html}{below}"
 
     def _heading(self) -> str:
         heading = f"{type(self).__name__}: {counted(len(self), 'row')}"
@@ -154,33 +158,17 @@ class VectorSets:
     def _named(self, labels: Labels | Mask) -> str:
         return positive_labels(labels, self.label_names, _LABELS)
 
-    def _size(self, row: int) -> str:
-        return f"{self.sizes[row]}" if self.complete[row] else f"{self.sizes[row]} or more"
+    def _open_end(self, row: int) -> str:
+        return "" if self.complete[row] else " or more"
 
 
 def vector_sets(
     joint: JointDistribution, log_floor: npt.ArrayLike, *, max_size: int = 1000
 ) -> VectorSets:
-    """Return all label vectors of at least a given probability, and always the mode.
+    """Return all label vectors of at least a given log-probability, and always the mode.
 
-    Parameters
-    ----------
-    joint : JointDistribution
-    log_floor : float or (n,) array
-        The least log-probability of a vector in the set; -inf asks for all vectors.
-    max_size : int, default=1000
-        Most vectors of a row to write out.
-
-    Returns
-    -------
-    VectorSets
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelweave.joint import IndependentJoint
-    >>> vector_sets(IndependentJoint([[2.0, 0.5], [2.0, 6.0]]), np.log(0.2)).sizes
-    array([2, 1])
+    `log_floor` is one number or one for each row, -inf for all vectors; at most `max_size` vectors
+    of a row are written out.
     """
     floor = np.broadcast_to(np.asarray(log_floor, dtype=np.float64), joint.n_rows)
     if np.isnan(floor).any():
@@ -195,3 +183,60 @@ def vector_sets(
         lambda cut: reachable_values(joint[cut], floor[cut]),
         joint.label_names,
     )
+
+
+def probable_vectors(
+    joint: JointDistribution, floor: Floats, max_size: int
+) -> tuple[Indices, Labels, Mask]:
+    """Return the vectors whose log-probability is at least the row's floor, and always the mode.
+
+    Lists of the most probable vectors grow until they reach below the floor. The result is the row
+    of each vector, (V,), the vectors, (V, L), the most probable of a row first, and whether all
+    vectors of a row are there, (n,): at most `max_size` of each row are.
+    """
+    most = min(max_size, 2**joint.n_labels)
+    # A list leaves out vectors of probability zero, which are at least as probable as -inf.
+    all_vectors = np.isneginf(floor) & (most == 2**joint.n_labels)
+    every = label_vectors(joint.n_labels) if all_vectors.any() else np.empty((0, joint.n_labels))
+    parts = [_everything(np.flatnonzero(all_vectors), every.astype(np.int8))]
+    complete = all_vectors.copy()
+    waiting, k = np.flatnonzero(~all_vectors), min(_FIRST, most)
+    while len(waiting):
+        unfinished = []
+        for block in row_blocks(len(waiting), k * joint.n_labels):
+            rows = waiting[block]
+            listed = joint[rows].top(k)
+            complete[rows] = (listed.upper_bound < floor[rows]) | (k == 2**joint.n_labels)
+            done = complete[rows] | (k == most)
+            inside = (listed.log_prob >= floor[rows, None]) & (listed.labels[:, :, 0] >= 0)
+            inside[:, 0] = True
+            inside &= done[:, None]
+            parts.append((rows[np.nonzero(inside)[0]], listed.labels[inside]))
+            unfinished.append(rows[~done])
+        waiting, k = np.concatenate(unfinished), min(_GROWTH * k, most)
+    return (
+        np.concatenate([rows for rows, _ in parts]),
+        np.concatenate([vectors for _, vectors in parts]),
+        complete,
+    )
+
+
+def _everything(rows: Indices, vectors: Labels) -> tuple[Indices, Labels]:
+    return np.repeat(rows, len(vectors)), np.tile(vectors, (len(rows), 1))
+
+
+def reachable_values(joint: JointDistribution, floor: Floats) -> Mask:
+    """Return which values labels have in vectors at or above the floor, (n, L, 2), without a list.
+
+    Label j has the value v in such a vector if the mode given y_j = v is one. Where that mode is
+    not proven its upper bound decides, so that no value is missed.
+    """
+    reachable = np.isneginf(floor)[:, None, None].repeat(joint.n_labels, 1).repeat(2, 2)
+    for label in range(joint.n_labels):
+        for value in (0, 1):
+            evidence = joint.evidence_log_prob({label: value}).value
+            possible = np.flatnonzero(evidence > -np.inf)
+            given = joint[possible].condition({label: value})
+            bound = given.mode().upper_bound + evidence[possible]
+            reachable[possible, label, value] |= bound >= floor[possible]
+    return reachable

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats
 from labelweave._common.pipelines import inside
-from labelweave.decision import Evidence
 from labelweave.decision.probabilities import Scores
+from labelweave.decision.rules import ScoredRows
 from labelweave.distributed.row_blocks import RowBlocks
 from labelweave.distributed.threshold_passes import thresholds_of_blocks
 from labelweave.models.base import Estimator
@@ -50,12 +50,10 @@ def predict(model: Any, X: Any) -> Any:
 
     - "fixed" and tuned thresholds: no pass of their own;
     - "sample": one pass; counts of 8·L·samples·grid bytes a block;
-    - "cmn": for 100 labels one pass up to 10⁴ rows, two up to 10⁶, three up to 10⁸; three if n
-      is not known, the last of which reads X but scores nothing where two were enough. For each
-      level of the tree by which they are merged, a worker holds up to eight summaries of
-      24·max(2¹⁸, 1024·L) bytes, whatever n is;
-    - "lcard": the same for one label with n·L scores, in summaries of 24·2¹⁸ bytes;
-    - "expected_f" and "expected_auc": one pass, after which the workers together hold the
+    - "lcard": two passes; the second one brings together the scores that share their first 20
+      bits with the threshold, a small part of all unless very many scores are equal, and equal
+      scores are counted;
+    - "cmn", "expected_f" and "expected_auc": one pass, after which the workers together hold the
       scores of all rows, 8·n·L bytes; a sixteenth of the labels at a time is sorted on one
       worker. No exact statistic is smaller; dask spills to disk what does not fit.
 
@@ -81,7 +79,7 @@ def predict(model: Any, X: Any) -> Any:
     if rule is None:
         return rows.map_to_rows(_predict, no_rows, names, model=sent)
     chosen = thresholds_of_blocks(rule, rows, _evidence, sent, classifier.n_labels_)
-    again = rows.after(chosen) if rule.needs_rows else rows
+    again = rows.after(chosen) if "rows" in rule.needs else rows
     return again.map_to_rows(_predict_above, no_rows, names, model=sent, thresholds=chosen)
 
 
@@ -200,9 +198,9 @@ def _predict_above(block: Any, model: Any, thresholds: Scores) -> NDArray[Any]:
     return found.model.predict_above(found.X, thresholds)  # type: ignore[no-any-return]
 
 
-def _evidence(block: Any, model: Any) -> Evidence:
+def _evidence(block: Any, model: Any) -> ScoredRows:
     if block.shape[0] == 0:
         shape = (0, _classifier(model).n_labels_)
-        return Evidence(np.empty(shape), lambda k: np.empty((k, *shape), dtype=np.int8))
+        return ScoredRows(np.empty(shape), lambda k: np.empty((k, *shape), dtype=np.int8))
     found = inside(model, block)
-    return found.model.evidence(found.X)  # type: ignore[no-any-return]
+    return found.model.scored(found.X)  # type: ignore[no-any-return]

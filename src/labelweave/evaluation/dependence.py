@@ -16,11 +16,11 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, mini
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_whole_number
-from labelweave.evaluation.metrics.validation import check_labels
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.pairs import log_odds_ratios, log_ratio, pair_cells
 from labelweave.joint.pairs import mutual_information as pairs_information
+from labelweave.metrics import check_labels
 from labelweave.models.structure import Structure
 
 if TYPE_CHECKING:

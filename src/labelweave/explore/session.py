@@ -206,4 +206,4 @@ class Session:
 
 def _decides_by_row(model: Any) -> bool:
     rule = getattr(inside(model).model, "threshold_rule", lambda: None)()
-    return rule is None or not rule.needs_rows
+    return rule is None or "rows" not in rule.needs

@@ -13,13 +13,14 @@ from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.pipelines import layers
-from labelweave.decision import FLoss, HammingLoss, Loss, SubsetLoss
-from labelweave.evaluation import METRICS, Comparison, chow_liu, reliability_curve
-from labelweave.evaluation.metrics.per_label import per_label
+from labelweave.decision import FLoss, HammingLoss, SubsetLoss
+from labelweave.decision.losses import Loss
+from labelweave.evaluation import Comparison, chow_liu
 from labelweave.explore.session import Session
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.distribution import Evidence
+from labelweave.metrics import METRICS, reliability_curve, scores_by_label
 from labelweave.models.explanations import Explanation, explain_label
 from labelweave.models.structure import Structure, structures_of
 
@@ -97,7 +98,7 @@ def label_list(session: Session) -> dict[str, Any]:
         for j in range(session.n_labels)
     ]
     if session.truth is not None and done.stop:
-        table = per_label(session.truth[done], answers.labels[done], marginals)
+        table = scores_by_label(session.truth[done], answers.labels[done], marginals)
         for entry, (_, line) in zip(listed, table.iterrows(), strict=True):
             entry["positives"] = int(line["support"])
             entry |= {name: _number(line[name]) for name in _UNKNOWN}
@@ -234,7 +235,7 @@ def model_view(session: Session, comparison: Comparison | None = None) -> dict[s
     confidence = np.minimum(np.exp(answers.log_prob[done]), 1.0)
     right = (truth == labels).all(axis=1)
     measures = [(METRICS[name].title, METRICS[name](truth, labels)) for name in _MEASURES]
-    measures.append((METRICS["cll_loss_row"].title, -float(answers.log_truth[done].mean())))
+    measures.append((METRICS["cll_loss"].title, -float(answers.log_truth[done].mean())))
     answer["measures"] = [
         {"name": name, "value": float(value)} for name, value in measures if np.isfinite(value)
     ]

@@ -618,7 +618,7 @@ class JointDistribution(Queries):
             With the attributes ``labels``, ``risk`` and ``score``.
         """
         # Decisions are built on joint distributions, hence looked up when one is asked for.
-        decided: Decided = import_module("labelweave.decision").decide(self, loss)
+        decided: Decided = import_module("labelweave.decision.decide").decide(self, loss)
         return decided
 
     # ------------------------------------------------------------------ powers

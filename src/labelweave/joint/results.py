@@ -59,7 +59,7 @@ class Mode:
 
     def _repr_html_(self) -> str:
         """Show the first rows in notebooks."""
-        from labelweave.joint.notebook import mode_html
+        from labelweave.joint.notebook import mode_html  # which knows capabilities, and they modes
 
         return mode_html(self)
 

@@ -33,18 +33,11 @@ from labelweave._common.matrices import mean_row, validated_features
 from labelweave._common.presets import NO_PRESETS, Preset, Presets
 from labelweave._common.progress import progress_shown
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import (
-    Decided,
-    Decision,
-    Evidence,
-    FixedThreshold,
-    SubsetLoss,
-    ThresholdRule,
-    apply_thresholds,
-    decide,
-    resolve_decision,
-)
+from labelweave.decision import Decided, FixedThreshold, SubsetLoss
+from labelweave.decision.decide import decide, resolve_decision
+from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Scores
+from labelweave.decision.rules import ScoredRows, ThresholdRule, apply_thresholds
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
@@ -86,6 +79,11 @@ def checked_weight(X: Any, sample_weight: Any) -> Floats | None:
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     return checked
+
+
+def _can_stream(model: Estimator) -> bool:
+    model._check_can_stream()
+    return True
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -171,7 +169,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         value = getattr(self, name, None)
         return self._default_settings.get(name) if value is None else value
 
-    @available_if(lambda model: model._check_can_stream() or True)  # type: ignore[untyped-decorator]
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning, from rows in the order given; after `fit`, or from nothing.
 
@@ -205,17 +203,17 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     def threshold_rule(self) -> ThresholdRule | None:
         """Return the rule by which `predict` decides for all rows of a test set together.
 
-        It knows what it needs to know from training. None if `predict` decides row by row.
+        It is informed about the training rows. None if `predict` decides row by row.
         """
         return None
 
-    def evidence(self, X: Any) -> Evidence:
-        """Return what `threshold_rule` decides by: the scores of the rows of X, and draws."""
+    def scored(self, X: Any) -> ScoredRows:
+        """Return the scores of the rows of X, and draws, by which `threshold_rule` decides."""
         raise NotImplementedError(f"{type(self).__name__} decides row by row")
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
-        """Return the labels whose scores in `evidence` are above their thresholds."""
-        return self._encoding.decode(apply_thresholds(self.evidence(X).scores, thresholds))
+        """Return the labels whose scores in `scored` are above their thresholds."""
+        return self._encoding.decode(apply_thresholds(self.scored(X).scores, thresholds))
 
     @property
     def label_encoding(self) -> LabelEncoding:
@@ -244,7 +242,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         raise AttributeError(f"{type(self).__name__} learns from all rows at once: use fit")
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        """Learn what the decision has to know of held-out rows; most need to know nothing."""
+        """Learn what a decision needs from held-out rows; most decisions need nothing."""
 
     def _adopt(self, encoding: LabelEncoding) -> None:
         """Set the attributes that describe the labels of y."""
@@ -258,9 +256,9 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
             self.label_names_in_ = np.array(encoding.names, dtype=object)
 
     def _check_learned(self) -> None:
-        """Raise ValueError if what `fit` learned, as a file has it, has other sizes than it gives.
+        """Raise ValueError if the attributes, read from a file, have sizes that `fit` never gives.
 
-        Subclasses add the positions that their methods follow.
+        Subclasses check the positions that their methods follow, too.
         """
         if not self.__sklearn_is_fitted__():
             return
@@ -461,7 +459,7 @@ class MultiLabelClassifier(Estimator):
         rule = self.threshold_rule()
         if rule is None:
             return self._encoding.decode(self._decide()(self.predict_joint(X)))
-        return self._encoding.decode(rule.label(*self.evidence(X)))
+        return self._encoding.decode(rule.label(*self.scored(X)))
 
     def decide(self, X: Any, loss: str | Decision) -> Decided:
         """Return the labels of least expected loss, and that loss, without fitting anew.
@@ -486,10 +484,10 @@ class MultiLabelClassifier(Estimator):
         decision = self._decide()
         return decision if isinstance(decision, ThresholdRule) else None
 
-    def evidence(self, X: Any) -> Evidence:
-        """Return what `threshold_rule` decides by, usually the marginals, held as log-odds."""
+    def scored(self, X: Any) -> ScoredRows:
+        """Return the scores by which `threshold_rule` decides, usually log-odds of marginals."""
         joint, rule = self.predict_joint(X), self.threshold_rule()
-        return Evidence.of(joint) if rule is None else rule.evidence(joint)
+        return ScoredRows.of(joint) if rule is None else rule.scored(joint)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the marginal probability of each label, (n, L).
@@ -554,11 +552,11 @@ class MultiLabelClassifier(Estimator):
         return resolve_decision(self.decision)
 
     def _decide(self) -> Decision:
-        """Return the decision with what it needs to know from training."""
+        """Return the decision, informed about the training rows."""
         decision = self._resolved_decision()
         if not isinstance(decision, ThresholdRule):
             return decision
-        if not decision.needs_held_out:
+        if "held_out" not in decision.needs:
             return decision.informed(self._training_rates())
         if getattr(self, "_untuned_rule", None) != decision:
             raise ValueError(
@@ -576,7 +574,7 @@ class MultiLabelClassifier(Estimator):
     def _untuned(self) -> ThresholdRule | None:
         """Return the rule that `decision` stands for if it is tuned on held-out rows."""
         rule = self._resolved_decision()
-        return rule if isinstance(rule, ThresholdRule) and rule.needs_held_out else None
+        return rule if isinstance(rule, ThresholdRule) and "held_out" in rule.needs else None
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         rule = self._untuned()

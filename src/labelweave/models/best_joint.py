@@ -28,24 +28,20 @@ from labelweave._common.checks import check_flag, check_number
 from labelweave._common.folds import Fold, check_folds, deal
 from labelweave._common.pipelines import copy_for_fold, fit_arguments, last
 from labelweave._common.progress import stage
-from labelweave.decision import (
-    Decision,
-    FixedThreshold,
-    LabelledScores,
-    Probabilities,
-    ThresholdRule,
-)
-from labelweave.decision.probabilities import Scores, check_scores
-from labelweave.evaluation.comparison.fold_runs import score_model
-from labelweave.evaluation.metrics.registry import Metric, resolve_metrics
+from labelweave.decision import FixedThreshold
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores
+from labelweave.decision.rules import ThresholdRule
+from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
+from labelweave.metrics import Metric, resolve_metrics
 from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.cross_fitting import CrossFit, cross_fit
 from labelweave.models.methods import make_method, with_preprocessing
 from labelweave.models.mixture_size import in_standard_errors
-from labelweave.models.predictions import predict_joint
+from labelweave.models.predictions import predict_joint, score_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,7 +231,7 @@ def judge(
     joint: Any = predict_joint(model, X)
     log_prob = joint.log_prob(truth)
     log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
-    evidence = _NOTHING if rule is None else rule.evidence(joint).scores
+    evidence = _NOTHING if rule is None else rule.scored(joint).scores
     return Judgement(float(np.average(log_prob, weights=weight)), log_prob, evidence)
 
 
@@ -489,7 +485,7 @@ class BestJoint(MultiLabelClassifier):
             raise ValueError(
                 f"pool=True weighs candidates by scoring='log_likelihood'; got {self.scoring!r}"
             )
-        if self.pool and rule is not None and rule.needs_joint:
+        if self.pool and rule is not None and "joint" in rule.needs:
             raise ValueError(
                 f"decision {self.decision!r} is tuned on the votes of one model: choose one that "
                 "is tuned on marginals, such as 'macro_f1', or pool=False"
@@ -570,7 +566,7 @@ class BestJoint(MultiLabelClassifier):
             raise ValueError(
                 f"scoring must be 'log_likelihood' or the name of a metric; got {self.scoring!r}"
             )
-        return resolve_metrics([self.scoring])[0]
+        return next(iter(resolve_metrics([self.scoring]).values()))
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         super()._tune(X, labels, sample_weight)

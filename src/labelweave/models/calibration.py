@@ -30,24 +30,21 @@ from labelweave._common.folds import Fold, check_folds, deal
 from labelweave._common.pipelines import copy_for_fold, fit_arguments, inside
 from labelweave.decision import (
     Decided,
-    Decision,
-    Evidence,
     FixedThreshold,
     HammingLoss,
-    LabelledScores,
     PartialAbstention,
     PrecisionAtK,
-    Probabilities,
     RankingLoss,
     SubsetLoss,
-    ThresholdRule,
-    decide,
-    resolve_decision,
 )
-from labelweave.decision.probabilities import Scores, joined
-from labelweave.evaluation.metrics.likelihood import log_loss
+from labelweave.decision.decide import decide, resolve_decision
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities, Scores, joined
+from labelweave.decision.rules import ScoredRows, ThresholdRule
+from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.metrics import METRICS
 from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import seeded_clone
@@ -499,7 +496,10 @@ class CalibratedJointCV(MultiLabelClassifier):
         )
         # Functions as flexible as these look better on the rows that they were fitted to.
         after = calibrated_by_others(by_fold, labels, weight, self.marginal_calibration_, isotonic)
-        losses = [log_loss(labels[rows], p, sample_weight=weight[rows]) for p in (marginals, after)]
+        losses = [
+            METRICS["log_loss"](labels[rows], p, sample_weight=weight[rows])
+            for p in (marginals, after)
+        ]
         self.log_loss_["marginals"] = losses[0], losses[1]
 
     def _tuned(
@@ -543,8 +543,8 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _scores(self, rule: ThresholdRule | None, joint: JointDistribution) -> Scores:
         """Return what a rule decides by, given what the estimator predicts."""
-        if rule is not None and rule.needs_joint:
-            return rule.evidence(joint).scores
+        if rule is not None and "joint" in rule.needs:
+            return rule.scored(joint).scores
         return Probabilities(self._log_odds(joint))
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
@@ -606,7 +606,7 @@ class CalibratedJointCV(MultiLabelClassifier):
             decided = replace(decided, risk=risk)
         return decided
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return what `threshold_rule` decides by, usually the calibrated marginals."""
         check_is_fitted(self)
         joint = self._base_joint(X)
@@ -614,4 +614,4 @@ class CalibratedJointCV(MultiLabelClassifier):
             self._scores(self.threshold_rule(), joint),
             joint.tempered(self.temperature_),
         )
-        return Evidence(scores, lambda k: np.moveaxis(tempered.sample(k, 0), 1, 0))
+        return ScoredRows(scores, lambda k: np.moveaxis(tempered.sample(k, 0), 1, 0))

@@ -26,8 +26,8 @@ from labelweave._common.checks import check_choice, check_number, check_whole_nu
 from labelweave._common.folds import Fold, check_folds, deal
 from labelweave._common.labels import read_batch_labels
 from labelweave._common.pipelines import inside
-from labelweave.decision import VectorSets, vector_sets
-from labelweave.decision.probable_vectors import probable_vectors, reachable_values
+from labelweave.decision import VectorSets
+from labelweave.decision.sets import probable_vectors, reachable_values, vector_sets
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution

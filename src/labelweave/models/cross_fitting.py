@@ -23,8 +23,9 @@ from labelweave._common.folds import Fold, deal
 from labelweave._common.pipelines import inside
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import LabelledScores, ThresholdRule
 from labelweave.decision.probabilities import Probabilities, Scores, joined, like
+from labelweave.decision.rules import ThresholdRule
+from labelweave.decision.tuned import LabelledScores
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint
 
@@ -147,9 +148,9 @@ def cross_fitted_scores(
 
 
 def _scores(model: MultiLabelClassifier, rule: ThresholdRule, X: Any) -> Scores:
-    if rule.needs_joint:
-        return rule.evidence(model.predict_joint(X)).scores
-    return model.evidence(X).scores
+    if "joint" in rule.needs:
+        return rule.scored(model.predict_joint(X)).scores
+    return model.scored(X).scores
 
 
 def check_wrapped(estimator: Any, *, refused: tuple[type, ...] = ()) -> Any:

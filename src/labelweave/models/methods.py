@@ -31,7 +31,8 @@ from labelweave._common.specifications import (
 )
 from labelweave.data import make_preprocessor
 from labelweave.data.preprocessing import needs_preprocessing
-from labelweave.decision import DECISION_NAMES, Decision, resolve_decision
+from labelweave.decision.decide import DECISION_NAMES, resolve_decision
+from labelweave.decision.losses import Decision
 from labelweave.models.calibration import CalibratedJointCV
 from labelweave.models.conformal import ConformalClassifier
 from labelweave.models.kernel_features import KernelFeatures
@@ -124,9 +125,12 @@ METHODS: dict[str, Method] = {
     "ecc": Method("ChainEnsemble(decision=MajorityVote())", "ensemble of chains, majority vote"),
     "epcc": Method("ChainEnsemble()", "ensemble of probabilistic chains, averaged marginals"),
     "sc": Method("TreeNetwork()", "tree network: each label given at most one other"),
-    "mc": Method("TreeMixture()", "mixture of tree networks"),
-    "mcc": Method("ChainMixture(inference=Greedy())", "mixture of classifier chains, greedy"),
-    "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
+    "mc": Method("TreeMixture(settings=MixtureSettings())", "mixture of tree networks"),
+    "mcc": Method(
+        "ChainMixture(inference=Greedy(), settings=MixtureSettings())",
+        "mixture of classifier chains, greedy",
+    ),
+    "mpcc": Method("ChainMixture(settings=MixtureSettings())", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
     "forest": Method("DistributionalForest()", "label vectors of the leaf mates in a forest"),
     "weave": Method(

@@ -6,15 +6,29 @@ methods of the models they contain.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import inside
-from labelweave.decision import Decision, Probabilities, resolve_decision
-from labelweave.decision.probabilities import Scores, check_scores
+from labelweave.decision.decide import resolve_decision
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores
+from labelweave.joint import JointDistribution
+from labelweave.metrics import (
+    DEFAULT_METRICS,
+    Metric,
+    check_labels,
+    resolve_metrics,
+    scores_by_label,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def predict_labels(model: Any, X: Any) -> Indicators:
@@ -78,12 +92,8 @@ def _of_class_one(table: Any, classes: Any) -> Floats:
     return values[:, seen.index(1)] if 1 in seen else np.zeros(len(values))
 
 
-def predict_joint(model: Any, X: Any) -> Any:
-    """Return P(y|x) from a fitted model, also from inside a pipeline or a search.
-
-    That is a `JointDistribution` of labelweave's models; another library's object must have the
-    method ``log_prob``. None if the model has no `predict_joint`.
-    """
+def predict_joint(model: Any, X: Any) -> JointDistribution | None:
+    """Return P(y|x) from a fitted model, also from inside a pipeline or a search."""
     found = inside(model, X)
     return found.model.predict_joint(found.X) if hasattr(found.model, "predict_joint") else None
 
@@ -100,3 +110,60 @@ def predict_decided(
         return decided.labels, decided.score
     anew = copy(found.model).set_params(decision=decision)
     return predict_labels(anew, found.X), None
+
+
+@overload
+def score(
+    model: Any,
+    X: Any,
+    Y: Any,
+    metrics: Iterable[str] = ...,
+    *,
+    per_label: Literal[False] = ...,
+) -> dict[str, float]: ...
+
+
+@overload
+def score(
+    model: Any, X: Any, Y: Any, metrics: Iterable[str] = ..., *, per_label: Literal[True]
+) -> pd.DataFrame: ...
+
+
+def score(
+    model: Any,
+    X: Any,
+    Y: Any,
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    *,
+    per_label: bool = False,
+) -> dict[str, float] | pd.DataFrame:
+    """Score a fitted model on test data."""
+    if per_label:
+        names = getattr(Y, "columns", getattr(inside(model).model, "label_names_in_", None))
+        predicted = predict_labels(model, X)
+        return scores_by_label(Y, predicted, predict_scores(model, X), label_names=names)
+    return score_model(model, X, Y, resolve_metrics(metrics).values())[0]
+
+
+def score_model(
+    model: Any, X: Any, Y: Any, metrics: Iterable[Metric]
+) -> tuple[dict[str, float], float]:
+    """Score a fitted model on test data.
+
+    Metrics that need a joint distribution or scores are left out if the model has none. The second
+    value is the number of seconds that ``predict`` took.
+    """
+    truth = check_labels(Y, "Y")
+    start = time.perf_counter()
+    prediction = predict_labels(model, X)
+    seconds = time.perf_counter() - start
+    wanted = list(metrics)
+    joint = predict_joint(model, X) if any(metric.needs_joint for metric in wanted) else None
+    need_scores = any(metric.needs_scores for metric in wanted)
+    scores = marginals_or_scores(model, X) if need_scores else None
+    inputs = {
+        metric: joint if metric.needs_joint else scores if metric.needs_scores else prediction
+        for metric in wanted
+    }
+    results = {m.name: m(truth, values) for m, values in inputs.items() if values is not None}
+    return results, seconds

@@ -25,7 +25,7 @@ from labelweave._common.checks import check_flag
 from labelweave._common.files import check_positions, check_shape
 from labelweave._common.folds import Fold, check_folds, deal, presentation_order
 from labelweave._common.pipelines import first, fit_arguments, last
-from labelweave.decision import ThresholdRule
+from labelweave.decision.rules import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight

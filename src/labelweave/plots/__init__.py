@@ -1,21 +1,22 @@
 """Pictures in scikit-learn's manner: displays that compute, are drawn, and keep both.
 
-Needs ``pip install 'labelweave[plot]'``. Every display has class methods named after what they take
-(`from_estimator`, `from_predictions`, `from_joint`, ...), the figures it shows as attributes, a
-method ``plot(ax=None)`` that draws them again, and ``ax_`` and ``figure_``.
+They need ``pip install 'labelweave[plot]'``. Every display has class methods named after their
+input (`from_estimator`, `from_predictions`, `from_joint`, ...), the figures it shows as attributes,
+and a method ``plot(ax=None)`` that draws them again. After drawing, ``axes_`` are the panels,
+``ax_`` is the first of them, and ``figure_`` is the matplotlib figure.
 """
 
-from labelweave.plots.canvas import Display
-from labelweave.plots.comparison import ComparisonDisplay
-from labelweave.plots.conditional_matrix import ConditionalMatrixDisplay
-from labelweave.plots.convergence import ConvergenceDisplay
+from labelweave.plots.comparisons import ComparisonDisplay
+from labelweave.plots.curves import (
+    ConvergenceDisplay,
+    ExpectedF1Display,
+    ReliabilityDisplay,
+    StreamDisplay,
+)
 from labelweave.plots.dependence import DependenceDisplay
-from labelweave.plots.dependence_matrix import DependenceMatrixDisplay
-from labelweave.plots.expected_f1 import ExpectedF1Display
 from labelweave.plots.explanation import ExplanationDisplay
 from labelweave.plots.marginals import MarginalsDisplay
-from labelweave.plots.reliability import ReliabilityDisplay
-from labelweave.plots.stream import StreamDisplay
+from labelweave.plots.matrices import ConditionalMatrixDisplay, DependenceMatrixDisplay
 
 __all__ = [
     "ComparisonDisplay",
@@ -23,7 +24,6 @@ __all__ = [
     "ConvergenceDisplay",
     "DependenceDisplay",
     "DependenceMatrixDisplay",
-    "Display",
     "ExpectedF1Display",
     "ExplanationDisplay",
     "MarginalsDisplay",

@@ -1,4 +1,4 @@
-"""Axes to draw into, and the labels that a display shows."""
+"""Axes to draw into, the labels that a display shows, and what displays ask of a fitted model."""
 
 from __future__ import annotations
 
@@ -6,16 +6,35 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_label, check_label_values, check_whole_number
-from labelweave._common.drawing import EDGE, INK, literal, matplotlib_missing
+from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
+from labelweave._common.pipelines import inside
+from labelweave.joint import JointDistribution
+from labelweave.models.predictions import predict_joint
 
-__all__ = ["Display", "choose_labels", "display_labels", "label_matrix", "names_of"]
+__all__ = [
+    "Display",
+    "choose_labels",
+    "display_labels",
+    "draw_line",
+    "joint_of",
+    "label_matrix",
+    "model_names",
+    "names_of",
+    "shortened",
+    "tidy",
+]
+
+# Seven markers and eight colours, so that 56 curves differ in one or the other.
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MOST_WITH_MARKERS = 30
 
 
 class Display:
-    """What all displays share: the Axes they were drawn into, and that figure.
+    """The base of all displays: it keeps the Axes that they were drawn into, and the figure.
 
     Attributes
     ----------
@@ -65,12 +84,36 @@ class Display:
 
 
 def tidy(ax: Any) -> None:
-    """Take away the frame's upper and right side, and draw faint lines behind the data."""
+    """Remove the upper and right side of the frame, and draw faint lines behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(EDGE)
     ax.tick_params(color=EDGE, labelcolor=INK)
     ax.grid(color=EDGE, alpha=0.2, linewidth=0.8)
     ax.set_axisbelow(True)
+
+
+def draw_line(
+    panel: Any,
+    name: str,
+    x: Floats,
+    y: Floats,
+    look: int,
+    *,
+    linestyle: str = "-",
+    error: ArrayLike = (),
+) -> Any:
+    """Draw a curve, and return its handle for a legend; the look says which colour and marker.
+
+    The markers of dashed curves are hollow.
+    """
+    marker = _MARKERS[look % len(_MARKERS)] if len(x) <= _MOST_WITH_MARKERS else ""
+    colour = COLOURS[look % len(COLOURS)]
+    style = {"color": colour, "marker": marker, "markersize": 5, "linestyle": linestyle}
+    if linestyle == "--":
+        style["markerfacecolor"] = "white"
+    if np.size(error):
+        return panel.errorbar(x, y, yerr=error, label=literal(name), elinewidth=1.2, **style)
+    return panel.plot(x, y, label=literal(name), **style)[0]
 
 
 def names_of(Y: Any, label_names: Sequence[str] | None, n_labels: int) -> tuple[str, ...]:
@@ -101,10 +144,7 @@ def label_matrix(Y: Any, name: str = "Y") -> Labels:
 def choose_labels(
     labels: Sequence[int | str] | None, names: Sequence[str], order: Floats, most: int
 ) -> Indices:
-    """Return the labels to show: those asked for, or the `most` with the highest `order`.
-
-    The second kind stays in the order of the columns.
-    """
+    """Return the given labels, or the `most` labels of highest `order` in the order of columns."""
     if labels is not None:
         if len(labels) == 0:
             raise ValueError("labels must name at least one label")
@@ -115,6 +155,26 @@ def choose_labels(
 
 
 def display_labels(names: Sequence[str], chosen: Indices, longest: int = 40) -> list[str]:
-    """Return the names of some labels as they are drawn; long ones are cut."""
-    shown = [names[int(label)] for label in chosen]
-    return [literal(n if len(n) <= longest else n[: longest - 1] + "…") for n in shown]
+    """Return the names of some labels as they are drawn; long ones are shortened."""
+    return [literal(shortened(names[int(label)], longest)) for label in chosen]
+
+
+def shortened(name: str, longest: int) -> str:
+    """Return a name, cut in its middle if it is long, because names differ at their ends."""
+    if len(name) <= longest:
+        return name
+    return f"{name[: longest // 2]}…{name[len(name) - (longest - 1) // 2 :]}"
+
+
+def model_names(model: Any) -> tuple[str, ...] | None:
+    """Return the names of the labels that the model was fitted to; None if they had none."""
+    names = getattr(inside(model).model, "label_names_in_", None)
+    return None if names is None else tuple(map(str, names))
+
+
+def joint_of(model: Any, X: Any) -> JointDistribution:
+    """Return the joint distribution of a model's rows; an error if the model has none."""
+    joint = predict_joint(model, X)
+    if not isinstance(joint, JointDistribution):
+        raise ValueError(f"model must have predict_joint; {type(model).__name__} has none")
+    return joint

@@ -1,23 +1,27 @@
-"""Which label depends on which."""
+"""Forests of labels: which label depends on which."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import literal
+from labelweave._common.files import replacing
 from labelweave._common.pipelines import inside
 from labelweave.evaluation import LabelDependence, chow_liu
 from labelweave.joint import JointDistribution
 from labelweave.models.structure import Structure, figure_of, plot_structures, structures_of
-from labelweave.plots.canvas import Display, label_matrix, names_of
-from labelweave.plots.models import joint_of
+from labelweave.plots.canvas import Display, joint_of, label_matrix, names_of
 
-__all__ = ["DependenceDisplay"]
+__all__ = ["FIGURE_FORMATS", "DependenceDisplay", "save_structures"]
+
+#: The extensions of files that `save_structures` can write.
+FIGURE_FORMATS = (".png", ".svg", ".pdf", ".dot")
 
 
 class DependenceDisplay(Display):
@@ -34,8 +38,9 @@ class DependenceDisplay(Display):
 
     Attributes
     ----------
-    ax_, axes_, figure_
-        As in `Display`.
+    ax_, axes_ : matplotlib Axes, list of Axes
+        The first panel, and all of them.
+    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -73,7 +78,7 @@ class DependenceDisplay(Display):
         label_names: Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw what a fitted model has learned: its trees or, of any model, the strongest pairs.
+        """Draw the trees of a fitted model or, given X, the strongest pairs of labels of any model.
 
         Parameters
         ----------
@@ -211,3 +216,22 @@ def _without_isolated(forest: Structure) -> Structure:
         label_names=tuple(forest.name(label) for label in joined),
         couplings=forest.couplings[joined],
     )
+
+
+def save_structures(structures: Sequence[Structure], path: Path) -> None:
+    """Draw forests into a file, one below the other; only ``.dot`` does not need matplotlib."""
+    kind = path.suffix.lower()
+    if kind not in FIGURE_FORMATS:
+        listed = f"{', '.join(FIGURE_FORMATS[:-1])} or {FIGURE_FORMATS[-1]}"
+        raise ValueError(f"cannot draw into {path.name!r}: its extension must be {listed}")
+    n = len(structures)
+    titles = [f"tree {k} of {n}" if n > 1 else None for k in range(1, n + 1)]
+    if kind == ".dot":
+        graphs = [s.to_dot(title) for s, title in zip(structures, titles, strict=True)]
+        with replacing(path) as file:
+            file.write(("\n".join(graphs) + "\n").encode())
+        return
+    figure, axes = figure_of(structures, f"drawing {path.name}", pyplot=False)
+    plot_structures(structures, titles, axes)
+    with replacing(path) as file:
+        figure.savefig(file, format=kind[1:], dpi=150)

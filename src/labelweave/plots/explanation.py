@@ -12,7 +12,7 @@ from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, literal
 from labelweave.joint.distribution import Evidence
 from labelweave.models.explanations import Explanation, explain_label, explain_set
-from labelweave.plots.canvas import Display, tidy
+from labelweave.plots.canvas import Display, shortened, tidy
 
 __all__ = ["ExplanationDisplay"]
 
@@ -21,7 +21,7 @@ _TITLE_WIDTH = 30
 
 
 class ExplanationDisplay(Display):
-    """What speaks for a label, or for a label vector against another, as bars.
+    """Contributions to the log-odds of a label, or of one label vector against another, as bars.
 
     The base value and the largest contributions, from above; they add up to the log-odds in the
     title. Bars to the right speak for the label or the vector.
@@ -37,8 +37,9 @@ class ExplanationDisplay(Display):
     ----------
     table_ : DataFrame
         The terms that are drawn, as from ``Explanation.to_frame``.
-    ax_, axes_, figure_
-        As in `Display`.
+    ax_, axes_ : matplotlib Axes, list of Axes
+        The first panel, and all of them.
+    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -152,5 +153,5 @@ class ExplanationDisplay(Display):
 
 
 def _tick(term: str, kind: str, value: float, contribution: float) -> str:
-    shown = term if len(term) <= 40 else term[:39] + "…"
+    shown = shortened(term, 40)
     return literal(f"{shown} = {value:.3g}" if np.isfinite(value) else shown)

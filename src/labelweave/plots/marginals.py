@@ -15,11 +15,11 @@ from labelweave.plots.canvas import (
     Display,
     choose_labels,
     display_labels,
+    joint_of,
     label_matrix,
     names_of,
     tidy,
 )
-from labelweave.plots.models import joint_of
 
 __all__ = ["MarginalsDisplay"]
 
@@ -29,7 +29,7 @@ class MarginalsDisplay(Display):
 
     Labels that the row has are marked ●, those it does not have ○. Marginals that were sampled have
     error bars of two standard errors. Given evidence, the known labels are grey and a thin line
-    says what the marginals were before.
+    shows the marginals without it.
 
     Parameters
     ----------
@@ -48,8 +48,9 @@ class MarginalsDisplay(Display):
     ----------
     shown_ : (K,) int array
         The labels in the order in which they are drawn, from above.
-    ax_, axes_, figure_
-        As in `Display`.
+    ax_, axes_ : matplotlib Axes, list of Axes
+        The first panel, and all of them.
+    figure_ : matplotlib Figure
 
     Examples
     --------

@@ -1,58 +1,60 @@
-"""What a report says, apart from how it looks: sections of tables, facts, charts and verdicts.
+"""The content of a report, apart from its looks: sections of tables, facts, charts and verdicts.
 
-A document is a value; :func:`labelweave.report.to_html` and its siblings render it.
-Titles, names, cells and facts are plain text; in sentences (the subtitle, paragraphs, notes, all of
-a verdict but its number), `` `backticks` `` mark code and ``**asterisks**`` bold text.
+A document is a value that `report.html` and `report.text` render. Titles, names, cells and facts
+are plain text. Sentences (the subtitle, paragraphs, notes, and a verdict without its number) may
+have `` `code` `` and ``**bold**`` text.
 """
 
 from __future__ import annotations
 
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from labelweave._common.checks import check_choice
-from labelweave.report.charts import LineChart, RankDiagram, Strips
+from labelweave._common.files import replacing
 
 __all__ = [
+    "DOCUMENT_FORMATS",
     "OUTCOMES",
     "Block",
     "Cell",
+    "Chart",
     "Document",
     "Facts",
+    "LineChart",
     "Outcome",
     "Paragraph",
+    "RankDiagram",
     "Section",
+    "Series",
+    "Strips",
     "Table",
     "Verdict",
     "Verdicts",
+    "block_name",
+    "chart_table",
+    "check_document_path",
+    "clean",
+    "spans",
+    "write_document",
 ]
 
-#: What can become of a published claim.
+#: The possible results of testing a published claim.
 Outcome = Literal["reproduced", "partly", "not reproduced", "not testable"]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
+
+#: The extensions of documents.
+DOCUMENT_FORMATS = (".html", ".md", ".tex")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
-
-    Parameters
-    ----------
-    text : str
-        What it says.
-    strong : bool, default=False
-        Whether it stands out, as the best of a row does.
-    muted : bool, default=False
-        Whether it stands back, as what is missing does.
-    mark : str, default=""
-        A sign after the text, such as that of a significant difference; it has a place of its own,
-        so that numbers stay aligned.
-
-    Examples
-    --------
-    >>> Cell("0.31", strong=True).text
-    '0.31'
-    """
+    """A cell of a table; its mark has a place of its own, so that numbers stay aligned."""
 
     text: str
     strong: bool = False
@@ -62,25 +64,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first column is left-aligned and names the row, the others are right-aligned.
-
-    Parameters
-    ----------
-    title : str
-        Caption.
-    columns : tuple of str
-        Headings.
-    rows : tuple of tuple of Cell or str
-        The cells; every row has one for each column.
-    note : str, default=""
-        What marks and abbreviations mean.
-
-    Examples
-    --------
-    >>> table = Table("Scores", ("method", "F1"), (("br", "0.61"), ("pcc", Cell("0.66", True))))
-    >>> [cell.text for cell in table.cells[1]]
-    ['pcc', '0.66']
-    """
+    """A table; the first column is left-aligned and names the row, the others are right-aligned."""
 
     title: str
     columns: tuple[str, ...]
@@ -98,7 +82,7 @@ class Table:
 
     @property
     def cells(self) -> tuple[tuple[Cell, ...], ...]:
-        """The rows with every text made a :class:`Cell`."""
+        """The rows, with plain strings converted to cells."""
         return tuple(
             tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row)
             for row in self.rows
@@ -107,26 +91,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph of text, with `` `code` `` and ``**bold**``.
-
-    Examples
-    --------
-    >>> Paragraph("Run `labelweave compare`: it takes **a minute**.")
-    Paragraph(text='Run `labelweave compare`: it takes **a minute**.')
-    """
+    """A paragraph of text."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and values: an environment, settings, commands.
-
-    Examples
-    --------
-    >>> Facts("Environment", (("CPU", "Z80"), ("cores", "1"))).items[0]
-    ('CPU', 'Z80')
-    """
+    """Names and values, such as settings or an environment."""
 
     title: str
     items: tuple[tuple[str, str], ...]
@@ -134,26 +106,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one published claim.
-
-    Parameters
-    ----------
-    number : str
-        The claim's number.
-    claim : str
-        The claim, in one sentence.
-    outcome : {"reproduced", "partly", "not reproduced", "not testable"}
-        What the measurements say.
-    published, measured : str
-        The figures, side by side.
-    reason : str
-        Why the outcome is what it is.
-
-    Examples
-    --------
-    >>> Verdict("3", "PCC beats BR", "reproduced", "0.31", "0.33", "on 5 of 5 data sets").outcome
-    'reproduced'
-    """
+    """A published claim, the published and measured figures, and the outcome with its reason."""
 
     number: str
     claim: str
@@ -168,37 +121,88 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """A list of verdicts, summed up by a count of each outcome.
-
-    Examples
-    --------
-    >>> claim = Verdict("3", "PCC beats BR", "reproduced", "0.31", "0.33", "on all data sets")
-    >>> Verdicts("Claims", (claim,)).counts()
-    {'reproduced': 1, 'partly': 0, 'not reproduced': 0, 'not testable': 0}
-    """
+    """A list of verdicts, summed up by a count of each outcome."""
 
     title: str
     verdicts: tuple[Verdict, ...]
 
     def counts(self) -> dict[str, int]:
-        """Return how many claims have each outcome."""
+        """Return the number of claims with each outcome."""
         found = [verdict.outcome for verdict in self.verdicts]
         return {outcome: found.count(outcome) for outcome in get_args(Outcome)}
 
 
-#: What a section is made of.
-Block = Table | Paragraph | Facts | LineChart | RankDiagram | Strips | Verdicts
+@dataclass(frozen=True)
+class Series:
+    """One line of a chart, interrupted where x or y is not finite; error bars are optional.
+
+    Measured lines are solid; published ones beside them are dashed.
+    """
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    error: tuple[float, ...] = ()
+    dashed: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y):
+            raise ValueError(f"y must have one value per x; got {len(self.y)} for {len(self.x)}")
+        if self.error and len(self.error) != len(self.y):
+            raise ValueError(
+                f"error must be empty or have one value per y; got {len(self.error)} "
+                f"for {len(self.y)}"
+            )
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """Lines with markers over linear or logarithmic axes, and a legend."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    x_log: bool = False
+    y_log: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class RankDiagram:
+    """Average ranks of methods (1 is best); bars connect ranks that do not differ significantly.
+
+    Two ranks differ significantly if they are at least `critical_difference` apart (Demšar, 2006).
+    """
+
+    title: str
+    ranks: Mapping[str, float]
+    critical_difference: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Strips:
+    """One strip of dots per method: a dot for each fold, and a mark at the mean.
+
+    `standings` are the results of a test of the first method against each of the others ("better",
+    "worse", "tie", or None where no test was possible); None if nothing was tested.
+    """
+
+    title: str
+    label: str
+    scores: Mapping[str, tuple[float, ...]]
+    standings: Mapping[str, str | None] | None = None
+    note: str = ""
+
+
+Chart = LineChart | RankDiagram | Strips
+Block = Table | Paragraph | Facts | Verdicts | Chart
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it.
-
-    Examples
-    --------
-    >>> Section("Data", (Paragraph("593 songs."),)).title
-    'Data'
-    """
+    """A heading and the blocks below it."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -206,15 +210,116 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A report: title, subtitle and sections.
-
-    Examples
-    --------
-    >>> section = Section("Data", (Paragraph("593 songs."),))
-    >>> Document("Comparison", "emotions, 10 folds", (section,)).title
-    'Comparison'
-    """
+    """A report: title, subtitle and sections."""
 
     title: str
     subtitle: str
     sections: tuple[Section, ...]
+
+
+def check_document_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path, or raise an error if its extension is not one of a document."""
+    target = Path(path)
+    if target.suffix.lower() not in DOCUMENT_FORMATS:
+        *others, last = DOCUMENT_FORMATS
+        raise ValueError(
+            f"path must have the extension {', '.join(others)} or {last}; got {target}"
+        )
+    return target
+
+
+def write_document(document: Document, path: str | os.PathLike[str]) -> None:
+    """Write an HTML page, a Markdown text or LaTeX tables; there is never half a file."""
+    from labelweave.report.html import to_html
+    from labelweave.report.text import to_latex, to_markdown
+
+    target = check_document_path(path)
+    render = {".html": to_html, ".md": to_markdown, ".tex": to_latex}[target.suffix.lower()]
+    text = render(document)
+    with replacing(target) as file:
+        file.write(text.encode())
+
+
+def block_name(section: int, block: int) -> str:
+    """Return the name of a block on the page and in LaTeX labels; both numbers start at one."""
+    return f"block-{section}-{block}"
+
+
+def chart_table(chart: Chart) -> Table:
+    """Return the figures of a chart as a table."""
+    if isinstance(chart, LineChart):
+        return _lines_table(chart)
+    if isinstance(chart, RankDiagram):
+        ranks = sorted(chart.ranks.items(), key=lambda entry: entry[1])
+        rows = tuple((method, f"{rank:.2f}") for method, rank in ranks)
+        difference = f"Critical difference: {chart.critical_difference:.3g}."
+        return Table(chart.title, ("method", "rank"), rows, _joined(chart.note, difference))
+    columns = ("method", "folds", "mean", "lowest", "highest")
+    summaries = tuple((name, *_summary(scores)) for name, scores in chart.scores.items())
+    return Table(chart.title, columns, summaries, _joined(chart.note, f"Axis: {chart.label}."))
+
+
+def _lines_table(chart: LineChart) -> Table:
+    """Return one row per x and one column per series; a series that has x twice adds rows."""
+    rows: dict[tuple[float, int], dict[int, str]] = {}
+    for number, series in enumerate(chart.series):
+        seen: dict[float, int] = {}
+        errors = series.error or (math.nan,) * len(series.x)
+        for x, y, error in zip(series.x, series.y, errors, strict=True):
+            seen[x] = seen.get(x, -1) + 1
+            rows.setdefault((x, seen[x]), {})[number] = _with_error(y, error)
+    columns = (chart.x_label, *(series.name for series in chart.series))
+    # NaN has no order; it comes last.
+    order = sorted(rows, key=lambda place: (math.isnan(place[0]), place))
+    cells = tuple(
+        (_number(place[0]), *(rows[place].get(k, "") for k in range(len(chart.series))))
+        for place in order
+    )
+    return Table(chart.title, columns, cells, _joined(chart.note, f"Values: {chart.y_label}."))
+
+
+def _summary(scores: tuple[float, ...]) -> tuple[str, str, str, str]:
+    known = [score for score in scores if math.isfinite(score)]
+    if not known:
+        return "0", "–", "–", "–"
+    mean = sum(score / len(known) for score in known)
+    return str(len(known)), _number(mean), _number(min(known)), _number(max(known))
+
+
+def _with_error(y: float, error: float) -> str:
+    if math.isnan(y):
+        return "–"
+    if math.isnan(error):
+        return _number(y)
+    return f"{_number(y)} ± {error:.2g}" if error < 99.5 else f"{_number(y)} ± {_number(error)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.5g}"
+
+
+def _joined(*notes: str) -> str:
+    return " ".join(note for note in notes if note)
+
+
+_MARKUP = re.compile(r"`([^`]+)`|\*\*(?!\s)(.+?)(?<!\s)\*\*", re.DOTALL)
+# HTML and LaTeX refuse control characters, and lone surrogates cannot be encoded.
+_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def spans(text: str) -> Iterator[tuple[Literal["plain", "code", "bold"], str]]:
+    """Split text at `` `code` `` and ``**bold**``; there is no markup within markup."""
+    end = 0
+    for found in _MARKUP.finditer(text):
+        if found.start() > end:
+            yield "plain", text[end : found.start()]
+        code, bold = found.groups()
+        yield ("bold", bold) if code is None else ("code", code)
+        end = found.end()
+    if end < len(text):
+        yield "plain", text[end:]
+
+
+def clean(text: str) -> str:
+    """Return text with the replacement character for every character that cannot be written."""
+    return _UNWRITABLE.sub("\ufffd", text.replace("\r\n", "\n"))

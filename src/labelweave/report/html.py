@@ -7,52 +7,38 @@ from functools import cache, singledispatch
 from html import escape
 from importlib import resources
 
-from labelweave.report.charts import LineChart, RankDiagram, Strips
-from labelweave.report.data import Chart, block_name, chart_table, document_json
 from labelweave.report.document import (
     Block,
     Cell,
+    Chart,
     Document,
     Facts,
+    LineChart,
     Paragraph,
+    RankDiagram,
     Section,
+    Strips,
     Table,
     Verdict,
     Verdicts,
+    block_name,
+    chart_table,
+    clean,
+    spans,
 )
-from labelweave.report.inline import clean, spans
-from labelweave.report.svg.lines import draw_lines, draw_swatch, styles
-from labelweave.report.svg.ranks import draw_ranks
-from labelweave.report.svg.strips import draw_strips
+from labelweave.report.figures import draw
 
 __all__ = ["to_html"]
 
-# Beyond, deviations are written below their means, so that the last column is on the page.
-_MANY_COLUMNS = 8
-
+# Tables with more columns become lists of their rows on a phone, where not all methods would fit.
+_FEW_COLUMNS = 3
 _TAGS = {"plain": "", "code": "code", "bold": "strong"}
 # A sign besides the colour.
 _SIGNS = {"reproduced": "✓", "partly": "◐", "not reproduced": "✗", "not testable": "?"}
 
 
 def to_html(document: Document) -> str:
-    """Return a document as one self-contained HTML file.
-
-    Charts are inline SVG; colours follow the reader's preference for light or dark. The element
-    ``labelweave-data`` holds all figures as JSON, by the ``id`` of the block that shows them.
-
-    Parameters
-    ----------
-    document : Document
-        The document.
-
-    Examples
-    --------
-    >>> section = Section("Data", (Paragraph("593 songs & 6 labels."),))
-    >>> page = to_html(Document("Comparison", "emotions", (section,)))
-    >>> '<p id="block-1-1">593 songs &amp; 6 labels.</p>' in page
-    True
-    """
+    """Return a document as one self-contained HTML file, whose colours follow light or dark."""
     contents = "".join(
         f'<li><a href="#section-{number}">{_text(section.title)}</a></li>'
         for number, section in enumerate(document.sections, 1)
@@ -81,7 +67,6 @@ def to_html(document: Document) -> str:
 <main>
 {sections}
 </main>
-<script type="application/json" id="labelweave-data">{document_json(document)}</script>
 </body>
 </html>
 """
@@ -162,75 +147,64 @@ def _(block: Verdicts, name: str) -> str:
     )
 
 
-@_render.register
-def _(block: LineChart, name: str) -> str:
-    samples = zip(block.series, styles(block), strict=True)
-    legend = "".join(
-        f"<li>{draw_swatch(style, series.dashed)} {_text(series.name)}</li>"
-        for series, style in samples
-    )
-    return _figure(block, name, draw_lines(block, name), f'<ul class="legend">{legend}</ul>')
-
-
-@_render.register
-def _(block: RankDiagram, name: str) -> str:
-    return _figure(block, name, draw_ranks(block, name))
-
-
-@_render.register
-def _(block: Strips, name: str) -> str:
-    return _figure(block, name, draw_strips(block, name))
-
-
-def _figure(chart: Chart, name: str, drawn: str, legend: str = "") -> str:
-    table = _table(chart_table(chart), f"{name}-data")
+@_render.register(LineChart)
+@_render.register(RankDiagram)
+@_render.register(Strips)
+def _(block: Chart, name: str) -> str:
+    drawing = draw(block, name)
+    table = chart_table(block)
+    figures = _table(table, f"{name}-data")
+    if drawing is None:
+        return f'<div class="table" id="{name}">{figures}{_note(table.note)}</div>'
     return (
-        f'<figure id="{name}"><figcaption>{_text(chart.title)}</figcaption>\n{drawn}\n{legend}'
-        f"{_note(chart.note)}<details><summary>Figures</summary>{table}</details></figure>"
+        f'<figure id="{name}"><figcaption>{_text(block.title)}</figcaption>\n{drawing}\n'
+        f"{_note(block.note)}<details><summary>Figures</summary>{figures}</details></figure>"
     )
 
 
 def _table(table: Table, name: str) -> str:
     """Return a table in a box of its own that scrolls if the table is wider than the page."""
-    first, *others = table.columns
     marked = [any(row[k].mark for row in table.cells) for k in range(len(table.columns))]
-    headings = f'<th scope="col">{_breakable(first)}</th>' + "".join(
-        f'<th scope="col">{_breakable(column)}{_mark("", is_marked)}</th>'
-        for column, is_marked in zip(others, marked[1:], strict=True)
+    headings = "".join(
+        f'<th scope="col"{_classes(marked=is_marked)}>{_breakable(column)}</th>'
+        for column, is_marked in zip(table.columns, marked, strict=True)
     )
-    rows = "\n".join(_row(row, marked) for row in table.cells)
-    wide = ""
-    if len(table.columns) > _MANY_COLUMNS:
-        wide, rows = ' class="wide"', re.sub("± [^<]+", r"<small>\g<0></small>", rows)
+    rows = "\n".join(_row(row, table.columns, marked) for row in table.cells)
+    many = ' class="many"' if len(table.columns) > _FEW_COLUMNS else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-caption">'
-        f'<table{wide}><caption id="{name}-caption"><span>{_text(table.title)}</span></caption>\n'
+        f'<table{many}><caption id="{name}-caption"><span>{_text(table.title)}</span></caption>\n'
         f"<thead><tr>{headings}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
     )
 
 
 def _breakable(text: str) -> str:
     """Return text that may be broken at the options of a method, and within a path."""
-    return re.sub(r"(?<=[^\W\d_][(,=/])(?=[^\W\d_]|&)", "<wbr>", _text(text))
+    return re.sub(r"(?<=[^\W\d_][(,=/_])(?=[^\W\d]|&)", "<wbr>", _text(text))
 
 
-def _row(row: tuple[Cell, ...], marked: list[bool]) -> str:
-    first, *others = zip(row, marked, strict=True)
-    cells = "".join(f"<td{_classes(cell)}>{_cell(cell, m)}</td>" for cell, m in others)
-    return f'<tr><th scope="row"{_classes(first[0])}>{_cell(*first)}</th>{cells}</tr>'
+def _row(row: tuple[Cell, ...], columns: tuple[str, ...], marked: list[bool]) -> str:
+    first, *others = zip(row, columns, marked, strict=True)
+    cells = "".join(
+        f'<td data-column="{_text(column)}"{_classes(muted=cell.muted, marked=is_marked)}>'
+        f"{_cell(cell)}</td>"
+        for cell, column, is_marked in others
+    )
+    title, _, is_marked = first
+    classes = _classes(muted=title.muted, marked=is_marked)
+    return f'<tr><th scope="row"{classes}>{_cell(title)}</th>{cells}</tr>'
 
 
-def _classes(cell: Cell) -> str:
-    return ' class="muted"' if cell.muted else ""
+def _classes(**given: bool) -> str:
+    names = " ".join(name for name, is_given in given.items() if is_given)
+    return f' class="{names}"' if names else ""
 
 
-def _cell(cell: Cell, is_marked: bool) -> str:
-    words = _breakable(cell.text)
-    return (f"<strong>{words}</strong>" if cell.strong else words) + _mark(cell.mark, is_marked)
-
-
-def _mark(mark: str, is_marked: bool) -> str:
-    return f'<span class="mark">{_text(mark)}</span>' if is_marked else ""
+def _cell(cell: Cell) -> str:
+    # Where columns are narrow, a deviation stands below its mean.
+    words = re.sub(r"± [^<]+", r"<small>\g<0></small>", _breakable(cell.text))
+    mark = f'<span class="mark">{_text(cell.mark)}</span>' if cell.mark else ""
+    return (f"<strong>{words}</strong>" if cell.strong else words) + mark
 
 
 def _verdict(verdict: Verdict) -> str:

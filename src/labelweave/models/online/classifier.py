@@ -22,7 +22,10 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.labels import LabelEncoding
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import row_keys
-from labelweave.decision import ClassMassNormalization, Decision, Evidence, Probabilities
+from labelweave.decision import ClassMassNormalization
+from labelweave.decision.losses import Decision
+from labelweave.decision.probabilities import Probabilities
+from labelweave.decision.rules import ScoredRows
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
 from labelweave.models.base import MultiLabelClassifier, RowOptions
 from labelweave.models.online.calibration import Latent
@@ -144,23 +147,23 @@ class PosteriorPredictor(MultiLabelClassifier):
         X = self._features(X, reset=False)
         return self._encoding.probabilities(self.state_.probabilities(X, self._n_threads()))
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return the probabilities of the rows of X as log-odds, and labels under drawn models.
 
         If the rule needs draws, the probabilities are those of the models that are drawn.
         """
         check_is_fitted(self)
         rule = self.threshold_rule()
-        if rule is not None and rule.needs_joint:
-            return super().evidence(X)
+        if rule is not None and "joint" in rule.needs:
+            return super().scored(X)
         rows, threads, state = self._features(X, reset=False), self._n_threads(), self.state_
-        of_drawn_models = rule is not None and rule.needs_draws
+        of_drawn_models = rule is not None and "draws" in rule.needs
         predict = state.posterior_log_odds if of_drawn_models else state.log_odds
 
         def draw(n_samples: int) -> Mask:
             return state.sample_labels(rows, n_samples, self.seed_, threads)
 
-        return Evidence(Probabilities(predict(rows, threads)), draw)
+        return ScoredRows(Probabilities(predict(rows, threads)), draw)
 
     def predict_log_odds(self, X: Any) -> Floats:
         """Return the log-odds of each label, (n, L), as of `predict_proba`."""

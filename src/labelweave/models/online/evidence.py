@@ -24,14 +24,6 @@ class Evidence(NamedTuple):
         1/σ² − 1/v.
     precision_mean : array
         μ/σ².
-
-    Examples
-    --------
-    Two independent observations of a weight with prior N(0, 1):
-
-    >>> one = Evidence.of(np.array([0.5]), np.array([0.5]), prior_variance=1.0)
-    >>> Evidence.sum([one, one], Evidence(np.zeros(1), np.zeros(1))).moments(prior_variance=1.0)
-    (array([0.66666667]), array([0.33333333]))
     """
 
     precision: NDArray[np.floating]

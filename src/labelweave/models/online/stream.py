@@ -30,7 +30,8 @@ from labelweave._common.files import check_sizes, damage_named, replacing, requi
 from labelweave._common.matrices import LARGEST_FEATURE, first_too_large
 from labelweave.data.files import Limits
 from labelweave.data.row_text import Place, RowBatch, RowStream
-from labelweave.decision import ClassMassNormalization, Probabilities
+from labelweave.decision import ClassMassNormalization
+from labelweave.decision.probabilities import Probabilities
 from labelweave.models.online.memory import check_room
 from labelweave.models.online.panels import as_count
 from labelweave.models.online.settings import OnlineSettings

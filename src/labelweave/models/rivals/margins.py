@@ -22,9 +22,11 @@ from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.folds import deal
 from labelweave._common.matrices import linear_scores, native_matrix
 from labelweave._core import native
-from labelweave.decision import Evidence, ThresholdRule, TunedThresholds, resolve_score_rule
+from labelweave.decision import TunedThresholds
+from labelweave.decision.decide import resolve_score_rule
 from labelweave.decision.probabilities import Scores
-from labelweave.decision.tuned_thresholds import best_cut
+from labelweave.decision.rules import ScoredRows, ThresholdRule
+from labelweave.decision.tuned import best_cut
 from labelweave.models.base import Estimator
 from labelweave.models.cross_fitting import cross_fit
 
@@ -272,10 +274,10 @@ class ThresholdClassifier(Estimator):
         """Return the rule that chooses the thresholds of a test set."""
         return self._rule()
 
-    def evidence(self, X: Any) -> Evidence:
+    def scored(self, X: Any) -> ScoredRows:
         """Return the scores of the rows of X."""
         check_is_fitted(self)
-        return Evidence(self._scores(self._features(X, reset=False)))
+        return ScoredRows(self._scores(self._features(X, reset=False)))
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
         """Return the labels above these thresholds; those that were constant stay constant."""
@@ -347,13 +349,13 @@ class ThresholdClassifier(Estimator):
             return rule.informed(self._rates)
         if held_out is None:  # rows that are all alike: nothing to tune on
             return TunedThresholds(values=np.zeros(self.n_labels_))
-        if isinstance(self.decision, str) and isinstance(rule, TunedThresholds):
+        if self.decision == "macro_f1" and isinstance(rule, TunedThresholds):
             self.fbr_ = held_out.verdict[0]
             rule = replace(rule, fbr=self.fbr_)
         return tuned_rule(rule, self._rates, held_out.scores, held_out.labels, held_out.weight)
 
     def _tunes(self) -> bool:
-        return self._resolved_rule().needs_held_out
+        return "held_out" in self._resolved_rule().needs
 
     def _resolved_rule(self) -> ThresholdRule:
         return resolve_score_rule(self.decision)

@@ -31,7 +31,7 @@ from labelweave._common.arrays import Counts, Floats, Labels, Mask, Positions
 from labelweave._common.checks import are_binary, check_number
 from labelweave._common.files import check_shape
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.logistic.two_layers import fit_on_estimates

@@ -44,7 +44,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.matrices import without_empty_columns
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import FieldJoint, JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, label_vectors, row_blocks

@@ -23,7 +23,7 @@ from labelweave._common.folds import presentation_order
 from labelweave._common.matrices import native_matrix
 from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
-from labelweave.decision import ThresholdRule
+from labelweave.decision.rules import ThresholdRule
 from labelweave.models.rivals.margins import (
     LinearScorer,
     ScoredFolds,
@@ -112,10 +112,10 @@ class PassiveAggressive(ThresholdClassifier):
         The longest step; "scale" is one over the mean square of a row, "cv" chooses from 0.1 to 10
         times that by the macro F1 of held-out rows. If learning begins with `partial_fit`, there is
         nothing to choose by, and both stand for 1, which suits rows of unit length.
-    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
-        "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
-        each label on the share of rows that had it in training, "lcard" as many labels a row, on
-        average, as in training, "fixed" cuts at 0.
+    decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
+        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`),
+        "micro_f1" one for all labels. "cmn" predicts each label on the share of rows that had it in
+        training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0.
     tuned_with : {"online", "batch"}, default="online"
         What scores the rows that thresholds are tuned on: this learner, or linear SVMs trained on
         all rows but those held out.
@@ -184,7 +184,7 @@ class PassiveAggressive(ThresholdClassifier):
         self,
         *,
         C: float | str = "cv",
-        decision: str | ThresholdRule = "scut",
+        decision: str | ThresholdRule = "macro_f1",
         tuned_with: str = "online",
         cv: int = 5,
         window: int = 2000,

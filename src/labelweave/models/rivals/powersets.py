@@ -24,7 +24,7 @@ from labelweave._common.checks import check_choice, check_flag
 from labelweave._common.engine import processes
 from labelweave._common.files import check_positions, check_shape
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.models.base import MultiLabelClassifier, RowOptions

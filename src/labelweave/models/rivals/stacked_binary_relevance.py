@@ -10,7 +10,7 @@ from scipy.special import expit
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.presets import Presets, published
-from labelweave.decision import Decision
+from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
 from labelweave.models.base import MultiLabelClassifier, RowOptions

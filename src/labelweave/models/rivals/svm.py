@@ -23,7 +23,8 @@ from labelweave._common.folds import presentation_order
 from labelweave._common.matrices import native_matrix
 from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
-from labelweave.decision import FixedThreshold, ThresholdRule
+from labelweave.decision import FixedThreshold
+from labelweave.decision.rules import ThresholdRule
 from labelweave.logistic.problem import ClassWeight, check_class_weight, weights_of_classes
 from labelweave.models.rivals.margins import (
     KernelScorer,
@@ -57,10 +58,10 @@ class LaSVM(ThresholdClassifier):
         Weight of the hinge losses against the penalty, common to all labels; "scale" is one over
         the mean of K(x, x), "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows, at 25 times the cost.
-    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
-        "scut" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), "cmn" predicts
-        each label on the share of rows that had it in training, "lcard" as many labels a row, on
-        average, as in training, "fixed" cuts at 0.
+    decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
+        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`),
+        "micro_f1" one for all labels. "cmn" predicts each label on the share of rows that had it in
+        training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0.
     cv : int, default=5
         Number of folds of the training rows that are held out in turn.
     passes : int, default=1
@@ -118,7 +119,7 @@ class LaSVM(ThresholdClassifier):
         kernel: str = "linear",
         gamma: float | str = "scale",
         C: float | str = "scale",
-        decision: str | ThresholdRule = "scut",
+        decision: str | ThresholdRule = "macro_f1",
         cv: int = 5,
         passes: int = 1,
         shuffle: bool = True,
@@ -258,8 +259,8 @@ class ThresholdedSVM(ThresholdClassifier):
         Weight of the losses against the penalty, common to all labels; "scale" is one over the
         mean square of a row, "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows.
-    decision : {"scut", "micro_f1", "cmn", "lcard", "fixed"} or ThresholdRule, default="scut"
-        "scut" (or "macro_f1") tunes one threshold per label on held-out rows, and chooses the FBR
+    decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
+        "macro_f1" tunes one threshold per label on held-out rows, and chooses the FBR
         value by the macro F1 of each fold under thresholds tuned on the others; "micro_f1" tunes
         one threshold for all labels. "cmn" predicts each label on the share of rows that had it in
         training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0. A
@@ -321,7 +322,7 @@ class ThresholdedSVM(ThresholdClassifier):
         self,
         *,
         C: float | str = "cv",
-        decision: str | ThresholdRule = "scut",
+        decision: str | ThresholdRule = "macro_f1",
         class_weight: Mapping[int, float] | str | None = None,
         cv: int = 5,
         tol: float = 1e-4,
@@ -363,7 +364,7 @@ class ThresholdedSVM(ThresholdClassifier):
 
     def _resolved_rule(self) -> ThresholdRule:
         rule = super()._resolved_rule()
-        is_weighted = self.class_weight is not None and rule.needs_held_out
+        is_weighted = self.class_weight is not None and "held_out" in rule.needs
         return FixedThreshold(0.0) if is_weighted else rule
 
     def _scorer(

@@ -1,0 +1,392 @@
+"""The labels of a test set with the highest expected F-measure or AUC.
+
+`ExpectedF` and `ExpectedAUC` take the rows to be independent. Let p_1 ≥ p_2 ≥ … be the
+probabilities of one label on n rows, T the number of rows that have it and K_m the number among the
+first m. Whatever the number m of rows that get the label, the first m are the best choice, so the m
+with the highest E[F1(m)] = E[2 K_m / (m + T)] is sought. Since 1/(m+T) = ∫₀¹ t^(m+T−1) dt and the
+rows are independent,
+
+    E[F1(m)] = 2 ∫₀¹ t^m G(t) Σ_{i≤m} p_i / (1 − p_i + p_i t) dt,   G(t) = Π_i (1 − p_i + p_i t).
+
+The integrand is a polynomial of degree m + n − 1 with non-negative coefficients: n nodes of
+Gauss–Legendre quadrature integrate it exactly, for all m together in O(n²), and as all terms are
+positive nothing cancels. Far fewer nodes do: a power t^s is within 2 exp(−d²/s) of a polynomial of
+degree d on [0, 1] (on [−1, 1] it is 2 exp(−d²/2s): Sachdeva and Vishnoi, 2014, theorem 3.3; put
+t = u²), Q nodes are exact to degree 2Q − 1 and their weights sum to 1, and the coefficients sum to
+E[K_m] ≤ m; so the error is at most 8 m exp(−(2Q−1)²/(m+n)). Q grows like √(n log n), hence the work
+like n√(n log n) where dynamic programs need n².
+
+For F_β with β² = a/b in lowest terms, 1/(m + β²T) = b ∫₀¹ t^(bm + aT − 1) dt takes the place of
+that integral: a polynomial again, of degree bm + an − 1 at most,
+
+    E[F_β(m)] = (a + b) ∫₀¹ t^(bm + a − 1) G(t^a) Σ_{i≤m} p_i / (1 − p_i + p_i t^a) dt.
+
+The area under the ROC curve of labels, 0 or 1 as scores, is the mean of the shares of positive rows
+that get the label and of negative rows that do not:
+
+    E[AUC] = ½ + ½ Σ_{i labelled} (E[y_i / T] − E[(1 − y_i) / (n − T)]),
+
+so every row is judged by itself. The first expectation is ∫₀¹ p_i Π_{j≠i} (1 − p_j + p_j t) dt; the
+second is the same with 1 − p in place of p. n/2 nodes integrate both exactly.
+
+`SampledF` (section 4 of the BOMC paper) does without independence: every sample is one model, hence
+one labelling of the whole test set; three counts per label, gathered in one pass over the rows,
+give the F1 of every candidate threshold against every sample.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import roots_legendre
+
+from labelweave._common.arrays import Counts, Floats, Indices
+from labelweave._common.checks import check_choice, check_number, check_whole_number
+from labelweave.decision.probabilities import Scores, check_probabilities, check_scores, like
+from labelweave.decision.rules import Draw, Need, ThresholdRule, cut_between, possible_cuts
+
+# Nodes are taken in blocks of this many matrix entries, to bound memory.
+_BLOCK_ENTRIES = 2**18
+# Smaller powers of a node would be lost beside 1, and matter as little.
+_SMALLEST_POWER = 2.0**-53
+# β² is taken as a fraction with no larger numbers than this: more would need many nodes.
+_LARGEST_TERM = 64
+# The error of an expected AUC is as small as rounding.
+_AUC_TOLERANCE = 1e-15
+
+
+@dataclass(frozen=True)
+class ExpectedF(ThresholdRule):
+    """The thresholds with the highest expected F_β, exact for independent rows.
+
+    Every label has a threshold of its own, for macro F_β, or with ``average="micro"`` all labels
+    have one, for micro F_β, as if each label of each row were a row by itself. The scores have to
+    be calibrated probabilities. The labels of different rows are independent for a fixed model;
+    `SampledF` also allows for the uncertainty of the model.
+
+    Parameters
+    ----------
+    tolerance : float, default=1e-10
+        The largest error of an expected F that is allowed for the sake of speed: the threshold is
+        as good as the best one up to twice this.
+    beta : float, default=1.0
+        How many times as much recall counts as precision, from 1/8 to 8; β² is rounded to a
+        fraction with a numerator or denominator of at most 64.
+    average : {"macro", "micro"}, default="macro"
+        Whether the F_β of single labels counts, or that of all labels together.
+
+    Examples
+    --------
+    >>> scores = [[0.9], [0.45], [0.4], [0.05]]
+    >>> ExpectedF().label(scores).ravel()
+    array([1, 1, 1, 0], dtype=int8)
+    """
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"rows", "probabilities"})
+
+    tolerance: float = 1e-10
+    beta: float = 1.0
+    average: str = "macro"
+
+    def __post_init__(self) -> None:
+        """Check the parameters that do not depend on scores."""
+        check_choice(self.average, "average", ("macro", "micro"))
+
+    @property
+    def by_label(self) -> bool:
+        """Whether the threshold of a label depends on the scores of this label alone."""
+        return self.average == "macro"
+
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
+        """Return the thresholds with the highest expected F, (L,)."""
+        del draw
+        ranked, p = _descending_columns(scores)
+        if self.average == "macro":
+            best = np.array([self._best(*column) for column in zip(ranked, p, strict=True)])
+        else:
+            one = self._best(*(-np.sort(-values, axis=None) for values in (ranked, p)))
+            best = np.full(len(ranked), one)
+        return like(scores, best)
+
+    def _best(self, descending: Floats, p: Floats) -> float:
+        expected = _expected_f(p, self.tolerance, _squared(self.beta))
+        cuts = possible_cuts(descending)
+        cuts = cuts[cuts < len(expected)]
+        return cut_between(descending, int(cuts[np.argmax(expected[cuts])]))
+
+
+@dataclass(frozen=True)
+class ExpectedAUC(ThresholdRule):
+    """The threshold with the highest expected AUC of the labels, for independent rows.
+
+    The AUC of labels is also known as balanced accuracy: rare labels are given to far more rows
+    than have them. A test set where all rows have a label, or none, counts ½.
+
+    Examples
+    --------
+    >>> scores = [[0.3], [0.15], [0.05], [0.01]]
+    >>> ExpectedAUC().label(scores).ravel()
+    array([1, 1, 0, 0], dtype=int8)
+    """
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"rows", "probabilities"})
+    by_label: ClassVar[bool] = True
+
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
+        """Return the thresholds with the highest expected AUC, (L,)."""
+        del draw
+        columns = zip(*_descending_columns(scores), strict=True)
+        # The gain of a row grows with its probability: those that gain are the first.
+        cuts = [cut_between(ranked, int((_gains(p) > 0).sum())) for ranked, p in columns]
+        return like(scores, np.array(cuts))
+
+
+@dataclass(frozen=True, eq=False)
+class SampledF(ThresholdRule):
+    """The threshold with the highest expected F_β over samples of the model.
+
+    Unlike `ExpectedF`, it respects that all test rows are labelled by one and the same unknown
+    model: their labels depend on each other.
+
+    Parameters
+    ----------
+    samples : int, default=5
+        Number S of labellings drawn from the model.
+    grid : int or sequence of float, default=20
+        The candidate thresholds: their number G, evenly spread over (0, 1), or themselves.
+    beta : float, default=1.0
+        How many times as much recall counts as precision.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint(np.array([[2.0], [1.0], [-1.0], [-4.0]]))
+    >>> SampledF(samples=50)(joint).ravel()
+    array([1, 1, 0, 0], dtype=int8)
+    """
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"rows", "draws", "probabilities"})
+
+    samples: int = 5
+    grid: int | Sequence[float] | Floats = 20
+    beta: float = 1.0
+
+    def statistics(self, n_labels: int) -> F1Statistics:
+        """Return empty counts, to be filled batch by batch."""
+        return F1Statistics(n_labels, self.samples, self.grid)
+
+    def counted(self, scores: npt.ArrayLike, draw: Draw | None) -> F1Statistics:
+        """Return the counts of some rows, which add up over the parts of a test set."""
+        values = check_probabilities(scores)
+        if draw is None:
+            raise ValueError(
+                "SampledF needs draw=, labellings of the test rows drawn from the model; "
+                "ExpectedF does with the scores alone"
+            )
+        counts = self.statistics(values.shape[1])
+        counts.update(values, np.stack([np.asarray(labels) for labels in draw(self.samples)]))
+        return counts
+
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+        """Return the candidates with the highest expected F, (L,)."""
+        return self.counted(scores, draw).thresholds(self.beta)
+
+
+class F1Statistics:
+    """The counts α, β, γ of sampled labellings against candidate thresholds, over a stream.
+
+    For label c, sample s and candidate θ_g: `alpha`, (L, S, G), counts rows with the label in the
+    sample and a score above θ_g, `beta`, (L, S), rows with the label in the sample, and `gamma`,
+    (L, G), rows with a score above θ_g. They are whole numbers: neither the order of rows nor their
+    batches matter. `grid`, (G,), has the candidates, ascending.
+    """
+
+    def __init__(
+        self, n_labels: int, samples: int = 5, grid: int | Sequence[float] | Floats = 20
+    ) -> None:
+        samples = check_whole_number(samples, "samples")
+        self.grid = _candidates(grid)
+        self.alpha = np.zeros((n_labels, samples, len(self.grid)), dtype=np.int64)
+        self.beta = np.zeros((n_labels, samples), dtype=np.int64)
+        self.gamma = np.zeros((n_labels, len(self.grid)), dtype=np.int64)
+
+    def update(self, scores: npt.ArrayLike, sampled_labels: npt.ArrayLike) -> None:
+        """Count a batch of rows, given their probabilities (n, L) and sampled labels (S, n, L).
+
+        Sample s is the same model in every batch.
+        """
+        values = check_probabilities(scores)
+        drawn = np.asarray(sampled_labels)
+        n_labels, n_samples, _ = self.alpha.shape
+        if values.shape[1] != n_labels or drawn.shape != (n_samples, *values.shape):
+            raise ValueError(
+                f"sampled_labels must have shape ({n_samples}, n, {n_labels}) and scores "
+                f"(n, {n_labels}); got {drawn.shape} and {values.shape}"
+            )
+        if not np.isin(drawn, (0, 1)).all():
+            raise ValueError("sampled_labels must be 0 or 1")
+        # How many candidates are below a score; beside it, a place for each label.
+        below = np.searchsorted(self.grid, values, side="left")
+        place = below + np.arange(n_labels) * (len(self.grid) + 1)
+        self.gamma += self._above(place.ravel())
+        for s, labels in enumerate(drawn.astype(np.bool_)):
+            self.alpha[:, s] += self._above(place[labels])
+            self.beta[:, s] += labels.sum(axis=0)
+
+    def add(self, other: F1Statistics) -> None:
+        """Count the rows that another one of the same samples and candidates has counted."""
+        self.alpha += other.alpha
+        self.beta += other.beta
+        self.gamma += other.gamma
+
+    def _above(self, places: Indices) -> Counts:
+        """Count the rows above each candidate, (L, G)."""
+        n_labels, n_candidates = self.gamma.shape
+        counts = np.bincount(places, minlength=n_labels * (n_candidates + 1))
+        counts = counts.reshape(n_labels, n_candidates + 1)
+        return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, -2::-1])
+
+    def expected_f1(self, beta: float = 1.0) -> Floats:
+        """Return the mean F_β over the samples, (L, G); no labels where there are none count 1."""
+        check_number(beta, "beta", above=0, finite=False)
+        both = beta**2 * self.beta[:, :, None] + self.gamma[:, None, :]
+        found = (1 + beta**2) * self.alpha
+        return np.asarray(np.where(both == 0, 1.0, found / np.where(both == 0, 1.0, both)).mean(1))
+
+    def thresholds(self, beta: float = 1.0) -> Floats:
+        """Return the best candidate of each label, (L,); among equals the highest."""
+        expected = self.expected_f1(beta)
+        best = expected.shape[1] - 1 - np.argmax(expected[:, ::-1], axis=1)
+        return np.asarray(self.grid[best])
+
+
+def _candidates(grid: int | Sequence[float] | Floats) -> Floats:
+    if np.ndim(grid) == 0:
+        size = check_whole_number(grid, "grid", otherwise="the candidates")
+        return (np.arange(size) + 0.5) / size
+    candidates = np.unique(np.asarray(grid, dtype=np.float64))
+    if candidates.ndim != 1 or not len(candidates) or not np.isfinite(candidates).all():
+        raise ValueError(f"grid must be a number of candidates or the candidates; got {grid!r}")
+    return candidates
+
+
+def _descending_columns(scores: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return the values that rank the rows of each label, and their probabilities, (L, n)."""
+    # Row after row in memory: how sums are rounded must not depend on the labels beside.
+    ranked, p = (
+        -np.sort(np.negative(values.T, order="C"), axis=1)
+        for values in (check_scores(scores), check_probabilities(scores))
+    )
+    return ranked, p
+
+
+def expected_f1(
+    probabilities: npt.ArrayLike, tolerance: float = 1e-10, *, beta: float = 1.0
+) -> Floats:
+    """Return the expected F_β when the m most probable of n independent rows get a label, (n+1,).
+
+    Entry m is for the m rows with the highest probabilities. No labels on rows that have none count
+    as F1 = 1.
+    """
+    values = check_probabilities(np.reshape(probabilities, (-1, 1)))[:, 0]
+    descending = -np.sort(-values)
+    return _expected_f(descending, tolerance, _squared(beta), keep_tail=True)
+
+
+def _squared(beta: float) -> Fraction:
+    check_number(beta, "beta", minimum=1 / 8, maximum=8)
+    square = Fraction(beta) ** 2
+    if square <= 1:
+        return square.limit_denominator(_LARGEST_TERM)
+    return 1 / (1 / square).limit_denominator(_LARGEST_TERM)
+
+
+def _expected_f(
+    descending: Floats, tolerance: float, beta_squared: Fraction, *, keep_tail: bool = False
+) -> Floats:
+    """Return E[F_β] of the first m for m = 0, 1, … up to the last row that can matter."""
+    check_number(tolerance, "tolerance", above=0, finite=False)
+    n = len(descending)
+    if not keep_tail:
+        # The last rows have no label at all but with a probability of at most their sum.
+        tail = np.cumsum(descending[::-1])[::-1]
+        n = int(np.count_nonzero(tail > tolerance / 2))
+    p = descending[:n]
+    expected = np.empty(n + 1)
+    expected[0] = math.exp(_log_g(p, np.zeros(1))[0]) if n == 0 or p[0] < 1 else 0.0
+    a, b = beta_squared.as_integer_ratio()
+    nodes, weights = _unit_nodes(n * (a + b), tolerance / 2)
+    expected[1:] = (a + b) * _integrals(p, nodes, weights, a, b)
+    return expected
+
+
+def _log_g(p: Floats, t: Floats) -> Floats:
+    return np.asarray(np.log1p(-(1 - t)[:, None] * p).sum(axis=1))
+
+
+def _integrals(p: Floats, nodes: Floats, weights: Floats, a: int, b: int) -> Floats:
+    """∫ t^(bm + a − 1) G(t^a) Σ_{i≤m} p_i / (1 − p_i + p_i t^a) dt for m = 1 … n."""
+    m = np.arange(1, len(p) + 1)
+    total = np.zeros(len(p))
+    step = max(1, _BLOCK_ENTRIES // max(1, len(p)))
+    for start in range(0, len(nodes), step):
+        t = nodes[start : start + step]
+        power = np.maximum(t**a, _SMALLEST_POWER)
+        log_g = _log_g(p, power)
+        # G grows with t and the nodes descend. At most n·G is left of the integrand from here on.
+        if log_g[0] + math.log(len(p) + 1) < -80:
+            break
+        summed = np.cumsum(p / (1 - (1 - power)[:, None] * p), axis=1)
+        factor = np.exp(log_g[:, None] + np.log(t)[:, None] * (b * m + a - 1))
+        total += weights[start : start + step] @ (factor * summed)
+    return total
+
+
+def _unit_nodes(degree: int, tolerance: float) -> tuple[Floats, Floats]:
+    """Return nodes in (0, 1), descending, and weights, as many as the tolerance needs.
+
+    They are for polynomials below this degree whose coefficients are positive and sum to at most
+    the degree.
+    """
+    if degree == 0:
+        return np.empty(0), np.empty(0)
+    enough = (1 + math.sqrt(degree * math.log(4 * degree / min(tolerance, 1.0)))) / 2
+    exact = -(-degree // 2)
+    # Few different numbers of nodes, so that labels can share them.
+    return _legendre(min(exact, 32 * math.ceil(enough / 32)))
+
+
+@lru_cache(maxsize=64)
+def _legendre(n_nodes: int) -> tuple[Floats, Floats]:
+    nodes, weights = roots_legendre(n_nodes)
+    return np.ascontiguousarray((1 + nodes[::-1]) / 2), np.ascontiguousarray(weights[::-1] / 2)
+
+
+def expected_auc(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Return the expected AUC of a labelling, (n,), of independent rows with probabilities (n,)."""
+    p = check_probabilities(np.reshape(probabilities, (-1, 1)))[:, 0]
+    return float(0.5 + 0.5 * _gains(p) @ np.asarray(labels, dtype=np.float64))
+
+
+def _gains(p: Floats) -> Floats:
+    """E[y_i / T] − E[(1 − y_i) / (n − T)], (n,); rows where T is 0 or n have nothing to gain."""
+    # With all rows alike there is no AUC: their contribution is taken out again.
+    all_positive, all_negative = np.prod(p), np.prod(1 - p)
+    n = max(1, len(p))
+    return (_shares(p) - all_positive / n) - (_shares(1 - p) - all_negative / n)
+
+
+def _shares(p: Floats) -> Floats:
+    """E[y_i / T; T > 0] for every row."""
+    total = np.zeros(len(p))
+    for node, weight in zip(*_unit_nodes(len(p), _AUC_TOLERANCE), strict=True):
+        factors = 1 - (1 - node) * p
+        total += weight * np.exp(np.log(factors).sum()) * p / factors
+    return total

@@ -1,0 +1,455 @@
+"""Decide for a whole test set: one threshold per label, chosen with all rows in view.
+
+Measures such as macro F1 couple the rows of a test set, so the labels of one row are no longer a
+matter of that row alone. A `ThresholdRule` looks at the scores of all rows and chooses the score
+above which each label is predicted. It works with the scores of any model, and as the ``decision``
+of any estimator of this library. This module has the rules that match frequencies of training, fix
+a threshold or count votes; `expected` has those that maximise an expectation, `tuned` those that
+learn from held-out rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from labelweave._common.arrays import Counts, Floats, Indices, Labels
+from labelweave._common.checks import check_number
+from labelweave._common.presets import Preset, Presets, published
+from labelweave.decision.probabilities import (
+    Probabilities,
+    Scores,
+    check_scores,
+    like,
+    ranked_like,
+)
+from labelweave.inference import Greedy
+from labelweave.inference.strategy import Inference
+from labelweave.joint import JointDistribution, MixtureJoint
+
+#: Scores (n, L) of rows the model was not trained on, their true labels (n, L) and, optionally, the
+#: weights of the rows (n,).
+HeldOut: TypeAlias = (
+    tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
+)
+#: Given S, returns S label matrices (n, L) of the test rows, drawn from the model.
+Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
+#: What a rule may need: test rows, held-out rows, draws of labels, other scores than the marginals
+#: of the joint distribution, scores that are probabilities.
+Need: TypeAlias = Literal["rows", "held_out", "draws", "joint", "probabilities"]
+
+
+class ScoredRows(NamedTuple):
+    """The scores of test rows, (n, L), and draws of their labels."""
+
+    scores: Scores
+    draw: Draw | None = None
+
+    @classmethod
+    def of(cls, joint: JointDistribution) -> ScoredRows:
+        """Return the marginals of a joint distribution, with the order that rounding takes.
+
+        Draws are the same at every call.
+        """
+        scores = Probabilities(joint.marginal_log_odds())
+        return cls(scores, lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
+
+
+class ThresholdRule(ABC):
+    """A rule that chooses one threshold per label from the scores of a test set.
+
+    Rows whose score is *above* the threshold get the label; a threshold of infinity gives it to
+    none, one of minus infinity to all. `informed` is called once, with facts about the training
+    rows; `thresholds` is then called for every test set. `needs` says what both depend on.
+
+    Scores may be the values of any decision function or probabilities, and thresholds are in the
+    same units. The estimators of P(y|x) pass `Probabilities`, which hold log-odds: no two rows are
+    tied because their probabilities are rounded to the same number. Settings of a rule, such as the
+    threshold of `FixedThreshold`, are probabilities there.
+
+    As the ``decision`` of an estimator a rule labels the rows passed to `predict` as one test set:
+    the labels of a row then depend on the rows beside it.
+    """
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What `informed` and `thresholds` depend on beside the rates of training.
+
+        With "held_out", `informed` takes scores of rows the model was not trained on. With "rows",
+        thresholds depend on the test rows; with "draws" also on label vectors drawn from the model.
+        With "joint", `scored` finds other scores than the marginals in the joint distribution. With
+        "probabilities", scores have to be probabilities.
+        """
+        return frozenset({"rows"})
+
+    @property
+    def by_label(self) -> bool:
+        """Whether the threshold of a label depends on the scores of this label alone."""
+        return False
+
+    def informed(self, rates: npt.ArrayLike, held_out: HeldOut | None = None) -> ThresholdRule:
+        """Return the rule with the facts about training that it needs.
+
+        Parameters
+        ----------
+        rates : (L,) array
+            Share of the training rows that have each label.
+        held_out : (scores, labels) or (scores, labels, weight), optional
+            Scores (n, L) of rows the model was not trained on, their true labels (n, L), and the
+            weights of the rows; only for rules that need them.
+        """
+        del rates, held_out
+        return self
+
+    def for_labels(self, labels: Indices) -> ThresholdRule:
+        """Return the informed rule for test sets that have only some of the labels.
+
+        Only for rules that go label by label; the rule itself unless it holds values of labels.
+        """
+        del labels
+        return self
+
+    def scored(self, joint: JointDistribution, /) -> ScoredRows:
+        """Return the scores by which the rule decides, given the distribution of the test rows."""
+        return ScoredRows.of(joint)
+
+    @abstractmethod
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
+        """Return the threshold of each label, (L,).
+
+        They are plain numbers for plain scores, and may be `Probabilities` for scores of that kind.
+
+        Parameters
+        ----------
+        scores : (n, L) array or Probabilities
+            The scores of the test rows, usually their marginal probabilities.
+        draw : callable, optional
+            ``draw(S)`` returns S label matrices of the test rows, drawn from the model; only
+            `SampledF` uses it.
+        """
+
+    def label(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Labels:
+        """Return the labels of the test rows, (n, L) int8."""
+        return apply_thresholds(scores, self.thresholds(scores, draw))
+
+    def __call__(self, joint: JointDistribution, /) -> Labels:
+        """Return the labels of the rows of a joint, taken as one test set; always the same ones."""
+        return self.label(*self.scored(joint))
+
+
+@dataclass(frozen=True)
+class FixedThreshold(ThresholdRule):
+    """The same threshold for every label and every test set.
+
+    Parameters
+    ----------
+    threshold : float, default=0.5
+        One half suits probabilities, 0 suits decision values.
+
+    Examples
+    --------
+    >>> FixedThreshold().label([[0.5, 0.6]])
+    array([[0, 1]], dtype=int8)
+    """
+
+    needs: ClassVar[frozenset[Need]] = frozenset()
+
+    threshold: float = 0.5
+
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Floats:
+        """Return `threshold` for each label, (L,)."""
+        del draw
+        return np.full(check_scores(scores).shape[1], float(self.threshold))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMassNormalization(ThresholdRule):
+    """Predict each label on the same share of test rows as had it in training (CMN).
+
+    The rows with the highest scores get the label, as many as come closest to its training
+    frequency; rows with equal scores get it together or not at all. Scores need not be calibrated:
+    only their order matters. As published, with ``ClassMassNormalization.preset("published")``,
+    the rule matches the frequency of every label: one that is expected on less than half a row is
+    predicted on none.
+
+    Parameters
+    ----------
+    rates : (L,) sequence of float, optional
+        Share of the training rows that have each label. By default, the estimator that uses the
+        rule provides it.
+    fallback : float or None, default=0.5
+        The threshold of labels that are expected on too few rows, see `least_rows`, in the units of
+        the scores: 0.5 suits probabilities (also those that are held as log-odds, as in the
+        estimators of P(y|x)), 0 decision values. If None, their frequency is matched all the same.
+    least_rows : float, default=2.0
+        A label expected on m test rows is on none of them with probability exp(-m), and then any
+        row that gets it is wrong. A label that was not constant in training and is expected on
+        fewer rows than this (or on all but fewer) has the `fallback` as its threshold.
+
+    Examples
+    --------
+    >>> rule = ClassMassNormalization(rates=[0.5])
+    >>> rule.label([[0.1], [0.4], [0.2], [0.3]]).ravel()
+    array([0, 1, 0, 1], dtype=int8)
+
+    One row cannot show a frequency:
+
+    >>> ClassMassNormalization(rates=[0.01]).thresholds([[0.7]])
+    array([0.5])
+    """
+
+    preset = Preset()
+    presets: ClassVar[Presets] = published(fallback=None)
+    by_label: ClassVar[bool] = True
+
+    rates: Sequence[float] | Floats | None = None
+    fallback: float | None = 0.5
+    least_rows: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Check the parameters that do not depend on scores."""
+        check_number(self.least_rows, "least_rows", minimum=0, finite=False)
+        if self.fallback is not None:
+            check_number(self.fallback, "fallback", finite=False, otherwise="None")
+
+    def informed(
+        self, rates: npt.ArrayLike, held_out: HeldOut | None = None
+    ) -> ClassMassNormalization:
+        """Return the rule with the training frequencies, unless it was given its own."""
+        del held_out
+        return self if self.rates is not None else replace(self, rates=np.asarray(rates))
+
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
+        """Return the thresholds that match the training frequencies, (L,)."""
+        del draw
+        values = check_scores(scores)
+        pairs = zip(values.T, self._rates(values.shape[1]).tolist(), strict=True)
+        fallback = None if self.fallback is None else float(ranked_like(scores, self.fallback))
+        return like(scores, np.array([self._cut(*pair, fallback) for pair in pairs]))
+
+    def for_labels(self, labels: Indices) -> ClassMassNormalization:
+        """Return the rule with the frequencies of some of the labels."""
+        return self if self.rates is None else replace(self, rates=np.asarray(self.rates)[labels])
+
+    def _rates(self, n_labels: int) -> Floats:
+        if self.rates is None:
+            raise ValueError(
+                "ClassMassNormalization needs rates=, the share of training rows with each label"
+            )
+        rates = np.asarray(self.rates, dtype=np.float64)
+        if rates.shape != (n_labels,):
+            raise ValueError(
+                f"rates must be one number for each of the {n_labels} labels; "
+                f"got shape {rates.shape}"
+            )
+        if not ((rates >= 0) & (rates <= 1)).all():
+            raise ValueError(f"rates must lie between 0 and 1; got {rates}")
+        return rates
+
+    def _cut(self, scores: Floats, rate: float, fallback: float | None) -> float:
+        n_rows = len(scores)
+        expected = rate * n_rows
+        # Rates are quotients: exactly two rows may come out as a little less.
+        too_few = min(expected, n_rows - expected) < self.least_rows * (1 - 1e-9)
+        if too_few and 0 < rate < 1 and fallback is not None:
+            return fallback
+        if rate == 1:  # an empty test set has no cut that tells all from none
+            return -np.inf
+        return nearest_cut(*np.unique(scores, return_counts=True), expected)
+
+
+@dataclass(frozen=True)
+class CardinalityThreshold(ThresholdRule):
+    """One threshold for all labels, calibrated on the label cardinality (LCard, PCut1).
+
+    The label cardinality is the mean number of labels of a row. The rule chooses the threshold at
+    which the cardinality of the test rows comes as close as possible to that of the training rows;
+    of two that are equally close, the higher one. Equal scores are above it together or not at all.
+    The scores of all labels are compared with one another, so they must be on one scale: marginals,
+    or the votes of an ensemble (`MajorityVote`). `ClassMassNormalization` does the same label by
+    label.
+
+    Read, Pfahringer, Holmes and Frank (Machine Learning 85, 2011) decide so with an ensemble of
+    classifier chains.
+
+    Parameters
+    ----------
+    cardinality : float, optional
+        Mean number of labels of a training row. By default, the estimator that uses the rule
+        provides it.
+
+    Examples
+    --------
+    >>> rule = CardinalityThreshold(cardinality=1.5)
+    >>> rule.thresholds([[0.9, 0.4], [0.3, 0.2]])
+    array([0.25, 0.25])
+    >>> rule.label([[0.9, 0.4], [0.3, 0.2]])
+    array([[1, 1],
+           [1, 0]], dtype=int8)
+    """
+
+    cardinality: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameter as far as it does not depend on the number of labels."""
+        if self.cardinality is not None:
+            check_number(self.cardinality, "cardinality", minimum=0, otherwise="None")
+
+    def informed(
+        self, rates: npt.ArrayLike, held_out: HeldOut | None = None
+    ) -> CardinalityThreshold:
+        """Return the rule with the label cardinality of training, unless it was given its own."""
+        del held_out
+        if self.cardinality is not None:
+            return self
+        return replace(self, cardinality=float(np.sum(np.asarray(rates))))
+
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
+        """Return the one threshold, for each label, (L,)."""
+        del draw
+        values = check_scores(scores)
+        share = self.share(values.shape[1])
+        cut = nearest_cut(*np.unique(values, return_counts=True), share * values.size)
+        return like(scores, np.full(values.shape[1], cut))
+
+    def share(self, n_labels: int) -> float:
+        """Return the share of the scores of all labels that should be above the threshold."""
+        if self.cardinality is None:
+            raise ValueError(
+                "CardinalityThreshold needs cardinality=, the mean number of labels of a training "
+                "row"
+            )
+        # Rates are quotients: the sum of those of labels that all rows have may exceed L a little.
+        share = self.cardinality / n_labels
+        if share > 1 + 1e-9:
+            raise ValueError(
+                f"cardinality must be at most the number of labels, {n_labels}; "
+                f"got {self.cardinality}"
+            )
+        return share
+
+
+@dataclass(frozen=True)
+class MajorityVote(ThresholdRule):
+    """The labels for which more than a given share of a mixture's components vote.
+
+    This is how an ensemble of classifier chains (ECC) decides: every chain predicts a label vector
+    on its own, and a label is predicted where enough of them agree. As published, with
+    ``MajorityVote.preset("published")``, enough is as many as give test rows as many labels as
+    training rows had, on average (`CardinalityThreshold`).
+
+    Parameters
+    ----------
+    inference : Inference, default=Greedy()
+        How each component predicts.
+    threshold : float or ThresholdRule, default=0.5
+        Share of the votes above which a label is predicted, or the rule that chooses it for a whole
+        test set.
+
+    Examples
+    --------
+    >>> from labelweave.joint import IndependentJoint, MixtureJoint
+    >>> members = [IndependentJoint(np.array([z])) for z in ([1.0, 2.0], [3.0, -1.0], [-1.0, -1.0])]
+    >>> joint = MixtureJoint([1 / 3, 1 / 3, 1 / 3], members)
+    >>> MajorityVote()(joint)
+    array([[1, 0]], dtype=int8)
+    >>> MajorityVote.preset("published").informed(rates=[0.9, 0.8])(joint)
+    array([[1, 1]], dtype=int8)
+    """
+
+    preset = Preset()
+    presets: ClassVar[Presets] = published(threshold=CardinalityThreshold())
+
+    inference: Inference = field(default_factory=Greedy)
+    threshold: float | ThresholdRule = 0.5
+
+    def __post_init__(self) -> None:
+        """Check the threshold."""
+        if not isinstance(self.threshold, ThresholdRule):
+            check_number(self.threshold, "threshold", otherwise="a ThresholdRule")
+
+    @property
+    def rule(self) -> ThresholdRule:
+        """The rule that chooses how many votes are enough."""
+        given = self.threshold
+        return given if isinstance(given, ThresholdRule) else FixedThreshold(given)
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The needs of the rule of the threshold, and votes, which come from the distribution."""
+        return self.rule.needs | {"joint", "probabilities"}
+
+    def informed(self, rates: npt.ArrayLike, held_out: HeldOut | None = None) -> MajorityVote:
+        """Return the vote with the facts about training that its threshold needs."""
+        if not isinstance(self.threshold, ThresholdRule):
+            return self
+        return replace(self, threshold=self.threshold.informed(rates, held_out))
+
+    def scored(self, joint: JointDistribution, /) -> ScoredRows:
+        """Return the share of votes of each label."""
+        return ScoredRows(self.shares(joint))
+
+    def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
+        """Return the share of votes that each label needs, (L,), given those of all rows."""
+        return self.rule.thresholds(scores, draw)
+
+    def shares(self, joint: JointDistribution, /) -> Floats:
+        """Return the share of votes of each label, (n, L).
+
+        A joint that is not a mixture has the only vote.
+        """
+        if not isinstance(joint, MixtureJoint):
+            return np.asarray(joint.mode(self.inference).labels, dtype=np.float64)
+        votes = np.zeros((joint.n_rows, joint.n_labels))
+        for k, component in enumerate(joint.components):
+            votes += joint.weights[:, [k]] * component.mode(self.inference).labels
+        return votes
+
+
+def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels:
+    """Return 1 where a score is above the threshold of its label, (n, L) int8."""
+    values = check_scores(scores)
+    limits = ranked_like(scores, thresholds)
+    if limits.shape != values.shape[1:]:
+        raise ValueError(
+            f"thresholds must be one number for each of the {values.shape[1]} labels; "
+            f"got shape {limits.shape}"
+        )
+    return (values > limits).astype(np.int8)
+
+
+def nearest_cut(scores: Floats, counts: Counts, expected: float) -> float:
+    """Return the threshold with as many scores above it as come closest to the expected number.
+
+    Scores are distinct and ascending; each occurs `counts` times. Of two thresholds that are
+    equally close, it is the higher one.
+    """
+    above = np.concatenate([[0], np.cumsum(counts[::-1])])
+    best = int(np.argmin(np.abs(above - expected)))
+    return cut_between(scores[::-1], best)
+
+
+def cut_between(descending: Floats, n_above: int) -> float:
+    """Return a threshold that has the first `n_above` of the sorted scores above it, no other.
+
+    The midpoint between two scores; infinite where there is nothing to separate.
+    """
+    if n_above == 0:
+        return np.inf
+    if n_above == len(descending):
+        return -np.inf
+    above, below = float(descending[n_above - 1]), float(descending[n_above])
+    middle = below + (above - below) / 2
+    return middle if middle < above else below  # neighbours among floats have no middle
+
+
+def possible_cuts(descending: Floats) -> Indices:
+    """Return the possible numbers of scores above a threshold: equal scores go together."""
+    steps = 1 + np.flatnonzero(descending[1:] < descending[:-1])
+    ends = [len(descending)] if len(descending) else []
+    return np.concatenate([[0], steps, ends]).astype(np.int64)

@@ -1,0 +1,186 @@
+"""A paper as a plan: experiments, how to show their results, and claims to judge by them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from labelweave.evaluation.tasks import content_key
+from labelweave.report.document import Outcome, Section
+
+if TYPE_CHECKING:
+    from labelweave.papers.results import Results
+
+
+@dataclass(frozen=True)
+class Task:
+    """One measurement of one method on one part of a data set.
+
+    Parameters
+    ----------
+    measurement : str
+        Name of the measurement.
+    data : str
+        Name of the data set; ``"rcv1subset1 top:10"`` keeps its ten most common labels.
+    method : str
+        Specification of the method, such as ``"mc(preset='published')"``.
+    fold : int
+        Index of the fold, or of the random split.
+    seed : int
+        Seed of the folds and of the method.
+    settings : dict
+        Settings of the measurement.
+    """
+
+    measurement: str
+    data: str
+    method: str
+    fold: int
+    seed: int
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def key(self, data_hash: str, code: str) -> str:
+        """Return a digest of everything that the result depends on."""
+        return content_key(asdict(self), data_hash, code)
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """Tasks of one kind take about the same time."""
+        return self.measurement, self.data, self.method
+
+    def __str__(self) -> str:
+        return f"{self.data}, {self.method}, fold {self.fold + 1}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A grid of tasks: every method on every data set, fold by fold.
+
+    Parameters
+    ----------
+    name : str
+        Name for ``--only``, such as "tables" or "figure-3".
+    measurement : str
+        Name of the measurement.
+    data, methods : tuple of str
+        Data sets and methods.
+    n_folds : int
+        Number of folds or splits.
+    settings : mapping
+        Settings of the measurement.
+    omitted : mapping
+        Why a method is not run on a data set, by ``(data, method)``.
+    repeated : bool
+        Whether ``--seeds`` repeats the experiment; otherwise only seed 0 is run.
+    shows : tuple of str
+        The paper's tables and figures that it measures, further names for ``--only``.
+    """
+
+    name: str
+    measurement: str
+    data: tuple[str, ...]
+    methods: tuple[str, ...]
+    n_folds: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    omitted: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    repeated: bool = True
+    shows: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names for ``--only``."""
+        return (self.name, *self.shows)
+
+    def tasks(self, n_seeds: int) -> list[Task]:
+        """Return the tasks, the first fold of everything first."""
+        return [
+            Task(self.measurement, data, method, fold, seed, dict(self.settings))
+            for seed in range(n_seeds if self.repeated else 1)
+            for fold in range(self.n_folds)
+            for data in self.data
+            for method in self.methods
+            if (data, method) not in self.omitted
+        ]
+
+
+def tasks_of(experiments: Sequence[Experiment], n_seeds: int = 1) -> list[Task]:
+    """Return the tasks of several experiments; a task that they share comes once."""
+    tasks = [task for experiment in experiments for task in experiment.tasks(n_seeds)]
+    return list({task.key("", ""): task for task in tasks}.values())
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on a claim: outcome, measured figures, and a reason if it is not obvious."""
+
+    outcome: Outcome
+    measured: str
+    reason: str = ""
+
+
+def judged_by_share(n_true: int, n_total: int) -> Outcome:
+    """Return the outcome of a claim that holds in all of its cases, in at least half, or fewer."""
+    if n_true == n_total:
+        return "reproduced"
+    return "partly" if 2 * n_true >= n_total else "not reproduced"
+
+
+Judge = Callable[["Results"], Judgement]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper: its number, one sentence, the published figures, and its judge."""
+
+    number: int
+    text: str
+    published: str
+    judge: Judge
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The reproduction of one paper.
+
+    Parameters
+    ----------
+    name, title : str
+        Short name on the command line; title of the paper.
+    experiments, quick : tuple of Experiment
+        All experiments; a small subset on bundled data for ``--quick``.
+    show : callable
+        Returns the sections of the report that show the results.
+    claims : tuple of Claim
+        The claims.
+    deviations : tuple of str
+        How data and protocol differ from the paper.
+    """
+
+    name: str
+    title: str
+    experiments: tuple[Experiment, ...]
+    quick: tuple[Experiment, ...]
+    show: Callable[[Results], Sequence[Section]]
+    claims: tuple[Claim, ...]
+    deviations: tuple[str, ...] = ()
+
+    def chosen(self, *, quick: bool = False, only: Sequence[str] = ()) -> tuple[Experiment, ...]:
+        """Return the experiments to run: all of them, or those that `only` names."""
+        experiments = self.quick if quick else self.experiments
+        return tuple(e for e in experiments if not only or not set(e.names).isdisjoint(only))
+
+
+def read_paper(name: str) -> dict[str, Any]:
+    """Return the figures and claims of a paper, from the TOML file beside this one."""
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+def stated_claims(paper: Mapping[str, Any], judges: Mapping[int, Judge]) -> tuple[Claim, ...]:
+    """Return the claims that the file of a paper states, each with its judge."""
+    return tuple(
+        Claim(int(number), stated["text"], stated["published"], judges[int(number)])
+        for number, stated in paper["claims"].items()
+    )
