@@ -28,10 +28,10 @@ from benchmarks.tables import RESULTS, Rows, rounded, write_pages
 from labelweave import JointClassifierCV, MLkNN, MultiLabelClassifier, load
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave._common.row_keys import row_keys
 from labelweave.evaluation import paired_t_test
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.metrics import METRICS
+from labelweave.models.base import RowOptions
 from labelweave.models.forest import ProjectedExtraTrees
 from labelweave.models.stacking import (
     BaseLearner,
@@ -104,9 +104,9 @@ class Alone(MultiLabelClassifier):
         else:
             self.votes_ = np.full(self.n_labels_, float(self.votes))
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         scores = smoothed_log_odds(self._probabilities(X), self.votes_)
-        return IndependentJoint(scores, row_ids=row_keys(X))
+        return IndependentJoint(scores, row_ids=rows["row_ids"])
 
     def _probabilities(self, X: Any) -> Floats:
         return np.hstack([base.probabilities(X) for base in self.bases_])

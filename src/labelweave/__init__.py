@@ -20,6 +20,7 @@ _HOMES = {
     "models.chains": ("ClassifierChain",),
     "models.conformal": ("ConformalClassifier",),
     "models.ensembles": ("ChainEnsemble", "TreeEnsemble"),
+    "models.em": ("MixtureSettings",),
     "models.explanations": ("Explanation", "explain_label", "explain_set"),
     "models.forest": ("DistributionalForest",),
     "models.kernel_features": ("KernelFeatures",),

@@ -17,6 +17,7 @@ from labelweave import (
     InstanceBasedLogistic,
     LabelPowerset,
     MaxMarginOutputCoding,
+    MixtureSettings,
     MLkNN,
     PairwiseCRF,
     RAkEL,
@@ -25,7 +26,7 @@ from labelweave import (
     TreeMixture,
     TreeNetwork,
 )
-from labelweave._common.presets import HasPresets
+from labelweave._common.presets import presets_of
 from labelweave.decision import CardinalityThreshold, ClassMassNormalization, MajorityVote
 from labelweave.inference import Annealing
 from labelweave.models.methods import make_method
@@ -37,8 +38,8 @@ PUBLIC = [
 ]
 WITH_PRESETS = [
     thing
-    for thing in [*PUBLIC, ClassMassNormalization]
-    if inspect.isclass(thing) and issubclass(thing, HasPresets) and thing.presets
+    for thing in [*PUBLIC, Annealing, ClassMassNormalization, MajorityVote]
+    if inspect.isclass(thing) and presets_of(thing)
 ]
 
 
@@ -55,6 +56,7 @@ def test_who_has_one():
         MLkNN,
         MajorityVote,
         MaxMarginOutputCoding,
+        MixtureSettings,
         PairwiseCRF,
         RAkEL,
         StackedBinaryRelevance,
@@ -88,7 +90,7 @@ def test_it_is_an_estimator_like_any_other():
     model = TreeMixture.preset("published", C=2.0, random_state=3)
     copy = clone(model)
     assert copy.get_params() == model.get_params()
-    assert (copy.C, copy.random_state, copy.gate) == (2.0, 3, "constant")
+    assert (copy.C, copy.random_state, copy.settings.gate) == (2.0, 3, "constant")
     assert model.set_params(inference="auto").inference == "auto"
     with pytest.raises(TypeError, match="no_such"):
         TreeMixture.preset("published", no_such=1)
@@ -111,7 +113,11 @@ def test_unknown_names():
         ("mlcrf(preset='published')", PairwiseCRF.preset("published", random_state=0)),
         (
             "mc(inference=Annealing(preset='published'))",
-            TreeMixture(inference=Annealing.preset("published"), random_state=0),
+            TreeMixture(
+                inference=Annealing.preset("published"),
+                settings=MixtureSettings(),
+                random_state=0,
+            ),
         ),
     ],
 )
@@ -137,7 +143,8 @@ def test_a_preset_of_a_method_holds_for_its_strategy():
 
 def test_single_settings_can_be_varied_on_the_command_line():
     model = make_method("mc(preset='published', label_penalty='cv', gate='linear')")
-    assert (model.label_penalty, model.gate, model.weighting) == ("cv", "linear", "equal")
+    assert model.label_penalty == "cv"
+    assert (model.settings.gate, model.settings.weighting) == ("linear", "equal")
 
 
 @pytest.mark.parametrize(

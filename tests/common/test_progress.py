@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from labelweave import TreeMixture, TreeNetwork
+from labelweave import MixtureSettings, TreeMixture, TreeNetwork
 from labelweave._common import progress
 from labelweave._common.progress import progress_shown, stage, steps, watching
 from labelweave.data.load import load_emotions
@@ -43,7 +43,7 @@ def test_a_stage_that_fails_ends():
 def test_fits_tell_their_stages_and_learn_the_same():
     data = load_emotions()
     X, Y = data.X[:200], data.Y[:200]
-    for model in (TreeNetwork(), TreeMixture(max_components=2)):
+    for model in (TreeNetwork(), TreeMixture(settings=MixtureSettings(max_components=2))):
         fitted = []
         seen = told(lambda model=model, fitted=fitted: fitted.append(model.fit(X, Y)))
         names = {name for stages in seen for name, _, _ in stages}

@@ -6,7 +6,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 from sklearn.base import clone
 
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 from tests.contract.estimators import DEFAULTS, Case
 from tests.contract.samples import is_probabilistic
 from tests.contract.variants import VARIANTS
@@ -39,6 +39,15 @@ def cases_of(law: str, *, of_classes: bool, fast: bool) -> list[ParameterSet]:
 
 
 @pytest.fixture
+def thorough(request: pytest.FixtureRequest, case: Case) -> bool:
+    """Return whether to try all forms of an input: the fast suite does so on one class.
+
+    All classes read their data by the same functions; the others show that they call them.
+    """
+    return case is DEFAULTS["br"] or not request.config.getoption("fast")
+
+
+@pytest.fixture
 def weighted(case: Case) -> None:
     """Skip where sample weights have no meaning."""
     if not case.weighted:
@@ -60,7 +69,7 @@ def marginals_of_the_joint(case: Case) -> None:
 
 
 @pytest.fixture
-def estimator(case: Case) -> LabelClassifier:
+def estimator(case: Case) -> Estimator:
     """Return a fresh, unfitted copy."""
-    copy: LabelClassifier = clone(case.estimator)
+    copy: Estimator = clone(case.estimator)
     return copy

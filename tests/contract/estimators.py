@@ -40,7 +40,7 @@ from labelweave import (
     TreeMixture,
     TreeNetwork,
 )
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Case:
         Inputs that a foreign base classifier cannot learn from, with the reason.
     """
 
-    estimator: LabelClassifier
+    estimator: Estimator
     bitwise: bool = True
     weighted: bool = True
     unsuited: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

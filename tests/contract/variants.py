@@ -35,6 +35,7 @@ from labelweave import (
     LabelPowerset,
     LaSVM,
     MaxMarginOutputCoding,
+    MixtureSettings,
     PairwiseCRF,
     PassiveAggressive,
     RAkEL,
@@ -46,7 +47,7 @@ from labelweave import (
 )
 from labelweave.decision import MajorityVote
 from labelweave.inference import Greedy
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 from tests.contract.estimators import (
     HEATED,
     JOINTS,
@@ -80,7 +81,7 @@ class Variant:
     laws: frozenset[str]
 
 
-def touches(laws: str, estimator: LabelClassifier, **facts: Any) -> Variant:
+def touches(laws: str, estimator: Estimator, **facts: Any) -> Variant:
     """Return a variant of these laws, with the facts of `Case`."""
     named = frozenset(laws.split())
     assert named <= set(LAWS), f"unknown laws: {named - set(LAWS)}"
@@ -91,6 +92,10 @@ def touches(laws: str, estimator: LabelClassifier, **facts: Any) -> Variant:
 _LOGISTIC = LogisticRegression(solver="newton-cholesky")
 _TREE = DecisionTreeClassifier(max_depth=3)
 _FIXED: Mapping[str, float] = MappingProxyType({"C": 1.0, "label_penalty": 0.1})
+
+_FEW = MixtureSettings(max_components=2, cv=2)
+_CONSTANT = MixtureSettings(gate="constant")
+_PUBLISHED = MixtureSettings.preset("published", max_components=3)
 
 _NO_VARIANCE = {
     "identical rows": "GaussianNB divides by variances, which are all zero",
@@ -166,7 +171,7 @@ _CHAINS = {
         unsuited=_RESAMPLED_BAYES,
     ),
     "chains-grown": touches(
-        "determinism edge_cases weights", ChainMixture(max_components=2, n_splits=2, **_FIXED)
+        "determinism edge_cases weights", ChainMixture(settings=_FEW, **_FIXED)
     ),
     "chains-random": touches(
         "answers determinism many_labels",
@@ -195,16 +200,16 @@ _TREES = {
     "trees-cv": touches("determinism weights", TreeMixture(n_components=2)),
     "trees-grown": touches(
         "determinism edge_cases weights",
-        TreeMixture(max_components=2, n_folds=2, n_splits=2, **_FIXED),
+        TreeMixture(settings=_FEW, **_FIXED),
     ),
     "trees-published": touches(
         "answers determinism edge_cases persistence",
-        TreeMixture.preset("published", max_components=3, C=_FIXED["C"]),
+        TreeMixture.preset("published", settings=_PUBLISHED, C=_FIXED["C"]),
         unsuited={"known counts": "each component counts rows by its responsibilities"},
     ),
     "trees-constant": touches(
         "answers edge_cases persistence",
-        TreeMixture(n_components=2, gate="constant", decision="hamming", **_FIXED),
+        TreeMixture(n_components=2, settings=_CONSTANT, decision="hamming", **_FIXED),
     ),
     "tree-ensemble-learned": touches(
         "answers determinism weights",

@@ -18,6 +18,7 @@ from labelweave import (
     ChainMixture,
     ClassifierChain,
     JointClassifierCV,
+    MixtureSettings,
     PairwiseCRF,
     StackedBinaryRelevance,
     TreeMixture,
@@ -29,8 +30,6 @@ from labelweave.distributed import fit
 from tests.logistic.make import make_problem
 from tests.spreading import CardTable, spread_finely
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 FIXED = {"C": 1.0, "label_penalty": 0.1}
 MODELS = {
     "binary relevance": BinaryRelevance(),
@@ -39,8 +38,10 @@ MODELS = {
     "learned order": ClassifierChain(order="auto", **FIXED),
     "ensemble": ChainEnsemble(n_estimators=3, **FIXED),
     "tree": TreeNetwork(**FIXED),
-    "mixture of trees": TreeMixture(n_components=2, n_folds=1, **FIXED),
-    "size of a mixture": ChainMixture(max_components=2, n_splits=1, patience=1, **FIXED),
+    "mixture of trees": TreeMixture(n_components=2, settings=MixtureSettings(cv=1), **FIXED),
+    "size of a mixture": ChainMixture(
+        settings=MixtureSettings(max_components=2, cv=1, patience=1), **FIXED
+    ),
     "stack": StackedBinaryRelevance(n_folds=3, **FIXED),
     "field": PairwiseCRF(**FIXED),
 }

@@ -149,8 +149,8 @@ def test_probabilities_that_tie_are_all_in():
 
 
 class Uniform(BinaryRelevance):
-    def _joint(self, X):
-        joint = super()._joint(X)
+    def _joint(self, X, rows):
+        joint = super()._joint(X, rows)
         joint.scores[:] = 0.0
         return joint
 

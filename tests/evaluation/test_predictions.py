@@ -58,7 +58,7 @@ def test_ranking_metrics_see_what_rounded_probabilities_hide():
     truth = (np.arange(60) >= 30)[:, None] * np.ones((1, 2), dtype=int)
 
     class TooSure(BinaryRelevance):
-        def _joint(self, X):
+        def _joint(self, X, rows):
             return IndependentJoint(X)
 
     model = TooSure(C=1.0).fit(z, truth)

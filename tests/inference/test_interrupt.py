@@ -2,8 +2,6 @@
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 # Flat rows would take hours; of the straggler's rows only the last one is flat.
 SETUP = """
 import numpy as np

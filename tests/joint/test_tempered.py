@@ -47,7 +47,9 @@ def written_out(joint):
     return ListedJoint.of_table(table - logsumexp(table, axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("temperature", TEMPERATURES)
+@pytest.mark.parametrize(
+    "temperature", [TEMPERATURES[0], pytest.param(TEMPERATURES[1], marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("form", LONG)
 def test_estimated_normalisers_and_quantities_state_errors_that_hold(form, temperature):
     base = LONG[form](np.random.default_rng(0))

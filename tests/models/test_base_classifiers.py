@@ -17,9 +17,10 @@ from sklearn.tree import DecisionTreeClassifier
 from labelweave import BinaryRelevance, ClassifierChain
 from labelweave.inference import BestFirst, Exhaustive, Greedy
 from labelweave.joint import enumeration as enumeration_of_joints
+from labelweave.logistic.conditionals import LabelGraph
 from labelweave.models.conditionals import (
     ConstantConditional,
-    chain_log_odds,
+    LabelConditionals,
     classifier_log_odds,
     with_labels,
 )
@@ -134,7 +135,8 @@ def test_features_are_repeated_block_by_block(monkeypatch):
 
     monkeypatch.setattr(LogisticRegression, "predict_proba", watched)
     monkeypatch.setattr(enumeration_of_joints, "BLOCK_CELLS", 700)
-    actual = chain_log_odds(base, X, rows, prefix, np.array([0, 1]))
+    conditionals = LabelConditionals(LabelGraph.chain(np.arange(3)), None, [None, None, base])
+    actual = conditionals.log_odds(X, 2, rows, prefix)
     np.testing.assert_allclose(actual, expected, atol=1e-12)
     assert len(seen) == 5
     assert max(seen) <= 700

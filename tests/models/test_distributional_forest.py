@@ -275,6 +275,13 @@ def test_trees_for_label_vectors_are_a_label_powerset_with_smoothing():
     )
 
 
+@pytest.fixture
+def few_trees(monkeypatch):
+    smaller = partial(distributional_forest.projected_forest, n_trees=20)
+    monkeypatch.setattr(distributional_forest, "projected_forest", smaller)
+
+
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize("targets", ["labels", "vectors"])
 def test_without_bootstrap_samples_every_tree_has_seen_every_row(targets):
     model = DistributionalForest(bootstrap=False, targets=targets).fit(X, Y)
@@ -284,6 +291,7 @@ def test_without_bootstrap_samples_every_tree_has_seen_every_row(targets):
     assert 0 < model.smooth_weight_ < 1
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_many_label_vectors_are_projected():
     many = np.array([[int(bit) for bit in f"{number:06b}"] for number in range(64)] * 2)
     features = np.arange(128.0)[:, None]

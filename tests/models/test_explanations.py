@@ -26,6 +26,7 @@ from labelweave import (
     DistributionalForest,
     JointClassifierCV,
     KernelFeatures,
+    MixtureSettings,
     TreeEnsemble,
     TreeMixture,
     TreeNetwork,
@@ -65,7 +66,9 @@ MODELS = {
     "chains": ChainEnsemble(n_estimators=3, **PENALTIES),
     "trees": TreeEnsemble(n_estimators=3, **PENALTIES),
     "mixture of trees": TreeMixture(n_components=3, **PENALTIES),
-    "mixture of chains": ChainMixture(n_components=2, gate="constant", **PENALTIES),
+    "mixture of chains": ChainMixture(
+        n_components=2, settings=MixtureSettings(gate="constant"), **PENALTIES
+    ),
     "one component": TreeMixture(n_components=1, **PENALTIES),
     "stacking": JointClassifierCV(
         estimator=RandomForestClassifier(5), joint=TreeMixture(n_components=2, **PENALTIES), cv=2

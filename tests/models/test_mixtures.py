@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from labelweave import ChainMixture, TreeEnsemble, TreeMixture, TreeNetwork
+from labelweave import ChainMixture, MixtureSettings, TreeEnsemble, TreeMixture, TreeNetwork
 from labelweave.data.synthetic import make_mixture
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.logistic.penalties import PenaltyChoice
+from labelweave.models.conditionals import TrainingRows
 from labelweave.models.em import EM, Gate, Tolerances, stick_breaks
+from labelweave.models.ensembles import bootstrap_counts
 from labelweave.models.mixture_size import cluster_label_vectors, initial_responsibilities
 from tests.contract.samples import all_vectors, sample
 
@@ -30,10 +32,14 @@ def parent_mask(parents):
     return mask
 
 
-def em_of(gate_C=0.5, weight=None, n_threads=1, equal=False):
-    weights = np.ones(len(X)) if weight is None else weight
-    linear = gate_C is not None
-    return EM(X, LABELS, weights, PENALTIES, linear, n_threads, equal, PRIOR_WEIGHT)
+def em_of(gate_C=0.5, weight=None, n_threads=1, equal=False, prior_weight=PRIOR_WEIGHT):
+    settings = MixtureSettings(
+        gate="constant" if gate_C is None else "linear",
+        weighting="equal" if equal else "share",
+        prior_weight=prior_weight,
+    )
+    rows = TrainingRows(X, LABELS, weight, n_threads=n_threads)
+    return EM(rows, PENALTIES, settings)
 
 
 def started(em, n_components=3, seed=0):
@@ -79,7 +85,7 @@ def test_penalised_likelihood_never_falls(gate_C, seed):
     # What is reported is the objective, written out.
     penalty = (mixture.weights**2).sum() + 0.1 * (mixture.coupling**2).sum()
     penalty = penalty / 1.0 + (0.0 if gate_C is None else (mixture.gate.weights**2).sum() / 1.0)
-    prior = PRIOR_WEIGHT * em.log_probs(mixture).sum(axis=1)
+    prior = PRIOR_WEIGHT * mixture.log_probs(X, LABELS).sum(axis=1)
     expected = weight @ (np.log(by_hand(em, mixture).sum(axis=1)) + prior) - penalty
     assert objectives[-1] == pytest.approx(expected, rel=1e-9)
 
@@ -87,12 +93,12 @@ def test_penalised_likelihood_never_falls(gate_C, seed):
 @pytest.mark.parametrize("prior_weight", [0.0, PRIOR_WEIGHT])
 def test_equal_weights_are_shares_that_sum_to_all_rows(prior_weight):
     """One component after the other, refitted alone to γ_k/Γ_k as a weight of its own."""
-    em = replace(em_of(equal=True), prior_weight=prior_weight)
+    em = em_of(equal=True, prior_weight=prior_weight)
     shares = np.random.default_rng(4).dirichlet([5.0, 1.0, 0.2], size=len(X))
     refitted = em.refit(started(em), shares)
     for k in range(3):
         counted = shares[:, k] + prior_weight
-        alone = replace(em, weight=counted * len(X) / counted.sum(), equal=False)
+        alone = em_of(weight=counted * len(X) / counted.sum(), prior_weight=prior_weight)
         single = alone.start(refitted.parents[k : k + 1], np.ones((len(X), 1)))
         np.testing.assert_allclose(refitted.weights[k], single.weights[0], atol=1e-6)
         np.testing.assert_allclose(refitted.coupling[k], single.coupling[0], atol=1e-6)
@@ -101,7 +107,7 @@ def test_equal_weights_are_shares_that_sum_to_all_rows(prior_weight):
 
 @pytest.mark.parametrize("gate_C", [None, 0.5])
 def test_equal_weights_climb_nearly_to_the_end(gate_C):
-    em = replace(em_of(gate_C, equal=True), prior_weight=0.0, tolerances=TO_THE_END)
+    em = replace(em_of(gate_C, equal=True, prior_weight=0.0), tolerances=TO_THE_END)
     mixture, objectives = em.run(started(em), 40)
     assert objectives[-1] > objectives[0]
     assert np.diff(objectives).min() > -1e-2 * abs(objectives[0])
@@ -157,12 +163,7 @@ def test_weight_is_repetition(equal):
     shares = np.random.default_rng(1).dirichlet(np.ones(2), size=len(X))
     mask = np.stack([parent_mask(p) for p in TREES[:2]])
     weighted = em_of(weight=weight, equal=equal)
-    repeated = replace(
-        weighted,
-        X=X[rows],
-        labels=LABELS[rows],
-        weight=np.ones(len(rows)),
-    )
+    repeated = replace(weighted, rows=TrainingRows(X[rows], LABELS[rows]))
     one, _ = weighted.run(weighted.start(mask, shares), 5)
     two, _ = repeated.run(repeated.start(mask, shares[rows]), 5)
     np.testing.assert_allclose(one.weights, two.weights, atol=1e-6)
@@ -180,7 +181,7 @@ def test_a_component_without_rows_leans_on_all_of_them():
     shares = np.zeros((len(X), 3))
     shares[:, 0] = 1.0
     refitted = em.refit(started(em), shares)
-    lightly = replace(em, weight=np.full(len(X), PRIOR_WEIGHT))
+    lightly = em_of(weight=np.full(len(X), PRIOR_WEIGHT))
     alone = lightly.start(refitted.parents[1:2], np.ones((len(X), 1)))
     np.testing.assert_allclose(refitted.weights[1], alone.weights[0], atol=1e-7)
     np.testing.assert_allclose(refitted.intercept[1], alone.intercept[0], atol=1e-7)
@@ -266,7 +267,7 @@ def test_clusters_depend_on_what_the_rows_are_only(n_clusters):
 @pytest.mark.parametrize("gate", ["linear", "constant"])
 def test_one_tree_is_a_tree_network(gate):
     single = TreeNetwork().fit(X, Y)
-    mixture = TreeMixture(n_components=1, gate=gate).fit(X, Y)
+    mixture = TreeMixture(n_components=1, settings=MixtureSettings(gate=gate)).fit(X, Y)
     assert (mixture.C_, mixture.label_penalty_) == (single.C_, single.label_penalty_)
     np.testing.assert_array_equal(mixture.components_[0].parents, single.structure_.parents)
     np.testing.assert_allclose(mixture.predict_proba(X), single.predict_proba(X), atol=1e-7)
@@ -276,7 +277,8 @@ def test_one_tree_is_a_tree_network(gate):
 @pytest.mark.parametrize(("kind", "form"), [(TreeMixture, TreeJoint), (ChainMixture, ChainJoint)])
 @pytest.mark.parametrize("gate", ["linear", "constant"])
 def test_the_joint_is_the_mixture_of_its_components(kind, form, gate):
-    model = kind(n_components=3, gate=gate, C=0.5, label_penalty=0.1).fit(X, Y)
+    options = {"settings": MixtureSettings(gate=gate), "C": 0.5, "label_penalty": 0.1}
+    model = kind(n_components=3, **options).fit(X, Y)
     joint = model.predict_joint(X)
     assert isinstance(joint, MixtureJoint)
     assert all(isinstance(component, form) for component in joint.components)
@@ -291,7 +293,8 @@ def test_the_joint_is_the_mixture_of_its_components(kind, form, gate):
 
 
 def test_auto_keeps_the_size_that_explains_held_out_rows_best():
-    model = TreeMixture(C=0.5, label_penalty=0.1, max_components=6).fit(X, Y)
+    model = TreeMixture(C=0.5, label_penalty=0.1, settings=MixtureSettings(max_components=6))
+    model.fit(X, Y)
     sizes = [step.n_components for step in model.history_]
     assert sizes == [1, 2, 3, 4, 6][: len(sizes)]
     validation = [step.validation for step in model.history_]
@@ -308,8 +311,8 @@ def test_auto_keeps_the_size_that_explains_held_out_rows_best():
 
 @pytest.mark.parametrize("gate", ["linear", "constant"])
 def test_a_single_split_keeps_its_components(gate):
-    options = {"C": 0.5, "label_penalty": 0.1, "max_components": 4, "gate": gate}
-    model = TreeMixture(n_splits=1, patience=1, **options).fit(X, Y)
+    settings = MixtureSettings(max_components=4, gate=gate, cv=1, patience=1)
+    model = TreeMixture(C=0.5, label_penalty=0.1, settings=settings).fit(X, Y)
     validation = [step.validation for step in model.history_]
     # It ended with the first size that was worse, and kept the one before.
     assert np.argmax(validation) == len(validation) - 2 or len(validation) == 4
@@ -330,7 +333,8 @@ def test_the_form_of_the_rows_does_not_change_a_bit(kind, gate):
     """Rows repeated or weighted, in any order, even though M-steps are not exact."""
     weight = np.random.default_rng(0).integers(0, 3, len(X))
     rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(X)), weight))
-    options = {"n_components": 3, "gate": gate, "C": 0.5, "label_penalty": 0.1}
+    settings = MixtureSettings(gate=gate)
+    options = {"n_components": 3, "settings": settings, "C": 0.5, "label_penalty": 0.1}
     weighted = kind(**options).fit(X, Y, sample_weight=weight).predict_proba(X)
     np.testing.assert_array_equal(kind(**options).fit(X[rows], Y[rows]).predict_proba(X), weighted)
 
@@ -345,7 +349,8 @@ def test_odd_labels(kind, gate):
         Y[:, :2],
         np.ones((90, 3), dtype=int),
     ):
-        model = kind(n_components=3, gate=gate, C=0.5, label_penalty=0.1).fit(X, labels)
+        options = {"settings": MixtureSettings(gate=gate), "C": 0.5, "label_penalty": 0.1}
+        model = kind(n_components=3, **options).fit(X, labels)
         assert np.isfinite(model.predict_joint(X).log_prob(labels)).all()
         assert np.diff(model.objectives_).min(initial=0.0) > -1e-7
         assert model.predict(X).shape == labels.shape
@@ -367,19 +372,32 @@ def test_random_orders_differ_by_chain_and_a_given_one_holds_for_all():
         ({"n_components": 0}, "n_components must be 'auto' or a whole number of at least 1; got 0"),
         ({"n_components": "many"}, "n_components must be 'auto' or a whole number of at least 1"),
         ({"n_components": True}, "n_components"),
-        ({"max_components": 0}, "max_components must be a whole number of at least 1"),
-        ({"gate": "square"}, "gate must be 'linear' or 'constant'; got 'square'"),
-        ({"weighting": "none"}, "weighting must be 'share' or 'equal'; got 'none'"),
-        ({"prior_weight": -0.1}, "prior_weight must be a finite number of at least 0; got -0.1"),
-        ({"prior_weight": True}, "prior_weight must be a finite number"),
-        ({"n_splits": 0}, "n_splits must be a whole number of at least 1"),
-        ({"patience": 0}, "patience must be a whole number of at least 1"),
+        ({"settings": {"gate": "linear"}}, "settings must be a MixtureSettings or None"),
     ],
 )
 @pytest.mark.parametrize("kind", [TreeMixture, ChainMixture])
 def test_bad_parameters_are_named(kind, options, complaint):
     with pytest.raises(ValueError, match=complaint):
         kind(**options).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"max_components": 0}, "max_components must be a whole number of at least 1"),
+        ({"gate": "square"}, "gate must be 'linear' or 'constant'; got 'square'"),
+        ({"weighting": "none"}, "weighting must be 'share' or 'equal'; got 'none'"),
+        ({"prior_weight": -0.1}, "prior_weight must be a finite number of at least 0; got -0.1"),
+        ({"prior_weight": True}, "prior_weight must be a finite number"),
+        ({"cv": 0}, "cv must be a whole number of at least 1"),
+        ({"patience": 0}, "patience must be a whole number of at least 1"),
+    ],
+)
+def test_bad_settings_are_named(options, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        MixtureSettings(**options)
+    with pytest.raises(ValueError, match=complaint):
+        TreeMixture().set_params(**{f"settings__{name}": value for name, value in options.items()})
 
 
 def test_an_ensemble_averages_its_trees():
@@ -399,7 +417,7 @@ def test_an_ensemble_averages_its_trees():
 def test_bagged_trees_are_learned_from_their_bootstrap_counts():
     options = {"C": 0.5, "label_penalty": 0.1}
     model = TreeEnsemble(n_estimators=2, structure="learned", **options).fit(X, Y)
-    counts = model._bootstrap_counts(X, 0)
+    counts = bootstrap_counts(X, 2, 0)
     for structure, count in zip(model.structures_, counts.T, strict=True):
         alone = TreeNetwork(**options).fit(X, Y, sample_weight=count)
         assert np.isfinite(structure.gains).all()
@@ -414,7 +432,9 @@ def test_the_likelihood_approaches_that_of_the_true_mixture():
     How many components are chosen depends on the draw, and so does the regret: hence three draws.
     """
     one = TreeNetwork(C=1.0, label_penalty=0.1)
-    two = TreeMixture(n_components=2, gate="constant", C=1.0, label_penalty=0.1)
+    two = TreeMixture(
+        n_components=2, settings=MixtureSettings(gate="constant"), C=1.0, label_penalty=0.1
+    )
     auto = TreeMixture(C=1.0, label_penalty=0.1)
     for model, seeds in ((two, (3,)), (auto, (3, 4, 5))):
         few, many = (np.mean([_regret(model, n, seed) for seed in seeds]) for n in (300, 6000))

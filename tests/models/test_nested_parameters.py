@@ -11,7 +11,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave import BinaryRelevance, ClassifierChain, JointClassifierCV
+from labelweave import (
+    BinaryRelevance,
+    ChainEnsemble,
+    ClassifierChain,
+    JointClassifierCV,
+    MixtureSettings,
+    TreeEnsemble,
+    TreeMixture,
+    TreeNetwork,
+)
 from labelweave.decision import ClassMassNormalization
 from labelweave.inference import Beam, Greedy
 
@@ -49,6 +58,38 @@ def test_settings_a_strategy_does_not_have():
         ClassifierChain(inference=Beam()).set_params(inference__height=4)
     with pytest.raises(ValueError, match="width must be"):
         ClassifierChain(inference=Beam()).set_params(inference__width=0)
+
+
+def test_settings_that_are_none_are_the_defaults():
+    model = TreeMixture(n_components=2)
+    assert model.get_params()["settings__patience"] == 2
+    assert model.get_params(deep=False)["settings"] is None
+    assert clone(model).settings is None
+    model.set_params(settings__patience=3, settings__gate="constant")
+    assert model.settings == MixtureSettings(patience=3, gate="constant")
+    with pytest.raises(ValueError, match="has no setting 'height'"):
+        model.set_params(settings__height=1)
+
+
+def test_grid_search_over_a_setting():
+    model = TreeMixture(n_components=2, C=1.0, label_penalty=1.0)
+    search = GridSearchCV(model, {"settings__gate": ["linear", "constant"]}, cv=2).fit(X, Y)
+    gates = [p["settings__gate"] for p in search.cv_results_["params"]]
+    assert gates == ["linear", "constant"]
+    constant = clone(model).set_params(settings=MixtureSettings(gate="constant"))
+    expected = GridSearchCV(constant, {}, cv=2).fit(X, Y).cv_results_["mean_test_score"][0]
+    assert search.cv_results_["mean_test_score"][1] == expected
+
+
+@pytest.mark.parametrize(
+    "kind", [BinaryRelevance, ClassifierChain, TreeNetwork, ChainEnsemble, TreeEnsemble]
+)
+def test_the_base_classifier_may_be_given_by_position(kind):
+    base = LogisticRegression()
+    assert kind(base).estimator is base
+    assert "LogisticRegression" in kind(base)._repr_html_()
+    with pytest.raises(TypeError, match="positional"):
+        kind(base, 1.0)
 
 
 def test_grid_search_over_a_width():

@@ -10,6 +10,7 @@ from sklearn.preprocessing import scale
 from labelweave import BayesianOnlineClassifier, ChainEnsemble
 from labelweave.data.load import load_emotions
 from labelweave.decision import CardinalityThreshold, MajorityVote
+from labelweave.models.ensembles import bootstrap_counts
 from labelweave.models.methods import make_method
 
 C = 0.03
@@ -51,7 +52,7 @@ def plain_ecc(orders, samples, X, Y, rows):
 
 def test_it_is_the_plain_algorithm(emotions, model):
     X, Y, rows = emotions
-    counts = model._bootstrap_counts(X, model._seed()).astype(int)
+    counts = bootstrap_counts(X, 10, model._seed()).astype(int)
     samples = [np.repeat(np.arange(len(X)), c) for c in counts.T]
     votes, labels = plain_ecc(model.orders_, samples, X, Y, rows)
     assert len(model.orders_) == 10

@@ -7,51 +7,39 @@ import pytest
 
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.models.em import CLOSE, EXACT, ROUGH
-from labelweave.models.mixture_size import MixtureLearner, MixtureSettings
-from labelweave.models.structure_learning import TreeLearner
+from labelweave.models.conditionals import TrainingRows
+from labelweave.models.em import CLOSE, EM, EXACT, ROUGH, MixtureSettings
+from labelweave.models.mixture_size import learned_structure
 from tests.contract.samples import sample
 
 
 class Recorder:
     """A learner of empty structures that keeps what it is asked to learn from."""
 
-    def __init__(self, learner, rows=None):
-        self.learner, self.rows = learner, rows
-        self.asked = []
-
-    def __getattr__(self, name):
-        return getattr(self.learner, name)
+    def __init__(self, chosen=None):
+        self.chosen, self.asked = chosen, []
 
     def restricted(self, rows):
-        part = Recorder(self.learner, rows)
+        part = Recorder(rows)
         part.asked = self.asked
         return part
 
-    def component(self, penalties, row_weight, index, tolerance):
-        self.asked.append((self.rows, row_weight, tolerance))
+    def learn(self, penalties, row_weight, index, tolerance):
+        self.asked.append((self.chosen, row_weight, tolerance))
         return LabelGraph.empty(4)
 
 
 def test_structures_are_learned_from_samples_of_the_right_weight():
     """Rows of large weight are all there; the others are as heavy as all of them, on average."""
     features, labels = sample(n=4000, n_labels=4, seed=5)
-    learner = TreeLearner(
-        X=features,
-        labels=labels.astype(np.int8),
-        sample_weight=None,
-        screen=None,
-        label_names=None,
-        seed=0,
-        n_threads=1,
-    )
-    settings = MixtureSettings(True, False, 0.01, 3, 2)
+    training = TrainingRows(features, labels.astype(np.int8))
+    penalties = PenaltyChoice(C=0.5, label_penalty=0.1)
     weight = np.random.default_rng(0).beta(0.3, 2.0, size=4000)
     weight[0] = 1.0
     for em_tolerances, is_sampled in ((CLOSE, True), (ROUGH, True), (EXACT, False)):
-        recorder = Recorder(learner)
-        mixtures = MixtureLearner(recorder, PenaltyChoice(C=0.5, label_penalty=0.1), settings)
-        mixtures._component(mixtures.em(em_tolerances), weight, 0)
+        recorder = Recorder()
+        em = EM(training, penalties, MixtureSettings(), em_tolerances)
+        learned_structure(em, recorder, weight, 0)
         rows, given, tolerance = recorder.asked[0]
         assert tolerance == em_tolerances.edges
         assert (rows is not None) == is_sampled

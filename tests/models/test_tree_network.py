@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
 from labelweave import BinaryRelevance, TreeNetwork
@@ -150,6 +151,41 @@ def test_random_structures_follow_the_seed():
     ]
     assert drawn[0] == drawn[1]
     assert len(set(map(tuple, drawn))) > 1
+
+
+def test_edges_are_weighed_by_the_splits_that_are_given():
+    fold, _ = assign_folds(X, np.ones(len(X)), N_FOLDS, TreeNetwork()._seed())
+    dealt = PredefinedSplit(fold)
+    expected = TreeNetwork(C=0.5, label_penalty=1.0).fit(X, Y).structure_
+    for cv in (dealt, list(dealt.split())):
+        found = TreeNetwork(C=0.5, label_penalty=1.0, cv=cv).fit(X, Y).structure_
+        np.testing.assert_array_equal(found.pair_gains, expected.pair_gains)
+
+
+def test_splits_count_the_rows_of_weight_zero():
+    weight = np.arange(len(X)) % 3
+    kept = np.flatnonzero(weight)
+    fold = np.arange(len(X)) % 4
+    fixed = {"C": 0.5, "label_penalty": 1.0}
+    model = TreeNetwork(cv=PredefinedSplit(fold), **fixed).fit(X, Y, sample_weight=weight)
+    alone = TreeNetwork(cv=PredefinedSplit(fold[kept]), **fixed)
+    alone.fit(X[kept], Y[kept], sample_weight=weight[kept])
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("cv", "complaint"),
+    [
+        (0, "cv must be a splitter, a list of"),
+        ("auto", "cv must be a splitter, a list of"),
+        ([([0], [1000])], "cv names rows that X does not have"),
+        ([([0], [])], "cv must have splits, each with rows"),
+        ([], "cv must have splits, each with rows"),
+    ],
+)
+def test_bad_folds_are_named(cv, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        TreeNetwork(cv=cv).fit(X, Y)
 
 
 @pytest.mark.parametrize("screen", [0, -1, 1.5, True, "some"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from labelweave.evaluation.tasks import SharedFit
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 from labelweave.papers.measurements import fold, load_data, shared_key
 from labelweave.papers.plan import Task
 
@@ -30,9 +30,9 @@ def scores(method: str, fit: SharedFit | None = None) -> dict[str, float]:
 
 def test_a_common_fit_changes_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = []
-    fit = LabelClassifier.fit
+    fit = Estimator.fit
     monkeypatch.setattr(
-        LabelClassifier, "fit", lambda self, *args: fitted.append(self) or fit(self, *args)
+        Estimator, "fit", lambda self, *args: fitted.append(self) or fit(self, *args)
     )
     in_turn = {}
     for group in CHAINS:

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from labelweave import (
     ClassifierChain,
+    MixtureSettings,
     Structure,
     TreeMixture,
     TreeNetwork,
@@ -321,7 +322,9 @@ def test_convergence_draws_the_traces_and_their_limit():
 
 def test_convergence_over_components_draws_the_history(emotions):
     train, _ = emotions
-    model = TreeMixture(max_components=2, **PENALTIES).fit(train.X[:100], train.Y[:100])
+    model = TreeMixture(settings=MixtureSettings(max_components=2), **PENALTIES).fit(
+        train.X[:100], train.Y[:100]
+    )
     display = plots.ConvergenceDisplay.from_estimator(model, of="components")
     _, held_out, chosen = display.ax_.lines
     expected = [step.validation for step in model.history_]

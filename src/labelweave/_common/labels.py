@@ -1,8 +1,7 @@
-"""Targets of users and 0/1 matrices: reading, encoding, batches of a stream.
+"""The targets of users as (n, L) label matrices of 0/1, and back.
 
-Between the targets of users and (n, L) label matrices of 0/1.
-
-Labels of the batches of a stream, which must be consistent with the first one.
+`read_labels` reads the target of a fit, and `read_batch_labels` that of a batch of a stream, whose
+labels must agree with those of the batches before.
 """
 
 from __future__ import annotations

@@ -1,34 +1,49 @@
 """Named sets of parameters, such as those a method was published with.
 
-Defaults are what serves best; a preset is what somebody else has fixed. It fills in ordinary
-parameters when an object is made, so that printing, cloning and searching over parameters need to
-know nothing of it.
+Defaults are the values that serve best; a preset holds the values that somebody else has fixed. It
+fills in ordinary parameters when an object is made, so that printing, cloning and searching over
+parameters need to know nothing of it.
+
+A class with presets has two attributes: ``presets``, the parameters by the name of the preset, and
+``preset``, which makes an object: ``TreeNetwork.preset("published", C=1.0)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+
+Made = TypeVar("Made")
 
 #: Parameters by the name of the preset.
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
-
-
-class HasPresets:
-    """A class with named sets of parameters."""
-
-    presets: ClassVar[Presets] = MappingProxyType({})
-
-    @classmethod
-    def preset(cls, name: str, **parameters: Any) -> Self:
-        """Return an object with the parameters of a preset."""
-        if not isinstance(name, str) or name not in cls.presets:
-            known = ", ".join(map(repr, cls.presets)) or "none"
-            raise ValueError(f"{cls.__name__} has no preset {name!r}: it has {known}")
-        return cls(**{**cls.presets[name], **parameters})
+#: The presets of a class that has none.
+NO_PRESETS: Presets = MappingProxyType({})
 
 
 def published(**settings: Any) -> Presets:
     """Return the one preset of a method that was published with these settings."""
     return MappingProxyType({"published": MappingProxyType(settings)})
+
+
+def presets_of(kind: type) -> Presets:
+    """Return the presets of a class; an empty mapping if it has none."""
+    presets: Presets = getattr(kind, "presets", NO_PRESETS)
+    return presets
+
+
+class Preset:
+    """The attribute `preset` of a class: makes an object with the parameters of a preset."""
+
+    def __get__(self, instance: Any, owner: type[Made]) -> Callable[..., Made]:
+        return partial(_make, owner)
+
+
+def _make(kind: type[Made], name: str, **parameters: Any) -> Made:
+    presets = presets_of(kind)
+    if not isinstance(name, str) or name not in presets:
+        known = ", ".join(map(repr, presets)) or "none"
+        raise ValueError(f"{kind.__name__} has no preset {name!r}: it has {known}")
+    return kind(**{**presets[name], **parameters})

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Counts, Floats, Indices, Labels
 from labelweave._common.checks import check_number
-from labelweave._common.presets import HasPresets, Presets, published
+from labelweave._common.presets import Preset, Presets, published
 from labelweave.decision.probabilities import (
     Probabilities,
     Scores,
@@ -168,7 +168,7 @@ class FixedThreshold(ThresholdRule):
 
 
 @dataclass(frozen=True, eq=False)
-class ClassMassNormalization(ThresholdRule, HasPresets):
+class ClassMassNormalization(ThresholdRule):
     """Predict each label on the same share of test rows as had it in training (CMN).
 
     The rows with the highest scores get the label, as many as come closest to its training
@@ -203,6 +203,7 @@ class ClassMassNormalization(ThresholdRule, HasPresets):
     array([0.5])
     """
 
+    preset = Preset()
     presets: ClassVar[Presets] = published(fallback=None)
     by_label: ClassVar[bool] = True
 
@@ -334,7 +335,7 @@ class CardinalityThreshold(ThresholdRule):
 
 
 @dataclass(frozen=True)
-class MajorityVote(ThresholdRule, HasPresets):
+class MajorityVote(ThresholdRule):
     """The labels for which more than a given share of a mixture's components vote.
 
     This is how an ensemble of classifier chains (ECC) decides: every chain predicts a label vector
@@ -361,6 +362,7 @@ class MajorityVote(ThresholdRule, HasPresets):
     array([[1, 1]], dtype=int8)
     """
 
+    preset = Preset()
     presets: ClassVar[Presets] = published(threshold=CardinalityThreshold())
 
     inference: Inference = field(default_factory=Greedy)

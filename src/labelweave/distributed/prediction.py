@@ -20,7 +20,7 @@ from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows
 from labelweave.distributed.row_blocks import RowBlocks
 from labelweave.distributed.threshold_passes import thresholds_of_blocks
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 
 
 def predict(model: Any, X: Any) -> Any:
@@ -132,7 +132,7 @@ def thresholds(model: Any, X: Any) -> da.Array:
     return da.from_delayed(plain, shape=(classifier.n_labels_,), dtype=np.float64)
 
 
-def _checked(model: Any, X: Any) -> tuple[LabelClassifier, RowBlocks]:
+def _checked(model: Any, X: Any) -> tuple[Estimator, RowBlocks]:
     """Return the classifier at the end of a model, and the rows; raise what would fail later."""
     _, classifier = _split(model)
     check_is_fitted(classifier)
@@ -158,14 +158,14 @@ def _other_names(found: list[Any], expected: list[Any]) -> str:
     )
 
 
-def _split(model: Any) -> tuple[list[Any], LabelClassifier]:
+def _split(model: Any) -> tuple[list[Any], Estimator]:
     """Return the transformers that come before the classifier, and the classifier."""
     if isinstance(model, Pipeline):
         before, classifier = _split(model.steps[-1][1])
         return [*([model[:-1]] if len(model.steps) > 1 else []), *before], classifier
     if is_fitted_search(model):
         return _split(model.best_estimator_)
-    if isinstance(model, LabelClassifier):
+    if isinstance(model, Estimator):
         return [], model
     raise TypeError(
         f"model must be an estimator of labelweave, or a pipeline that ends in one; "
@@ -182,7 +182,7 @@ def _sent(model: Any) -> Delayed:
     return delayed(pickle.loads)(copied, dask_key_name=f"model-{tokenize(copied)}")
 
 
-def _label_names(classifier: LabelClassifier) -> list[str]:
+def _label_names(classifier: Estimator) -> list[str]:
     names = classifier.label_encoding.names
     return list(names) if names else [f"y{label}" for label in range(classifier.n_labels_)]
 
@@ -212,7 +212,7 @@ def _evidence(block: Any, model: Any) -> ScoredRows:
     return classifier.scored(features)
 
 
-def _at_classifier(model: Any, block: Any) -> tuple[LabelClassifier, Any]:
+def _at_classifier(model: Any, block: Any) -> tuple[Estimator, Any]:
     """Return the classifier at the end of a model, and the features that it gets."""
     transformers, classifier = _split(model)
     for transformer in transformers:

@@ -9,7 +9,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave._common.presets import HasPresets, Presets, published
+from labelweave._common.presets import Preset, Presets, published
 from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._core import native
 from labelweave.inference.strategy import Inference
@@ -22,7 +22,7 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True)
-class Annealing(Inference, HasPresets):
+class Annealing(Inference):
     """The best vector visited by a random walk of single flips that cools down.
 
     The walk starts from the greedy vector, for a mixture the best of its components' (of trees,
@@ -65,6 +65,7 @@ class Annealing(Inference, HasPresets):
     array([[0, 1, 1]], dtype=int8)
     """
 
+    preset = Preset()
     presets: ClassVar[Presets] = published(steps=150, temperature=100.0, reanneal=50, cooling=0.95)
 
     steps: int = 150

@@ -1,19 +1,22 @@
-"""The bases of all estimators: scikit-learn's manners, and what follows from P(y|x).
+"""The two bases of all estimators.
 
-What all estimators share: scikit-learn's conventions around `fit` and `predict`.
+`Estimator` holds scikit-learn's manners: parameters, validation, `fit`, `partial_fit`, tags.
+`MultiLabelClassifier` is the base of the estimators that learn P(y|x): a subclass returns it from
+``_joint(X, rows)``, and predictions, marginals and decisions follow from it.
 
-Base of the estimators that learn P(y|x): `predict_joint`, and what follows from it.
-
-Estimators that learn from a stream: one `partial_fit`, all or nothing.
+The parameters of an estimator are the fields of a dataclass, so that a parameter that all
+estimators share is written once. They are keyword-only, but for the base classifier of an estimator
+that has one.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +30,9 @@ from labelweave._common.checks import check_n_jobs, check_number, check_whole_nu
 from labelweave._common.files import check_shape
 from labelweave._common.labels import LabelEncoding, read_batch_labels, read_labels
 from labelweave._common.matrices import mean_row, validated_features
-from labelweave._common.presets import HasPresets
+from labelweave._common.presets import NO_PRESETS, Preset, Presets
 from labelweave._common.progress import progress_shown
+from labelweave._common.row_keys import row_keys
 from labelweave.decision import Decided, FixedThreshold, SubsetLoss
 from labelweave.decision.decide import decide, resolve_decision
 from labelweave.decision.losses import Decision
@@ -37,6 +41,7 @@ from labelweave.decision.rules import ScoredRows, ThresholdRule, apply_threshold
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
 from labelweave.models.conditionals import LinearMembers
 from labelweave.models.cross_fitting import cross_fitted_scores
@@ -45,22 +50,11 @@ from labelweave.models.cross_fitting import cross_fitted_scores
 _LEARNED = ("_encoding", "_rates", "_means", "_untuned_rule", "_is_fitted")
 
 
-class _Absent:
-    """A method that needs probabilities: `hasattr` is False, and the AttributeError says why."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object, owner: type) -> Any:
-        raise AttributeError(
-            f"{owner.__name__} has no probabilities, hence no {self.name}: use predict, or an "
-            "estimator that learns P(y|x), such as BinaryRelevance"
-        )
-
-
 def _settings(value: Any) -> dict[str, Any]:
-    """Return the settings of a strategy or rule that is a dataclass; an empty dict otherwise."""
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+    """Return the settings of a strategy, rule or settings object; an empty dict for the rest."""
+    # Estimators are dataclasses too, but have parameters.
+    is_value = dataclasses.is_dataclass(value) and not hasattr(value, "get_params")
+    if not is_value or isinstance(value, type):
         return {}
     return {part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.init}
 
@@ -77,14 +71,21 @@ def checked_weight(X: Any, sample_weight: Any) -> Floats | None:
     return checked
 
 
-class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
+def _can_stream(model: Estimator) -> bool:
+    model._check_can_stream()
+    return True
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Estimator(ClassifierMixin, BaseEstimator, ABC):
     """Base of all estimators, with or without probabilities.
 
     A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. ``_fit`` receives X
-    validated (float64 array or CSR) and the labels as an int8 array of 0/1. Estimators of P(y|x)
-    derive from `MultiLabelClassifier`; others have neither ``predict_joint`` nor ``predict_proba``,
-    and the AttributeError says why. If a method was published with settings other than the
-    defaults, `presets` names them: ``TreeNetwork.preset("published")``.
+    validated (float64 array or CSR) and the labels as an int8 array of 0/1. If it learns from
+    batches, too, it implements ``_begin`` and ``_learn_batch``, and its ``_check_can_stream``
+    allows `partial_fit`. Estimators of P(y|x) derive from `MultiLabelClassifier`; others have
+    neither ``predict_joint`` nor ``predict_proba``. If a method was published with settings other
+    than the defaults, `presets` names them: ``TreeNetwork.preset("published")``.
 
     Attributes set by `fit`
     -----------------------
@@ -98,10 +99,19 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         As everywhere in scikit-learn.
     """
 
-    # Parameters every estimator has; declared here for the methods below.
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    #: Named sets of parameters.
+    presets: ClassVar[Presets] = NO_PRESETS
+    preset = Preset()
+    #: Settings objects that parameters stand for when they are None.
+    _default_settings: ClassVar[Mapping[str, Any]] = {}
+    #: Whether later batches may have more columns of X than earlier ones, on the right.
+    _features_may_join: ClassVar[bool] = False
+    #: Whether later batches may have more labels than earlier ones, on the right.
+    _labels_may_join: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from features and labels."""
@@ -123,8 +133,9 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         """Return the parameters; if `deep`, also settings such as ``inference__width``."""
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep:
-            for name, value in list(params.items()):
-                params |= {f"{name}__{key}": setting for key, setting in _settings(value).items()}
+            for name in list(params):
+                settings = _settings(self._setting(name))
+                params |= {f"{name}__{key}": value for key, value in settings.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -134,13 +145,45 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         super().set_params(**params)
         for name, setting in nested.items():
             owner, _, key = name.partition("__")
-            value: Any = getattr(self, owner, None)
+            value: Any = self._setting(owner)
             if key in _settings(value):
                 setattr(self, owner, dataclasses.replace(value, **{key: setting}))
             elif owner in vars(self) and not hasattr(value, "set_params"):
                 raise ValueError(f"{owner}={value!r} has no setting {key!r}, so {name} is unknown")
             else:
                 super().set_params(**{name: setting})
+        return self
+
+    def _setting(self, name: str) -> Any:
+        """Return a parameter, or the settings object that it stands for when it is None."""
+        value = getattr(self, name, None)
+        return self._default_settings.get(name) if value is None else value
+
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning, from rows in the order given; after `fit`, or from nothing.
+
+        Batches of any size give the same model as their rows one by one. The first batch fixes the
+        parameters of the model. A batch that fails leaves the model as it was.
+        """
+        with self._transaction():
+            first = not hasattr(self, "_is_fitted")
+            if first:
+                self._reset()
+            X = self._batch_features(X)
+            known = None if first else self._encoding
+            labels, encoding = read_batch_labels(
+                y, X.shape[0], known, classes, may_grow=self._labels_may_join
+            )
+            X, labels, sample_weight = self._weighted(X, labels, sample_weight)
+            self._adopt(encoding)
+            if first:
+                self._rates = np.average(labels, axis=0, weights=sample_weight)
+            self._check_parameters()
+            if first:
+                self._begin(X.shape[1])
+            self._learn_batch(X, labels, sample_weight)
+            self._is_fitted = True
         return self
 
     @abstractmethod
@@ -150,12 +193,12 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
     def threshold_rule(self) -> ThresholdRule | None:
         """Return the rule by which `predict` decides for all rows of a test set together.
 
-        It knows what it needs to know from training. None if `predict` decides row by row.
+        It is informed about the training rows. None if `predict` decides row by row.
         """
         return None
 
     def scored(self, X: Any) -> ScoredRows:
-        """Return what `threshold_rule` decides by: the scores of the rows of X, and draws."""
+        """Return the scores of the rows of X, and draws, by which `threshold_rule` decides."""
         raise NotImplementedError(f"{type(self).__name__} decides row by row")
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
@@ -168,16 +211,28 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         encoding: LabelEncoding = self._encoding
         return encoding
 
-    if not TYPE_CHECKING:  # type checkers should see them only where they are defined
-        predict_joint = _Absent()
-        predict_proba = _Absent()
-
     @abstractmethod
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         """Learn from validated data."""
 
+    def _begin(self, n_features: int) -> None:
+        """Make a model of `n_labels_` labels that has learned nothing, for `partial_fit`."""
+        raise NotImplementedError
+
+    def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        """Learn from the validated rows of a batch, in turn.
+
+        Whatever fails, the attributes are put back. So this replaces attributes, and changes an
+        object in place only after everything that can be wrong with a batch was checked.
+        """
+        raise NotImplementedError
+
+    def _check_can_stream(self) -> None:
+        """Raise AttributeError if the class, or its parameters, need all rows at once."""
+        raise AttributeError(f"{type(self).__name__} learns from all rows at once: use fit")
+
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        """Learn what the decision has to know of held-out rows; most need to know nothing."""
+        """Learn what a decision needs from held-out rows; most decisions need nothing."""
 
     def _adopt(self, encoding: LabelEncoding) -> None:
         """Set the attributes that describe the labels of y."""
@@ -191,9 +246,9 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
             self.label_names_in_ = np.array(encoding.names, dtype=object)
 
     def _check_learned(self) -> None:
-        """Raise ValueError if what `fit` learned, as a file has it, has other sizes than it gives.
+        """Raise ValueError if the attributes, read from a file, have sizes that `fit` never gives.
 
-        Subclasses add the positions that their methods follow.
+        Subclasses check the positions that their methods follow, too.
         """
         if not self.__sklearn_is_fitted__():
             return
@@ -291,12 +346,46 @@ class LabelClassifier(HasPresets, ClassifierMixin, BaseEstimator, ABC):
         tags.classifier_tags.multi_class = False
         return tags
 
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self._roll_back(before)
+            raise
 
-class MultiLabelClassifier(LabelClassifier):
+    def _roll_back(self, before: dict[str, Any]) -> None:
+        """Return to the attributes from before a batch that failed or was interrupted."""
+        self.__dict__.clear()
+        self.__dict__.update(before)
+
+    def _batch_features(self, X: Any) -> Any:
+        """Return X validated; if features may join, a wider X is what the model expects from now.
+
+        Names of features, if there are any, must begin with those of the batches before.
+        """
+        width = getattr(self, "n_features_in_", None)
+        wider = width is not None and np.ndim(X) == 2 and np.shape(X)[1] > width
+        if width is None or not (wider and self._features_may_join):
+            return self._features(X, reset=width is None)
+        known = getattr(self, "feature_names_in_", None)
+        rows = self._features(X, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        if known is not None and (names is None or list(names[:width]) != list(known)):
+            raise ValueError(
+                "X has new features, but its feature names do not begin with those seen before: "
+                "append new columns on the right"
+            )
+        return rows
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MultiLabelClassifier(Estimator):
     """Base of the estimators that learn P(y|x), which `predict_joint` returns for new rows.
 
-    A subclass implements ``_fit(X, labels, sample_weight)`` and ``_joint(X)``; both receive
-    validated arguments, as `LabelClassifier` describes.
+    A subclass implements ``_fit(X, labels, sample_weight)`` and ``_joint(X, rows)``; both receive
+    validated arguments, as `Estimator` describes.
 
     If `decision` is tuned on held-out rows, such as "macro_f1" or "micro_f1", `fit` holds them out:
     it fits the model five times more, each time to four fifths of the rows, with the penalties that
@@ -321,8 +410,7 @@ class MultiLabelClassifier(LabelClassifier):
     IndependentJoint(n_rows=2, n_labels=6)
     """
 
-    decision: str | Decision
-    rule_: ThresholdRule
+    decision: str | Decision = "subset"
 
     @property
     def thresholds_(self) -> Floats:
@@ -349,8 +437,8 @@ class MultiLabelClassifier(LabelClassifier):
         Their decision "subset" looks for the mode as this estimator does.
         """
         check_is_fitted(self)
-        joint = self._joint(self._features(X, reset=False))
-        return joint.with_inference(self._inference())
+        X = self._features(X, reset=False)
+        return self._joint(X, self._rows(X)).with_inference(self._inference())
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels that are optimal for `decision`, (n, L) of 0/1.
@@ -387,7 +475,7 @@ class MultiLabelClassifier(LabelClassifier):
         return decision if isinstance(decision, ThresholdRule) else None
 
     def scored(self, X: Any) -> ScoredRows:
-        """Return what `threshold_rule` decides by, usually the marginals, held as log-odds."""
+        """Return the scores by which `threshold_rule` decides, usually log-odds of marginals."""
         joint, rule = self.predict_joint(X), self.threshold_rule()
         return ScoredRows.of(joint) if rule is None else rule.scored(joint)
 
@@ -414,8 +502,15 @@ class MultiLabelClassifier(LabelClassifier):
         """
         return self.predict_joint(X).marginal_log_odds()
 
+    def _rows(self, X: Any) -> RowOptions:
+        return {
+            "label_names": self._names(),
+            "row_ids": row_keys(X),
+            "n_threads": self._n_threads(),
+        }
+
     @abstractmethod
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         """Return the joint distributions of validated rows."""
 
     def _linear_members(self, X: Any) -> LinearMembers | None:
@@ -444,7 +539,7 @@ class MultiLabelClassifier(LabelClassifier):
         return resolve_decision(self.decision)
 
     def _decide(self) -> Decision:
-        """Return the decision with what it needs to know from training."""
+        """Return the decision, informed about the training rows."""
         decision = self._resolved_decision()
         if not isinstance(decision, ThresholdRule):
             return decision
@@ -522,97 +617,3 @@ class MultiLabelClassifier(LabelClassifier):
             raise ValueError(f"inference must be a strategy such as Greedy(); got {strategy!r}")
         checked: Inference = strategy
         return checked
-
-
-def _can_stream(model: StreamingClassifier) -> bool:
-    model._check_can_stream()
-    return True
-
-
-class StreamingClassifier(LabelClassifier):
-    """Base of estimators that can also learn batch by batch.
-
-    A subclass implements ``_begin(n_features)``, which makes a model that has learned nothing, and
-    ``_learn_batch(X, labels, sample_weight)``. What arrives there is validated as for ``_fit``, and
-    the attributes of `LabelClassifier` are those of all labels and features so far.
-
-    A batch is a transaction: whatever fails, the attributes are those from before the batch.
-    ``_learn_batch`` therefore replaces attributes, and changes an object in place only after
-    everything that can be wrong with a batch was checked.
-    """
-
-    #: Whether later batches may have more columns of X than earlier ones, on the right.
-    _features_may_join: ClassVar[bool] = False
-    #: Whether later batches may have more labels than earlier ones, on the right.
-    _labels_may_join: ClassVar[bool] = False
-
-    @available_if(_can_stream)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning, from rows in the order given; after `fit`, or from nothing.
-
-        Batches of any size give the same model as their rows one by one. The first batch fixes the
-        parameters of the model. A batch that fails leaves the model as it was.
-        """
-        with self._transaction():
-            first = not hasattr(self, "_is_fitted")
-            if first:
-                self._reset()
-            X = self._batch_features(X)
-            known = None if first else self._encoding
-            labels, encoding = read_batch_labels(
-                y, X.shape[0], known, classes, may_grow=self._labels_may_join
-            )
-            X, labels, sample_weight = self._weighted(X, labels, sample_weight)
-            self._adopt(encoding)
-            if first:
-                self._rates = np.average(labels, axis=0, weights=sample_weight)
-            self._check_parameters()
-            if first:
-                self._begin(X.shape[1])
-            self._learn_batch(X, labels, sample_weight)
-            self._is_fitted = True
-        return self
-
-    @abstractmethod
-    def _begin(self, n_features: int) -> None:
-        """Make a model of `n_labels_` labels that has learned nothing."""
-
-    @abstractmethod
-    def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        """Learn from the validated rows of a batch, in turn."""
-
-    def _check_can_stream(self) -> None:
-        """Raise AttributeError if the parameters need all rows at once."""
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self._roll_back(before)
-            raise
-
-    def _roll_back(self, before: dict[str, Any]) -> None:
-        """Return to the attributes from before a batch that failed or was interrupted."""
-        self.__dict__.clear()
-        self.__dict__.update(before)
-
-    def _batch_features(self, X: Any) -> Any:
-        """Return X validated; if features may join, a wider X is what the model expects from now.
-
-        Names of features, if there are any, must begin with those of the batches before.
-        """
-        width = getattr(self, "n_features_in_", None)
-        wider = width is not None and np.ndim(X) == 2 and np.shape(X)[1] > width
-        if width is None or not (wider and self._features_may_join):
-            return self._features(X, reset=width is None)
-        known = getattr(self, "feature_names_in_", None)
-        rows = self._features(X, reset=True)
-        names = getattr(self, "feature_names_in_", None)
-        if known is not None and (names is None or list(names[:width]) != list(known)):
-            raise ValueError(
-                "X has new features, but its feature names do not begin with those seen before: "
-                "append new columns on the right"
-            )
-        return rows

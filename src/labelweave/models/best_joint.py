@@ -49,7 +49,7 @@ from labelweave._common.checks import check_flag, check_number, check_whole_numb
 from labelweave._common.engine import processes
 from labelweave._common.pipelines import last_step
 from labelweave._common.progress import stage
-from labelweave._common.row_keys import assign_folds, row_keys
+from labelweave._common.row_keys import assign_folds
 from labelweave.decision import FixedThreshold
 from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Probabilities, Scores, check_scores, joined
@@ -57,6 +57,7 @@ from labelweave.decision.rules import ThresholdRule
 from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import Metric, resolve_metrics
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import seeded_clone, weight_parameter
@@ -692,17 +693,15 @@ class BestJoint(MultiLabelClassifier):
         strategy: Inference = last_step(self.best_estimator_)._inference()
         return strategy
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         joints: list[Any] = [predict_joint(member, X) for member in self.members_.values()]
         if len(joints) > 1:
             return MixtureJoint(
                 self.weights_,
                 joints,
-                label_names=self._names(),
-                row_ids=row_keys(X),
-                n_threads=self._n_threads(),
+                **rows,
             )
-        return joints[0].with_row_ids(row_keys(X))  # type: ignore[no-any-return]
+        return joints[0].with_row_ids(rows["row_ids"])  # type: ignore[no-any-return]
 
     def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
         return (self.best_estimator_, X, names) if len(self.members_) == 1 else None

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
-from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
-from labelweave.logistic.conditionals import LabelGraph, fit_conditionals
+from labelweave.joint.distribution import RowOptions
+from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.problem import check_class_weight
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import (
+    LabelConditionals,
     LinearMembers,
+    TrainingRows,
     additive_conditionals,
-    as_seen_by,
     classifier_log_odds,
     fit_estimators,
     with_class_weight,
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BinaryRelevance(MultiLabelClassifier):
     """One independent classifier per label: P(y|x) = Π_j P(y_j|x).
 
@@ -75,61 +77,36 @@ class BinaryRelevance(MultiLabelClassifier):
            [0, 0, 0, 0, 0, 1]])
     """
 
+    estimator: Any = field(default=None, kw_only=False)
+    C: float | str = "cv"
+    class_weight: Mapping[int, float] | str | None = None
+
     presets: ClassVar[Presets] = published(C="cv")
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        C: float | str = "cv",
-        class_weight: Mapping[int, float] | str | None = None,
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.C = C
-        self.class_weight = class_weight
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+        rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
+        graph = LabelGraph.empty(self.n_labels_)
         if self.estimator is not None:
             estimator = with_class_weight(self.estimator, self.class_weight)
-            graph = LabelGraph.empty(self.n_labels_)
-            self.estimators_ = fit_estimators(
-                estimator, X, labels, graph, sample_weight, self._seed(), self.n_jobs
-            )
+            self.estimators_ = fit_estimators(estimator, rows, graph, self.n_jobs)
             return
-        self.conditionals_ = fit_conditionals(
-            X,
-            labels,
-            C=self._penalty("C"),
-            sample_weight=sample_weight,
-            class_weight=check_class_weight(self.class_weight),
-            seed=self._seed(),
-            n_threads=self._n_threads(),
-        )
-        self.C_ = self.conditionals_.C
+        class_weight = check_class_weight(self.class_weight)
+        penalties = rows.penalties(graph, self._penalty("C"), "cv")
+        self.conditionals_ = rows.fitted([graph], penalties, class_weight=class_weight)[0]
+        self.C_ = penalties.C
         self._tell(f"C = {self.C_:.4g}")
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         if hasattr(self, "estimators_"):
             scores = np.column_stack([classifier_log_odds(e, X) for e in self.estimators_])
         else:
             scores = self.conditionals_.scores(X, n_threads=self._n_threads())
-        return IndependentJoint(
-            scores, label_names=self._names(), row_ids=row_keys(X), n_threads=self._n_threads()
-        )
+        return IndependentJoint(scores, **rows)
 
     def _linear_members(self, X: Any) -> LinearMembers | None:
-        estimators = getattr(self, "estimators_", [])
-        if not estimators:
-            return LinearMembers.alone(X, self.conditionals_)
-        graph = LabelGraph.empty(self.n_labels_)
-        conditionals = additive_conditionals(estimators, graph, X.shape[1])
-        seen = as_seen_by(estimators, X)
-        return None if conditionals is None else LinearMembers.alone(seen, conditionals)
+        graph, estimators = LabelGraph.empty(self.n_labels_), getattr(self, "estimators_", [])
+        if estimators:
+            linear = additive_conditionals(estimators, graph, X.shape[1])
+        else:
+            linear = self.conditionals_
+        return LabelConditionals(graph, linear, estimators).members(X)

@@ -53,6 +53,7 @@ from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import METRICS
 from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.conditionals import seeded_clone, weight_parameter, with_weight
@@ -587,7 +588,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         strategy: Inference = innermost(model)._inference()
         return strategy
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         return joint_of(self.estimator_, X).tempered(self.temperature_)
 
     def _unexplained_because(self) -> str:

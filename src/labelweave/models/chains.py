@@ -1,44 +1,104 @@
-"""ClassifierChain; orders and how they are learned.
+"""Classifier chains: P(y|x) = Π_j P(y_j | x, labels before j), by the chain rule.
 
-Classifier chains: P(y|x) = Π_j P(y_j | x, labels before j), by the chain rule.
-
-`classifier_chain` is the estimator and `chain_ensemble` the average of many; `order` resolves and
-chooses the order of the labels. Users import from `labelweave.models`.
-
-The order of a chain's labels.
-
-Classifier chains: each label given the features and the labels before it.
+The order of the labels may be given, drawn, or learned: of ten candidates, the one of best
+cross-validated log-likelihood.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels, Positions
 from labelweave._common.checks import check_label
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
-from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution
-from labelweave.logistic.conditionals import LabelGraph, fit_conditionals, structure_losses
+from labelweave.joint.distribution import RowOptions
+from labelweave.logistic.conditionals import LabelGraph
+from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.logistic.problem import check_class_weight
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import (
+    LabelConditionals,
     LinearMembers,
-    additive_conditionals,
-    as_seen_by,
-    chain_log_odds,
-    fit_estimators,
+    TrainingRows,
     with_class_weight,
 )
 
 #: Number of orders that ``order="auto"`` compares.
 N_CANDIDATES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ChainOrder:
+    """The order of a chain, from first to last label.
+
+    Attributes
+    ----------
+    order : (L,) int array
+    """
+
+    order: Indices
+
+    def graph(self) -> LabelGraph:
+        """Return which labels come before each label."""
+        return LabelGraph.chain(self.order)
+
+    def joint(self, conditionals: LabelConditionals, X: Any, rows: RowOptions) -> JointDistribution:
+        """Return the chain of the conditionals, for the rows of X."""
+        if conditionals.linear is not None:
+            scores = conditionals.scores(X, rows["n_threads"])
+            return ChainJoint(scores, conditionals.linear.coupling, self.order, **rows)
+
+        def log_odds(label: int, at: Indices, prefix: Labels) -> Floats:
+            return conditionals.log_odds(X, label, at, prefix)
+
+        n_labels = len(self.order)
+        return ChainJoint.of_functions(log_odds, X.shape[0], n_labels, self.order, **rows)
+
+
+@dataclass(frozen=True)
+class ChainLearner:
+    """Chooses the orders of chains.
+
+    Attributes
+    ----------
+    rows : TrainingRows
+    order : (L,) array, "random" or "auto"
+    """
+
+    rows: TrainingRows
+    order: Indices | str
+
+    def learn(
+        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
+    ) -> ChainOrder:
+        """Return the order of chain `index` for rows weighted by `row_weight`."""
+        del tolerance
+        if not isinstance(self.order, str):
+            return ChainOrder(self.order)
+        if self.order == "random":
+            random = np.random.default_rng([self.rows.seed, index])
+            return ChainOrder(random.permutation(self.rows.n_labels).astype(np.int64))
+        return best_order(self.rows.weighted(row_weight), penalties)
+
+    def restricted(self, rows: Positions) -> ChainLearner:
+        """Return the learner for a subset of the rows."""
+        return replace(self, rows=self.rows.restricted(rows))
+
+    def for_comparison(self) -> ChainLearner:
+        """Return the learner itself: there is nothing cheaper."""
+        return self
+
+
+def is_open(order: Any, *names: str) -> bool:
+    """Whether `order` is one of these names, not a list of labels."""
+    return isinstance(order, str) and order in names
 
 
 def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed: int) -> Indices:
@@ -75,24 +135,14 @@ def candidate_orders(labels: Labels, seed: int, n_orders: int = N_CANDIDATES) ->
     return list(distinct.values())
 
 
-def best_order(
-    X: Any,
-    labels: Labels,
-    penalties: dict[str, Any],
-    shared: dict[str, Any],
-) -> tuple[Indices, dict[str, Any]]:
-    """Return the order of best cross-validated log-likelihood, and the penalties used.
-
-    Penalties are chosen once, for the order of y's columns: they hardly depend on the order.
-    """
-    orders = candidate_orders(labels, shared["seed"])
-    graphs = [LabelGraph.chain(order) for order in orders]
-    first = fit_conditionals(X, labels, graphs[0], **penalties, **shared)
-    chosen: dict[str, Any] = {"C": first.C, "label_penalty": first.label_penalty}
-    losses = structure_losses(X, labels, graphs, **chosen, **shared)
-    return orders[int(losses.argmin())], chosen
+def best_order(rows: TrainingRows, penalties: PenaltyChoice) -> ChainOrder:
+    """Return the candidate order of best cross-validated log-likelihood."""
+    orders = candidate_orders(rows.labels, rows.seed)
+    losses = rows.losses([LabelGraph.chain(order) for order in orders], penalties)
+    return ChainOrder(orders[int(losses.argmin())])
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ClassifierChain(MultiLabelClassifier):
     """A probabilistic classifier chain: P(y|x) = Π_j P(y_j | x, labels before j).
 
@@ -164,32 +214,14 @@ class ClassifierChain(MultiLabelClassifier):
            [1, 0, 0, 0, 0, 1]], dtype=int8)
     """
 
-    presets: ClassVar[Presets] = published(label_penalty=1.0)
+    estimator: Any = field(default=None, kw_only=False)
+    C: float | str = "cv"
+    label_penalty: float | str = "cv"
+    order: str | ArrayLike | None = None
+    inference: str | Inference = "auto"
+    class_weight: Mapping[int, float] | str | None = None
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        C: float | str = "cv",
-        label_penalty: float | str = "cv",
-        order: str | ArrayLike | None = None,
-        inference: str | Inference = "auto",
-        class_weight: Mapping[int, float] | str | None = None,
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.C = C
-        self.label_penalty = label_penalty
-        self.order = order
-        self.inference = inference
-        self.class_weight = class_weight
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    presets: ClassVar[Presets] = published(label_penalty=1.0)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         # The order may take long to choose: parameters are checked before.
@@ -197,36 +229,24 @@ class ClassifierChain(MultiLabelClassifier):
             class_weight = check_class_weight(self.class_weight)
         else:
             estimator = with_class_weight(self.estimator, self.class_weight)
-        penalties: dict[str, Any] = {
-            "C": self._penalty("C"),
-            "label_penalty": self._penalty("label_penalty"),
-        }
-        shared: dict[str, Any] = {
-            "sample_weight": sample_weight,
-            "seed": self._seed(),
-            "n_threads": self._n_threads(),
-        }
-        if isinstance(self.order, str) and self.order == "auto":
-            self.order_, penalties = best_order(X, labels, penalties, shared)
+        rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
+        C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
+        chosen = None
+        if is_open(self.order, "auto"):
+            # Penalties are chosen once, for the order of y's columns: they hardly depend on it.
+            columns = LabelGraph.chain(np.arange(self.n_labels_))
+            chosen = rows.penalties(columns, C, label_penalty)
+            self.order_ = best_order(rows, chosen).order
         else:
-            self.order_ = resolve_order(self.order, self.n_labels_, self._names(), self._seed())
+            self.order_ = resolve_order(self.order, self.n_labels_, self._names(), rows.seed)
         graph = LabelGraph.chain(self.order_)
         if self.estimator is not None:
-            self.estimators_ = fit_estimators(
-                estimator, X, labels, graph, sample_weight, self._seed(), self.n_jobs
-            )
-            self.conditionals_ = additive_conditionals(self.estimators_, graph, X.shape[1])
+            found = LabelConditionals.of_classifiers(estimator, rows, graph, self.n_jobs)
+            self.estimators_, self.conditionals_ = found.estimators, found.linear
             return
-        self.conditionals_ = fit_conditionals(
-            X,
-            labels,
-            graph,
-            class_weight=class_weight,
-            **penalties,
-            **shared,
-        )
-        self.C_ = self.conditionals_.C
-        self.label_penalty_ = self.conditionals_.label_penalty
+        chosen = chosen or rows.penalties(graph, C, label_penalty)
+        self.conditionals_ = rows.fitted([graph], chosen, class_weight=class_weight)[0]
+        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
 
     def _check_learned(self) -> None:
@@ -234,26 +254,12 @@ class ClassifierChain(MultiLabelClassifier):
         if hasattr(self, "order_") and sorted(self.order_) != list(range(self.n_labels_)):
             raise ValueError(f"order_ does not name each of the labels 0 to {self.n_labels_ - 1}")
 
-    def _joint(self, X: Any) -> JointDistribution:
-        shared: dict[str, Any] = {
-            "order": self.order_,
-            "label_names": self._names(),
-            "row_ids": row_keys(X),
-            "n_threads": self._n_threads(),
-        }
-        if self.conditionals_ is not None:
-            seen = as_seen_by(getattr(self, "estimators_", []), X)
-            scores = self.conditionals_.scores(seen, n_threads=self._n_threads())
-            return ChainJoint(scores, self.conditionals_.coupling, **shared)
-        parents = LabelGraph.chain(self.order_).parents
+    def _conditionals(self) -> LabelConditionals:
+        graph = LabelGraph.chain(self.order_)
+        return LabelConditionals(graph, self.conditionals_, getattr(self, "estimators_", ()))
 
-        def log_odds(label: int, rows: Indices, prefix: Labels) -> Floats:
-            return chain_log_odds(self.estimators_[label], X, rows, prefix, parents[label])
-
-        return ChainJoint.of_functions(log_odds, X.shape[0], self.n_labels_, **shared)
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
+        return ChainOrder(self.order_).joint(self._conditionals(), X, rows)
 
     def _linear_members(self, X: Any) -> LinearMembers | None:
-        if self.conditionals_ is None:
-            return None
-        seen = as_seen_by(getattr(self, "estimators_", []), X)
-        return LinearMembers.alone(seen, self.conditionals_)
+        return self._conditionals().members(X)

@@ -1,22 +1,21 @@
-"""Conditionals of any kind: linear ones, classifiers with additive log-odds, any classifier.
+"""Conditionals P(y_j | x, parents of j) of any kind, and the rows that they are fitted to.
 
-Any scikit-learn classifier as the conditional of a label.
+A structure (the order of a chain, a forest) says which label depends on which, and
+`LabelConditionals` holds what was fitted to it. There are three kinds of conditionals:
 
-Classifiers with additive log-odds, as linear conditionals.
-
-Logistic regression and naive Bayes for binary features and counts have log-odds ``w·x + b``; those
-of Gaussian naive Bayes are linear in the features and their squares. A label of 0/1 equals its
-square, so labels enter all of them linearly: a chain of such classifiers is a linear chain, which
-the compiled kernels search.
-
-What models of linear conditionals have in common, whatever their structure.
+- logistic regressions of the library's own engine, fitted for all labels at once;
+- scikit-learn's classifiers with additive log-odds. Logistic regression and naive Bayes for binary
+  features and counts have log-odds ``w·x + b``; those of Gaussian naive Bayes are linear in the
+  features and their squares. A label of 0/1 equals its square, so labels enter all of them
+  linearly: a chain of such classifiers is a linear chain, which the compiled kernels search;
+- any other classifier, which is evaluated for every row and every vector of parents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,13 +28,240 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.engine import processes
+from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
-from labelweave.logistic.conditionals import LabelGraph, LinearConditionals
+from labelweave.logistic.conditionals import (
+    LabelGraph,
+    LinearConditionals,
+    fit_structures,
+    structure_losses,
+    structure_penalties,
+)
+from labelweave.logistic.penalties import PenaltyChoice
+from labelweave.logistic.problem import ClassWeight
+
+if TYPE_CHECKING:
+    from labelweave.joint.distribution import RowOptions
 
 # Largest loss of a single row when edges are weighed: a probability of about 1e-6.
 _LARGEST_LOSS = 14.0
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The rows that structures and conditionals are fitted to, and how folds are dealt.
+
+    Attributes
+    ----------
+    X : (n, D) array or CSR
+    labels : (n, L) int8 array
+    sample_weight : (n,) array or None
+    seed, n_threads : int
+    """
+
+    X: Any
+    labels: Labels
+    sample_weight: Floats | None = None
+    seed: int = 0
+    n_threads: int = 1
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels L."""
+        return int(self.labels.shape[1])
+
+    @property
+    def weight(self) -> Floats:
+        """Weight of every row, (n,)."""
+        return np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
+
+    def restricted(self, rows: Positions) -> Self:
+        """Return a subset of the rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
+
+    def weighted(self, row_weight: Floats | None) -> Self:
+        """Return the rows with their weights multiplied by `row_weight`."""
+        if row_weight is None:
+            return self
+        weight = row_weight if self.sample_weight is None else self.sample_weight * row_weight
+        return replace(self, sample_weight=weight)
+
+    def penalties(
+        self, graph: LabelGraph, C: float | str, label_penalty: float | str
+    ) -> PenaltyChoice:
+        """Choose the penalties given as "cv" for linear conditionals."""
+        return structure_penalties(
+            self.X,
+            self.labels,
+            graph,
+            C=C,
+            label_penalty=label_penalty,
+            sample_weight=self.sample_weight,
+            seed=self.seed,
+            n_threads=self.n_threads,
+        )
+
+    def losses(self, graphs: Sequence[LabelGraph], penalties: PenaltyChoice) -> Floats:
+        """Return the cross-validated loss of linear conditionals on each graph."""
+        return structure_losses(
+            self.X,
+            self.labels,
+            graphs,
+            C=penalties.C,
+            label_penalty=penalties.label_penalty,
+            sample_weight=self.sample_weight,
+            seed=self.seed,
+            n_threads=self.n_threads,
+        )
+
+    def fitted(
+        self,
+        graphs: Sequence[LabelGraph],
+        penalties: PenaltyChoice,
+        *,
+        class_weight: ClassWeight = None,
+        bootstrap_counts: Floats | None = None,
+    ) -> list[LinearConditionals]:
+        """Fit linear conditionals on each graph, all at once."""
+        return fit_structures(
+            self.X,
+            self.labels,
+            graphs,
+            C=penalties.C,
+            label_penalty=penalties.label_penalty,
+            sample_weight=self.sample_weight,
+            class_weight=class_weight,
+            bootstrap_counts=bootstrap_counts,
+            seed=self.seed,
+            n_threads=self.n_threads,
+        )
+
+
+@dataclass(frozen=True)
+class LinearMembers:
+    """P(y|x) = Σ_k λ_k(x) Π_j P_k(y_j | x, parents of j) with linear log-odds, for n rows.
+
+    Attributes
+    ----------
+    features : (n, S) array or CSR
+        The rows as the conditionals see them: their D features, or several functions of each.
+    conditionals : sequence of K LinearConditionals
+    log_weights : (n, K) array
+        log λ_k(x).
+    """
+
+    features: Any
+    conditionals: Sequence[LinearConditionals]
+    log_weights: Floats
+
+    @classmethod
+    def alone(cls, features: Any, conditionals: LinearConditionals) -> LinearMembers:
+        """Return the mixture of a single member."""
+        return cls(features, (conditionals,), np.zeros((features.shape[0], 1)))
+
+    def log_odds(self, labels: Labels | Floats) -> Floats:
+        """Return every label's log-odds in every member given the others, (K, n, L)."""
+        given = np.ascontiguousarray(labels, dtype=np.float64)
+        return np.stack([member.scores(self.features, given) for member in self.conditionals])
+
+
+@dataclass(frozen=True)
+class LabelConditionals:
+    """Fitted conditionals P(y_j | x, parents of j) of all labels.
+
+    Attributes
+    ----------
+    graph : LabelGraph
+    linear : LinearConditionals or None
+        None if there is a classifier whose log-odds are not linear.
+    estimators : sequence of classifiers
+        One per label; empty if the conditionals are the engine's own.
+    """
+
+    graph: LabelGraph
+    linear: LinearConditionals | None
+    estimators: Sequence[Any] = ()
+
+    @classmethod
+    def of_classifiers(
+        cls, estimator: Any, rows: TrainingRows, graph: LabelGraph, n_jobs: int | None
+    ) -> Self:
+        """Fit a clone of `estimator` for each label on [X, labels of its parents]."""
+        fitted = fit_estimators(estimator, rows, graph, n_jobs)
+        return cls(graph, additive_conditionals(fitted, graph, rows.X.shape[1]), fitted)
+
+    def scores(self, X: Any, n_threads: int) -> Floats:
+        """Return the linear log-odds of each label given that no other label is present, (n, L)."""
+        assert self.linear is not None
+        return self.linear.scores(as_seen_by(self.estimators, X), n_threads=n_threads)
+
+    def log_odds(self, X: Any, label: int, rows: Indices, prefix: Labels) -> Floats:
+        """Return the log-odds of a label by its classifier, one for each of `rows`.
+
+        An enumeration repeats every row many times, so the repeated features are built block by
+        block.
+        """
+        estimator, parents = self.estimators[label], self.graph.parents[label]
+        out = np.empty(len(rows))
+        for block in row_blocks(len(rows), X.shape[1] + len(parents)):
+            extended = with_labels(X[rows[block]], prefix[block], parents)
+            out[block] = classifier_log_odds(estimator, extended)
+        return out
+
+    def given_parent(self, X: Any, n_threads: int) -> Floats:
+        """Return each label's log-odds with its only parent absent and present, (n, L, 2)."""
+        if self.linear is not None:
+            scores = self.scores(X, n_threads)
+            # A label is coupled to its parent only, so the sum is that one coefficient.
+            return np.stack([scores, scores + self.linear.coupling.sum(axis=1)], axis=2)
+        logits = np.empty((X.shape[0], len(self.estimators), 2))
+        for label, estimator in enumerate(self.estimators):
+            columns = np.zeros(len(self.graph.parents[label]), dtype=np.int64)
+            for value in (0, 1):
+                extended = with_labels(X, np.full((X.shape[0], 1), value), columns)
+                logits[:, label, value] = classifier_log_odds(estimator, extended)
+        return logits
+
+    def members(self, X: Any) -> LinearMembers | None:
+        """Return the linear conditionals of rows; None if there are others among them."""
+        if self.linear is None:
+            return None
+        return LinearMembers.alone(as_seen_by(self.estimators, X), self.linear)
+
+
+class LabelStructure(Protocol):
+    """The order of a chain, or a forest."""
+
+    def graph(self) -> LabelGraph:
+        """Return which labels each label depends on."""
+
+    def joint(self, conditionals: LabelConditionals, X: Any, rows: RowOptions) -> JointDistribution:
+        """Return P(y|x) of the rows of X."""
+
+
+class StructureLearner(Protocol):
+    """Learns structures, one for each component of a mixture."""
+
+    @property
+    def rows(self) -> TrainingRows:
+        """The rows that structures are learned from."""
+
+    def learn(
+        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
+    ) -> LabelStructure:
+        """Return the best structure of component `index` for rows weighted by `row_weight`.
+
+        Candidates are weighed with errors up to `tolerance`, as a share of their weights.
+        """
+
+    def restricted(self, rows: Positions) -> Self:
+        """Return the learner for a subset of the rows."""
+
+    def for_comparison(self) -> Self:
+        """Return a cheaper learner, of components that are compared and not kept."""
 
 
 class ConstantConditional:
@@ -51,24 +277,16 @@ class ConstantConditional:
 
 
 def fit_estimators(
-    estimator: Any,
-    X: Any,
-    labels: Labels,
-    graph: LabelGraph,
-    sample_weight: Floats | None,
-    random_state: Any,
-    n_jobs: int | None,
+    estimator: Any, rows: TrainingRows, graph: LabelGraph, n_jobs: int | None
 ) -> list[Any]:
     """Fit a clone of `estimator` for each label j on [X, labels of its parents]."""
-    check_base_classifier(estimator, sample_weight)
-    random = check_random_state(random_state)
-    seeds = random.randint(2**31 - 1, size=labels.shape[1])
+    check_base_classifier(estimator, rows.sample_weight)
+    X, labels, weight = rows.X, rows.labels, rows.sample_weight
+    seeds = check_random_state(rows.seed).randint(2**31 - 1, size=rows.n_labels)
     return list(
         processes(n_jobs)(
-            delayed(_fit_one)(
-                estimator, with_labels(X, labels, parent), labels[:, j], sample_weight, s
-            )
-            for j, (parent, s) in enumerate(zip(graph.parents, seeds, strict=True))
+            delayed(_fit_one)(estimator, with_labels(X, labels, parents), labels[:, j], weight, s)
+            for j, (parents, s) in enumerate(zip(graph.parents, seeds, strict=True))
         )
     )
 
@@ -139,32 +357,23 @@ def _is_open_seed(name: str, value: Any) -> bool:
 
 
 def classifier_edge_weights(
-    estimator: Any,
-    X: Any,
-    labels: Labels,
-    held_out: Mask,
-    candidates: Mask,
-    sample_weight: Floats | None,
-    random_state: Any,
-    n_jobs: int | None,
+    estimator: Any, rows: TrainingRows, held_out: Mask, candidates: Mask, n_jobs: int | None
 ) -> tuple[Floats, Floats]:
     """Return the held-out log-likelihood of each label given each candidate parent, and given none.
 
     The weights are defined as in `labelweave.logistic.edges.edge_weights`, but by fits of
     `estimator`: ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
     """
-    check_base_classifier(estimator, sample_weight)
-    n_labels = labels.shape[1]
+    check_base_classifier(estimator, rows.sample_weight)
+    n_labels = rows.n_labels
     parents = [
         (target, parent)
         for target in range(n_labels)
         for parent in (-1, *np.flatnonzero(candidates[:, target]))
     ]
-    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_labels)
+    seeds = check_random_state(rows.seed).randint(2**31 - 1, size=n_labels)
     found = processes(n_jobs)(
-        delayed(_edge_weight)(
-            estimator, X, labels, target, parent, held_out, sample_weight, seeds[target]
-        )
+        delayed(_edge_weight)(estimator, rows, target, parent, held_out, seeds[target])
         for target, parent in parents
     )
     weights = dict(zip(parents, found, strict=True))
@@ -177,17 +386,11 @@ def classifier_edge_weights(
 
 
 def _edge_weight(
-    estimator: Any,
-    X: Any,
-    labels: Labels,
-    target: int,
-    parent: int,
-    held_out: Mask,
-    sample_weight: Floats | None,
-    seed: int,
+    estimator: Any, rows: TrainingRows, target: int, parent: int, held_out: Mask, seed: int
 ) -> float:
     columns = np.array([parent] if parent >= 0 else [], dtype=np.int64)
-    extended = with_labels(X, labels, columns)
+    labels, sample_weight = rows.labels, rows.sample_weight
+    extended = with_labels(rows.X, labels, columns)
     total = 0.0
     for outside in held_out:
         weight = None if sample_weight is None else sample_weight[~outside]
@@ -198,24 +401,6 @@ def _edge_weight(
         loss = np.minimum(np.logaddexp(0.0, -sign * log_odds), _LARGEST_LOSS)
         total -= float(loss.sum() if sample_weight is None else loss @ sample_weight[outside])
     return total
-
-
-def chain_log_odds(
-    estimator: Any,
-    X: Any,
-    rows: Indices,
-    prefix: Labels,
-    parents: Indices,
-) -> Floats:
-    """Return the log-odds of the next label after `prefix`, one for each of `rows`.
-
-    An enumeration repeats every row many times, so the repeated features are built block by block.
-    """
-    out = np.empty(len(rows))
-    for block in row_blocks(len(rows), X.shape[1] + len(parents)):
-        extended = with_labels(X[rows[block]], prefix[block], parents)
-        out[block] = classifier_log_odds(estimator, extended)
-    return out
 
 
 def classifier_log_odds(estimator: Any, X: Any) -> Floats:
@@ -280,7 +465,7 @@ def _gaussian_log_odds(estimator: GaussianNB, centre: Floats) -> tuple[Floats, f
     return weights, float(intercept)
 
 
-def _centre(estimators: list[Any], n_features: int) -> Floats | None:
+def _centre(estimators: Sequence[Any], n_features: int) -> Floats | None:
     """Return the mean of the class means: squares of features centred there lose no digits."""
     means = [e.theta_[:, :n_features] for e in estimators if type(e) is GaussianNB]
     return np.concatenate(means).mean(axis=0) if means else None
@@ -291,7 +476,7 @@ def _prior_log_odds(estimator: Any) -> float:
 
 
 def additive_conditionals(
-    estimators: list[Any], graph: LabelGraph, n_features: int
+    estimators: Sequence[Any], graph: LabelGraph, n_features: int
 ) -> LinearConditionals | None:
     """Return the conditionals of fitted classifiers; None unless all have additive log-odds."""
     n_labels = len(estimators)
@@ -311,7 +496,7 @@ def additive_conditionals(
     return LinearConditionals(weights, intercept, coupling, C=np.nan, label_penalty=np.nan)
 
 
-def as_seen_by(estimators: list[Any], X: Any) -> Any:
+def as_seen_by(estimators: Sequence[Any], X: Any) -> Any:
     """Return X as the classifiers see it.
 
     Bernoulli naive Bayes sees which features are positive, Gaussian naive Bayes the features and
@@ -328,31 +513,3 @@ def as_seen_by(estimators: list[Any], X: Any) -> Any:
     seen = X.copy()
     seen.data = (seen.data > 0).astype(np.float64)
     return seen
-
-
-@dataclass(frozen=True)
-class LinearMembers:
-    """P(y|x) = Σ_k λ_k(x) Π_j P_k(y_j | x, parents of j) with linear log-odds, for n rows.
-
-    Attributes
-    ----------
-    features : (n, S) array or CSR
-        What the conditionals see of the rows: their D features, or several functions of each.
-    conditionals : sequence of K LinearConditionals
-    log_weights : (n, K) array
-        log λ_k(x).
-    """
-
-    features: Any
-    conditionals: Sequence[LinearConditionals]
-    log_weights: Floats
-
-    @classmethod
-    def alone(cls, features: Any, conditionals: LinearConditionals) -> LinearMembers:
-        """Return the mixture of a single member."""
-        return cls(features, (conditionals,), np.zeros((features.shape[0], 1)))
-
-    def log_odds(self, labels: Labels | Floats) -> Floats:
-        """Return every label's log-odds in every member given the others, (K, n, L)."""
-        given = np.ascontiguousarray(labels, dtype=np.float64)
-        return np.stack([member.scores(self.features, given) for member in self.conditionals])

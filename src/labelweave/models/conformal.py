@@ -41,6 +41,7 @@ from labelweave.decision.sets import probable_vectors, reachable_values, vector_
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.enumeration import row_blocks
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import seeded_clone
@@ -408,7 +409,7 @@ class ConformalClassifier(MultiLabelClassifier):
         strategy: Inference = innermost(model)._inference()
         return strategy
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         return joint_of(self.estimator_, X)
 
     def _group_codes(self, groups: Any, X: Any) -> Indices:

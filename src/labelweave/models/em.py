@@ -1,27 +1,16 @@
-"""Expectation maximisation: parameters, gate, E-step, M-step.
-
-The gate of a mixture: mixing weights λ_k(x) by logistic stick-breaking.
-
-Component k is chosen with probability σ(g_k(x)) if none before it was; the last one takes the rest
-of the stick. Each break is a logistic regression, so the gate is fitted by the same engine as
-everything else. Constant mixing weights are the case without features.
-
-The parameters of a mixture.
-
-The M-step of EM: every conditional and every break of the gate is a logistic regression.
-
-All of them share the features, so they are solved side by side, in one call of the engine.
-
-Expectation maximisation for mixtures of structured components.
+"""Expectation maximisation for mixtures: P(y|x) = Σ_k λ_k(x) P_k(y|x).
 
 A component is a set of linear conditionals, one per label, each given the features and the label's
-parents in the component's structure: a tree, a chain or the empty graph. The M-step (`m_step`)
-starts from their last values.
+parents in the component's structure: a tree, a chain or the empty graph. The gate, which is the
+mixing weights λ_k(x), breaks a stick: component k is chosen with probability σ(g_k(x)) if none
+before it was, and the last one takes the rest. So every conditional and every break of the gate is
+a logistic regression over the same features, and an M-step solves all of them side by side, in one
+call of the engine. Constant mixing weights are the case without features.
 
 The weight of a row in the M-step of component k:
 
 - "share": its responsibility γ_k. A component with few rows is then shrunk more by its penalty, and
-  the largest component takes over what it cannot hold.
+  the largest component takes over the rows that it cannot hold.
 - "equal": the published γ_k / Γ_k, with Γ_k = Σ_n γ_k(n), scaled so that every component has the
   total weight of the data: all are penalised alike, whatever their share.
 
@@ -40,22 +29,87 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.checks import check_choice, check_number, check_whole_number
+from labelweave._common.presets import Preset, Presets, published
 from labelweave._common.progress import steps
+from labelweave._common.row_keys import row_uniforms
 from labelweave.logistic.conditionals import LinearConditionals
 from labelweave.logistic.edges import EDGE_TOLERANCE
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve_problems
+from labelweave.models.conditionals import TrainingRows
 
 # Log-odds of a break beyond which a component is practically always or never chosen.
 _SURE = 700.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixtureSettings:
+    """How a mixture is learned, and how the number of its components is chosen.
+
+    Its values are parameters of an estimator, too: ``settings__gate`` in a grid search, and
+    ``mc(gate='constant')`` in the specification of a method.
+
+    Parameters
+    ----------
+    max_components : int, default=12
+        Largest number of components that ``n_components="auto"`` tries.
+    cv : int, default=3
+        How often rows are held out. "auto" compares sizes on at most this many fifths of the rows,
+        each held out once; 1 keeps the components learned without the held-out fifth and refits
+        only their parameters to all rows. The edges of trees are weighed by as many folds, as in
+        `TreeNetwork`; while sizes are compared on several splits, by one.
+    patience : int, default=2
+        "auto" stops after this many consecutive sizes that are worse than the best, or one that is
+        worse by more than three standard errors.
+    gate : {"linear", "constant"}, default="linear"
+        Whether the mixing weights depend on x, through linear log-odds, or are constant.
+    weighting : {"share", "equal"}, default="share"
+        Weight of a row in the M-step of a component: "share" is its responsibility γ, so that a
+        component with few rows is shrunk more by its penalty; "equal" is γ divided by the sum of
+        all γ of the component, so that all components are penalised alike.
+    prior_weight : float, default=0.01
+        Additional weight of every row in every component, which shrinks components with few rows
+        towards a fit to all rows.
+
+    Examples
+    --------
+    >>> from labelweave import MixtureSettings, TreeMixture
+    >>> model = TreeMixture(settings=MixtureSettings(gate="constant"))
+    >>> model.set_params(settings__patience=1).settings.patience
+    1
+    >>> MixtureSettings.preset("published")  # doctest: +NORMALIZE_WHITESPACE
+    MixtureSettings(max_components=12, cv=1, patience=1, gate='constant',
+                    weighting='equal', prior_weight=0.0)
+    """
+
+    max_components: int = 12
+    cv: int = 3
+    patience: int = 2
+    gate: str = "linear"
+    weighting: str = "share"
+    prior_weight: float = 0.01
+
+    presets: ClassVar[Presets] = published(
+        cv=1, patience=1, gate="constant", weighting="equal", prior_weight=0.0
+    )
+    preset = Preset()
+
+    def __post_init__(self) -> None:
+        for name in ("max_components", "cv", "patience"):
+            check_whole_number(getattr(self, name), name)
+        check_choice(self.gate, "gate", ("linear", "constant"))
+        check_choice(self.weighting, "weighting", ("share", "equal"))
+        check_number(self.prior_weight, "prior_weight", minimum=0)
 
 
 @dataclass(frozen=True)
@@ -156,6 +210,18 @@ class Mixture:
             for k in range(self.n_components)
         ]
 
+    def log_probs(self, X: Any, labels: Labels, n_threads: int = 1) -> Floats:
+        """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
+        columns = [
+            component.log_prob(X, labels, n_threads=n_threads)
+            for component in self.conditionals(PenaltyChoice(np.nan, np.nan))
+        ]
+        return np.stack(columns, axis=1)
+
+    def log_joint(self, X: Any, labels: Labels, n_threads: int = 1) -> Floats:
+        """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
+        return self.log_probs(X, labels, n_threads) + self.gate.log_weights(X, n_threads)
+
     def replaced(self, other: Mixture, sources: Sequence[int]) -> Mixture:
         """Return a mixture with the parameters of component ``sources[k]`` of `other` for each k.
 
@@ -196,38 +262,187 @@ class Mixture:
         )
 
 
-@dataclass(frozen=True)
-class MStep:
-    """Rows that mixtures are refitted to.
+class Tolerances(NamedTuple):
+    """How accurate a mixture is.
 
     Attributes
     ----------
-    X : (n, D) array or CSR
-    labels : (n, L) int8 array
-    penalties : PenaltyChoice
-        Of every component; the gate's weights have the features' penalty.
-    tolerance : float
-        When the solver stops.
-    n_threads : int
+    m_step : float
+        When the solver of an M-step stops.
+    objective : float
+        When EM stops: the least change of its objective, per unit of weight.
+    edges : float
+        Accuracy of the weights by which structures are chosen before EM; see `edge_weights`.
+    n_iterations : int
+        Largest number of iterations with lengthened steps.
     """
 
-    X: Any
-    labels: Labels
-    penalties: PenaltyChoice
-    tolerance: float
-    n_threads: int
+    m_step: float
+    objective: float
+    edges: float = EDGE_TOLERANCE
+    n_iterations: int = 7
 
-    def refit(
-        self, mixture: Mixture, learnable: Mask, row_weights: Floats, shares: Floats
-    ) -> Mixture:
-        """Refit a mixture, starting from its parameters."""
-        chosen = np.nonzero(learnable)
+
+#: As accurate as the fit of a single model.
+EXACT = Tolerances(m_step=1e-14, objective=1e-5)
+#: Accurate enough to keep a mixture; M-steps that end earlier differ for dense and sparse features.
+CLOSE = Tolerances(m_step=1e-10, objective=1e-3, edges=1e-2)
+#: Accurate enough to compare mixtures.
+ROUGH = Tolerances(m_step=1e-2, objective=1e-3, edges=1e-2, n_iterations=2)
+# Iterations with plain steps (weighting="equal"); seven lengthened ones lead at least as far.
+_N_PLAIN = 15
+# Keeps samples of rows independent of all folds.
+_SAMPLE_SEED = 2_000_003
+# Longest step of EM, as a multiple of the M-step's.
+_LONGEST_STEP = 64.0
+# A component, or a class of a label within a component, of less than this weight keeps its
+# parameters: nothing more can be learned about it.
+_LEAST_WEIGHT = 1e-8
+
+
+class _Expectation(NamedTuple):
+    """A mixture after an E-step: its responsibilities, (n, K), and penalised log-likelihood."""
+
+    mixture: Mixture
+    responsibilities: Floats
+    objective: float
+
+
+@dataclass(frozen=True)
+class EM:
+    """Expectation maximisation on one set of rows.
+
+    Attributes
+    ----------
+    rows : TrainingRows
+    penalties : PenaltyChoice
+        Of every component; the gate's weights have the features' penalty.
+    settings : MixtureSettings
+    tolerances : Tolerances
+    """
+
+    rows: TrainingRows
+    penalties: PenaltyChoice
+    settings: MixtureSettings
+    tolerances: Tolerances = EXACT
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Weight of every row, (n,)."""
+        return self.rows.weight
+
+    @cached_property
+    def uniforms(self) -> Floats:
+        """Numbers between 0 and 1 by which the rows of a structure are sampled, (n,)."""
+        return row_uniforms(self.rows.X, self.rows.seed + _SAMPLE_SEED)
+
+    @property
+    def linear_gate(self) -> bool:
+        """Whether the mixing weights depend on x."""
+        return self.settings.gate == "linear"
+
+    @property
+    def equal(self) -> bool:
+        """Whether every component has the total weight of the data."""
+        return self.settings.weighting == "equal"
+
+    @property
+    def n_iterations(self) -> int:
+        """Largest number of iterations."""
+        return _N_PLAIN if self.equal else self.tolerances.n_iterations
+
+    def log_joint(self, mixture: Mixture) -> Floats:
+        """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
+        return mixture.log_joint(self.rows.X, self.rows.labels, self.rows.n_threads)
+
+    def run(self, mixture: Mixture, n_iterations: int) -> tuple[Mixture, list[float]]:
+        """Iterate until the objective hardly changes; a single component is optimal already.
+
+        Returns the mixture and the penalised log-likelihood before each iteration and at the end.
+        """
+        total = float(self.weight.sum())
+        now = self._expect(mixture)
+        objectives = [now.objective]
+        iterations = list(range(n_iterations if mixture.n_components > 1 else 0))
+        for _ in steps(f"EM with {mixture.n_components} components, at most", iterations):
+            refitted = self._expect(self.refit(now.mixture, now.responsibilities))
+            now = refitted if self.equal else self._lengthened(now, refitted)
+            objectives.append(now.objective)
+            if abs(objectives[-1] - objectives[-2]) < self.tolerances.objective * total:
+                break
+        return now.mixture, objectives
+
+    def start(self, parents: Mask, responsibilities: Floats) -> Mixture:
+        """Fit components to initial responsibilities, (n, K)."""
+        return self.refit(self.zero(parents, responsibilities), responsibilities)
+
+    def zero(self, parents: Mask, responsibilities: Floats) -> Mixture:
+        """Return the mixture whose weights and couplings are zero."""
+        n_components, n_labels = parents.shape[:2]
+        negative, positive = self._classes()
+        return Mixture(
+            parents=parents,
+            weights=np.zeros((n_components, n_labels, self.rows.X.shape[1])),
+            intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
+            coupling=np.zeros((n_components, n_labels, n_labels)),
+            gate=self._constant_gate(responsibilities * self.weight[:, None]),
+        )
+
+    # The E-step.
+
+    def _expect(self, mixture: Mixture) -> _Expectation:
+        rows = self.rows
+        log_probs = mixture.log_probs(rows.X, rows.labels, rows.n_threads)
+        log_joint = log_probs + mixture.gate.log_weights(rows.X, rows.n_threads)
+        evidence = logsumexp(log_joint, axis=1)
+        responsibilities = np.exp(log_joint - evidence[:, None])
+        prior = self._prior(mixture.n_components) * log_probs.sum(axis=1)
+        objective = float(self.weight @ (evidence + prior))
+        return _Expectation(
+            mixture, responsibilities, objective - self._penalty(mixture, responsibilities)
+        )
+
+    def _penalty(self, mixture: Mixture, responsibilities: Floats) -> float:
+        coupling = self.penalties.label_penalty * (mixture.coupling**2).sum(axis=(1, 2))
+        features = (mixture.weights**2).sum(axis=(1, 2))
+        cost = (features + coupling) / (2.0 * self.penalties.C)
+        if self.equal:
+            cost *= self.weight @ responsibilities / self.weight.sum()
+        return float(cost.sum()) + mixture.gate.penalty
+
+    def _lengthened(self, before: _Expectation, after: _Expectation) -> _Expectation:
+        """Go on in the direction of an M-step, in steps twice as long, while the objective rises.
+
+        EM takes many short steps in the same direction, and the E-step of a trial costs a fraction
+        of an M-step.
+        """
+        end, length = after.mixture, 2.0
+        while length <= _LONGEST_STEP:
+            further = self._expect(before.mixture.towards(end, length))
+            if not further.objective > after.objective:
+                break
+            after, length = further, 2.0 * length
+        return after
+
+    # The M-step.
+
+    def refit(self, mixture: Mixture, responsibilities: Floats) -> Mixture:
+        """Refit all conditionals, and the gate, to the responsibilities, from their last values."""
+        shares = responsibilities * self.weight[:, None]
+        row_weights = shares + self._prior(mixture.n_components) * self.weight[:, None]
+        chosen = np.nonzero(self._learnable(row_weights))
+        if self.equal:
+            row_weights *= self.weight.sum() / np.maximum(row_weights.sum(axis=0), _LEAST_WEIGHT)
+        if not self.linear_gate:
+            mixture = replace(mixture, gate=self._constant_gate(shares))
         taken, left = stick_breaks(shares if mixture.gate.C is not None else shares[:, :1])
-        n_conditionals, n_breaks = len(chosen[0]), taken.shape[1]
-        if n_conditionals + n_breaks == 0:
+        n_breaks = taken.shape[1]
+        if len(chosen[0]) + n_breaks == 0:
             return mixture
         problems = self._problems(mixture, chosen, row_weights, taken, left)
-        solutions = solve_problems(problems, tol=self.tolerance, n_threads=self.n_threads)
+        solutions = solve_problems(
+            problems, tol=self.tolerances.m_step, n_threads=self.rows.n_threads
+        )
         return _with_solutions(mixture, chosen, solutions, n_breaks)
 
     def _problems(
@@ -238,33 +453,62 @@ class MStep:
         taken: Floats,
         left: Floats,
     ) -> LogisticProblems:
-        """Return the conditionals, and after them the breaks of the gate."""
+        """Return the conditionals that are chosen, and after them the breaks of the gate."""
         component, label = chosen
         (n_components, n_labels), breaks = mixture.intercept.shape, np.arange(taken.shape[1])
         shape = (len(component) + len(breaks), 1)
         parents = np.zeros((shape[0], n_labels), dtype=bool)
         parents[: len(component)] = mixture.parents[chosen]
-        start = np.zeros((shape[0], self.X.shape[1] + 1 + n_labels))
-        start[: len(component)] = np.column_stack(
-            [mixture.weights[chosen], mixture.intercept[chosen], mixture.coupling[chosen]]
-        )
-        if len(breaks):
-            gate = np.column_stack([mixture.gate.weights, mixture.gate.intercept])
-            start[len(component) :, :-n_labels] = gate
         has_extras = bool(parents.any())
+        start = _start(mixture, chosen, len(breaks))
         return LogisticProblems(
-            X=self.X,
-            targets=self.labels,
+            X=self.rows.X,
+            targets=self.rows.labels,
             shares=taken,
             target_of=np.concatenate([label, n_labels + breaks]).astype(np.int32),
             C=np.full(shape, self.penalties.C),
             extra_penalty=np.full(shape, self.penalties.label_penalty),
-            extras=sp.csr_array(self.labels, dtype=np.float64) if has_extras else None,
+            extras=sp.csr_array(self.rows.labels, dtype=np.float64) if has_extras else None,
             extra_mask=parents if has_extras else None,
             weights=np.hstack([row_weights, left]),
             weight_of=np.concatenate([component, n_components + breaks]).astype(np.int32),
             start=start if has_extras else start[:, :-n_labels],
         )
+
+    def _constant_gate(self, shares: Floats) -> Gate:
+        C = self.penalties.C if self.linear_gate else None
+        return Gate.constant(shares, self.rows.X.shape[1], C)
+
+    def _learnable(self, shares: Floats) -> Mask:
+        """Return which labels of which components have weight in both classes, (K, L)."""
+        labels = self.rows.labels
+        positive = shares.T @ labels
+        negative = shares.T @ (1 - labels)
+        negative_all, positive_all = self._classes()
+        constant = (negative_all == 0) | (positive_all == 0)
+        learnable: Mask = (np.minimum(negative, positive) > _LEAST_WEIGHT) & ~constant
+        return learnable
+
+    def _classes(self) -> tuple[Floats, Floats]:
+        """Return the weight of the negative and of the positive rows of every label."""
+        return self.weight @ (1 - self.rows.labels), self.weight @ self.rows.labels
+
+    def _prior(self, n_components: int) -> float:
+        """Return ε, or zero for a single component, which has all rows already."""
+        return self.settings.prior_weight if n_components > 1 else 0.0
+
+
+def _start(mixture: Mixture, chosen: tuple[Any, ...], n_breaks: int) -> Floats:
+    """Return the last values of the conditionals that are chosen and of the breaks of the gate."""
+    n_labels, n_features = mixture.weights.shape[1:]
+    start = np.zeros((len(chosen[0]) + n_breaks, n_features + 1 + n_labels))
+    start[: len(chosen[0])] = np.column_stack(
+        [mixture.weights[chosen], mixture.intercept[chosen], mixture.coupling[chosen]]
+    )
+    if n_breaks:
+        gate = np.column_stack([mixture.gate.weights, mixture.gate.intercept])
+        start[len(chosen[0]) :, :-n_labels] = gate
+    return start
 
 
 def _with_solutions(
@@ -284,192 +528,3 @@ def _with_solutions(
             intercept=solutions.intercept[n_conditionals:],
         )
     return replace(mixture, weights=weights, intercept=intercept, coupling=coupling, gate=gate)
-
-
-class Tolerances(NamedTuple):
-    """How accurate a mixture is.
-
-    Attributes
-    ----------
-    m_step : float
-        When the solver of an M-step stops.
-    objective : float
-        When EM stops: the least change of its objective, per unit of weight.
-    edges : float
-        Accuracy of the weights by which structures are chosen before EM; see `edge_weights`.
-    """
-
-    m_step: float
-    objective: float
-    edges: float = EDGE_TOLERANCE
-
-
-#: As accurate as the fit of a single model.
-EXACT = Tolerances(m_step=1e-14, objective=1e-5)
-#: Accurate enough to keep a mixture; M-steps that end earlier differ for dense and sparse features.
-CLOSE = Tolerances(m_step=1e-10, objective=1e-3, edges=1e-2)
-#: Accurate enough to compare mixtures.
-ROUGH = Tolerances(m_step=1e-2, objective=1e-3, edges=1e-2)
-# Longest step of EM, as a multiple of the M-step's.
-_LONGEST_STEP = 64.0
-# A component, or a class of a label within a component, of less than this weight keeps its
-# parameters: nothing more can be learned about it.
-_LEAST_WEIGHT = 1e-8
-
-
-class _Expectation(NamedTuple):
-    """A mixture after an E-step: its responsibilities, (n, K), and penalised log-likelihood."""
-
-    mixture: Mixture
-    responsibilities: Floats
-    objective: float
-
-
-@dataclass(frozen=True)
-class EM:
-    """The data that mixtures are fitted to, and the settings of EM.
-
-    Attributes
-    ----------
-    X : (n, D) array or CSR
-    labels : (n, L) int8 array
-    weight : (n,) array
-    penalties : PenaltyChoice
-        Of every component.
-    linear_gate : bool
-        Whether the mixing weights depend on x; the penalty of their weights is the features'.
-    n_threads : int
-    equal : bool
-        Whether every component has the total weight of the data, or its share.
-    prior_weight : float
-        Additional weight ε of every row in every component.
-    tolerances : Tolerances
-    """
-
-    X: Any
-    labels: Labels
-    weight: Floats
-    penalties: PenaltyChoice
-    linear_gate: bool
-    n_threads: int
-    equal: bool
-    prior_weight: float
-    tolerances: Tolerances = EXACT
-
-    def log_probs(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
-        """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
-        features = self.X if X is None else X
-        truth = self.labels if labels is None else labels
-        columns = [
-            component.log_prob(features, truth, n_threads=self.n_threads)
-            for component in mixture.conditionals(self.penalties)
-        ]
-        return np.stack(columns, axis=1)
-
-    def log_joint(self, mixture: Mixture, X: Any = None, labels: Any = None) -> Floats:
-        """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
-        features = self.X if X is None else X
-        return self.log_probs(mixture, X, labels) + mixture.gate.log_weights(
-            features, self.n_threads
-        )
-
-    def penalty(self, mixture: Mixture, responsibilities: Floats) -> float:
-        """Return the penalty of the parameters."""
-        coupling = self.penalties.label_penalty * (mixture.coupling**2).sum(axis=(1, 2))
-        features = (mixture.weights**2).sum(axis=(1, 2))
-        cost = (features + coupling) / (2.0 * self.penalties.C)
-        if self.equal:
-            cost *= self.weight @ responsibilities / self.weight.sum()
-        return float(cost.sum()) + mixture.gate.penalty
-
-    def run(self, mixture: Mixture, n_iterations: int) -> tuple[Mixture, list[float]]:
-        """Iterate until the objective hardly changes; a single component is optimal already.
-
-        Returns the mixture and the penalised log-likelihood before each iteration and at the end.
-        """
-        total = float(self.weight.sum())
-        now = self._expect(mixture)
-        objectives = [now.objective]
-        iterations = list(range(n_iterations if mixture.n_components > 1 else 0))
-        for _ in steps(f"EM with {mixture.n_components} components, at most", iterations):
-            refitted = self._expect(self.refit(now.mixture, now.responsibilities))
-            now = refitted if self.equal else self._lengthened(now, refitted)
-            objectives.append(now.objective)
-            if abs(objectives[-1] - objectives[-2]) < self.tolerances.objective * total:
-                break
-        return now.mixture, objectives
-
-    def _expect(self, mixture: Mixture) -> _Expectation:
-        """Do the E-step."""
-        log_probs = self.log_probs(mixture)
-        log_joint = log_probs + mixture.gate.log_weights(self.X, self.n_threads)
-        evidence = logsumexp(log_joint, axis=1)
-        responsibilities = np.exp(log_joint - evidence[:, None])
-        prior = self._prior(mixture.n_components) * log_probs.sum(axis=1)
-        objective = float(self.weight @ (evidence + prior))
-        return _Expectation(
-            mixture, responsibilities, objective - self.penalty(mixture, responsibilities)
-        )
-
-    def _lengthened(self, before: _Expectation, after: _Expectation) -> _Expectation:
-        """Go on in the direction of an M-step, in steps twice as long, while the objective rises.
-
-        EM takes many short steps in the same direction, and an E-step, which is all that a trial
-        takes, costs a fraction of an M-step.
-        """
-        end, length = after.mixture, 2.0
-        while length <= _LONGEST_STEP:
-            further = self._expect(before.mixture.towards(end, length))
-            if not further.objective > after.objective:
-                break
-            after, length = further, 2.0 * length
-        return after
-
-    def start(self, parents: Mask, responsibilities: Floats) -> Mixture:
-        """Fit components to initial responsibilities, (n, K)."""
-        return self.refit(self.zero(parents, responsibilities), responsibilities)
-
-    def zero(self, parents: Mask, responsibilities: Floats) -> Mixture:
-        """Return the mixture whose weights and couplings are zero."""
-        n_components, n_labels = parents.shape[:2]
-        negative, positive = self._classes()
-        return Mixture(
-            parents=parents,
-            weights=np.zeros((n_components, n_labels, self.X.shape[1])),
-            intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
-            coupling=np.zeros((n_components, n_labels, n_labels)),
-            gate=self._constant_gate(responsibilities * self.weight[:, None]),
-        )
-
-    def refit(self, mixture: Mixture, responsibilities: Floats) -> Mixture:
-        """Do the M-step: refit all conditionals, and the gate, to the responsibilities."""
-        shares = responsibilities * self.weight[:, None]
-        row_weights = shares + self._prior(mixture.n_components) * self.weight[:, None]
-        learnable = self._learnable(row_weights)
-        if self.equal:
-            row_weights *= self.weight.sum() / np.maximum(row_weights.sum(axis=0), _LEAST_WEIGHT)
-        if not self.linear_gate:
-            mixture = replace(mixture, gate=self._constant_gate(shares))
-        m_step = MStep(self.X, self.labels, self.penalties, self.tolerances.m_step, self.n_threads)
-        return m_step.refit(mixture, learnable, row_weights, shares)
-
-    def _constant_gate(self, shares: Floats) -> Gate:
-        C = self.penalties.C if self.linear_gate else None
-        return Gate.constant(shares, self.X.shape[1], C)
-
-    def _learnable(self, shares: Floats) -> Mask:
-        """Return which labels of which components have weight in both classes, (K, L)."""
-        positive = shares.T @ self.labels
-        negative = shares.T @ (1 - self.labels)
-        negative_all, positive_all = self._classes()
-        constant = (negative_all == 0) | (positive_all == 0)
-        learnable: Mask = (np.minimum(negative, positive) > _LEAST_WEIGHT) & ~constant
-        return learnable
-
-    def _classes(self) -> tuple[Floats, Floats]:
-        """Return the weight of the negative and of the positive rows of every label."""
-        return self.weight @ (1 - self.labels), self.weight @ self.labels
-
-    def _prior(self, n_components: int) -> float:
-        """Return ε, or zero for a single component, which has all rows already."""
-        return self.prior_weight if n_components > 1 else 0.0

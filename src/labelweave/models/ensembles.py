@@ -1,21 +1,20 @@
-"""ChainEnsemble, TreeEnsemble: members on bootstrap samples, averaged.
+"""Ensembles: members of different structure on bootstrap samples, averaged.
 
-What ensembles share: members of different structure on bootstrap samples, averaged.
-
-Ensembles of classifier chains with different orders.
-
-Ensembles of tree networks with different trees.
+P(y|x) is the uniform mixture of the members' joint distributions. Members are chains with random
+orders (`ChainEnsemble`), or tree networks with random or learned trees (`TreeEnsemble`). The
+members of logistic regressions are fitted all at once, those of another classifier one by one.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import poisson
 
-from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice
 from labelweave._common.presets import Presets, published
 from labelweave._common.progress import steps
@@ -23,134 +22,84 @@ from labelweave._common.row_keys import row_keys
 from labelweave._core import native
 from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
-from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint, TreeJoint
-from labelweave.logistic.conditionals import (
-    LabelGraph,
-    LinearConditionals,
-    fit_structures,
-    structure_penalties,
-)
+from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
+from labelweave.logistic.conditionals import LabelGraph, LinearConditionals
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.chains import ClassifierChain
-from labelweave.models.conditionals import LinearMembers
+from labelweave.models.chains import ChainOrder, ClassifierChain
+from labelweave.models.conditionals import (
+    LabelConditionals,
+    LabelStructure,
+    LinearMembers,
+    TrainingRows,
+)
 from labelweave.models.structure import Structure
 from labelweave.models.structure_learning import TreeLearner, random_parents
-from labelweave.models.tree_network import TreeNetwork, check_screen, tree_logits
+from labelweave.models.tree_network import TreeNetwork
 
 # Probabilities that a row is drawn at most 0, 1, 2, ... times.
 _POISSON = poisson.cdf(np.arange(20), 1.0)
 
 
-class UniformEnsemble(MultiLabelClassifier):
-    """The uniform mixture of members that differ in structure and in their bootstrap samples.
+def bootstrap_counts(X: Any, n_members: int, seed: int) -> Floats:
+    """Return how often each row is drawn for each member, (n, M): the Poisson bootstrap.
 
-    A subclass chooses structures and penalties (`_structures`), makes a member of base classifiers
-    (`_classifier_member`) and the joint distribution of a linear one (`_member`).
+    The draws are keyed by the rows' content, so that neither their order nor their repetition
+    changes what is learned.
     """
-
-    n_estimators: int
-    estimator: Any
-    bootstrap: bool
-
-    @abstractmethod
-    def _structures(
-        self, X: Any, labels: Labels, sample_weight: Floats | None, bootstrap_counts: Floats | None
-    ) -> tuple[list[Any], PenaltyChoice]:
-        """Return the structures and their penalties, which `estimator` makes irrelevant."""
-
-    @abstractmethod
-    def _graph(self, structure: Any) -> LabelGraph:
-        """Return which labels each label depends on."""
-
-    @abstractmethod
-    def _classifier_member(self, structure: Any, seed: int) -> MultiLabelClassifier:
-        """Return an unfitted member of base classifiers."""
-
-    @abstractmethod
-    def _member(
-        self, conditionals: LinearConditionals, structure: Any, X: Any, shared: dict[str, Any]
-    ) -> JointDistribution:
-        """Return the joint distribution of a linear member."""
-
-    def _fit_members(
-        self, X: Any, labels: Labels, sample_weight: Floats | None
-    ) -> tuple[list[Any], list[Any]]:
-        """Fit the members; return their structures and, with `estimator`, the fitted members."""
-        self._count("n_estimators")
-        counts = self._bootstrap_counts(X, self._seed())
-        structures, penalties = self._structures(X, labels, sample_weight, counts)
-        if self.estimator is not None:
-            return structures, [
-                self._classifier_member(structure, self._seed() + k).fit(
-                    *_drawn(X, labels, sample_weight, None if counts is None else counts[:, k])
-                )
-                for k, structure in steps("fitting members", list(enumerate(structures)))
-            ]
-        self.conditionals_ = fit_structures(
-            X,
-            labels,
-            [self._graph(structure) for structure in structures],
-            C=penalties.C,
-            label_penalty=penalties.label_penalty,
-            sample_weight=sample_weight,
-            bootstrap_counts=counts,
-            n_threads=self._n_threads(),
-        )
-        self.C_, self.label_penalty_ = penalties.C, penalties.label_penalty
-        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
-        return structures, []
-
-    def _bootstrap_counts(self, X: Any, seed: int) -> Floats | None:
-        """Return how often each row is drawn for each member, (n, M): the Poisson bootstrap.
-
-        The draws are keyed by the rows' content, so that neither their order nor their repetition
-        changes what is learned.
-        """
-        if not self.bootstrap:
-            return None
-        keys, uniform = row_keys(X), np.empty((X.shape[0], 1))
-        counts = np.empty((X.shape[0], self.n_estimators))
-        for member in range(self.n_estimators):
-            native.fill_uniform(seed, keys, member, uniform)
-            counts[:, member] = np.searchsorted(_POISSON, uniform[:, 0])
-        counts[:, ~counts.any(axis=0)] = 1.0  # a sample of few rows may be empty
-        return counts
-
-    def _averaged(self, X: Any, structures: list[Any], fitted: list[Any]) -> JointDistribution:
-        """Return the uniform mixture of the members' joint distributions."""
-        shared: dict[str, Any] = {
-            "label_names": self._names(),
-            "row_ids": row_keys(X),
-            "n_threads": self._n_threads(),
-        }
-        if fitted:
-            members = [member.predict_joint(X) for member in fitted]
-        else:
-            members = [
-                self._member(conditionals, structure, X, shared)
-                for conditionals, structure in zip(self.conditionals_, structures, strict=True)
-            ]
-        return MixtureJoint(np.full(len(members), 1 / len(members)), members, **shared)
-
-    def _linear_members(self, X: Any) -> LinearMembers | None:
-        if not hasattr(self, "conditionals_"):
-            return None
-        shape = (X.shape[0], len(self.conditionals_))
-        return LinearMembers(X, self.conditionals_, np.full(shape, -np.log(shape[1])))
+    keys, uniform = row_keys(X), np.empty((X.shape[0], 1))
+    counts = np.empty((X.shape[0], n_members))
+    for member in range(n_members):
+        native.fill_uniform(seed, keys, member, uniform)
+        counts[:, member] = np.searchsorted(_POISSON, uniform[:, 0])
+    counts[:, ~counts.any(axis=0)] = 1.0  # a sample of few rows may be empty
+    return counts
 
 
-def _drawn(
-    X: Any, labels: Labels, sample_weight: Floats | None, counts: Floats | None
-) -> tuple[Any, Labels, Floats | None]:
+def fit_members(
+    members: Sequence[MultiLabelClassifier], rows: TrainingRows, counts: Floats | None
+) -> list[Any]:
+    """Fit members of classifiers, each to its sample of the rows."""
+    return [
+        member.fit(*_drawn(rows, None if counts is None else counts[:, k]))
+        for k, member in steps("fitting members", list(enumerate(members)))
+    ]
+
+
+def _drawn(rows: TrainingRows, counts: Floats | None) -> tuple[Any, Labels, Floats | None]:
     """Repeat rows as often as they are drawn: not every classifier supports sample weights."""
-    if counts is None:
-        return X, labels, sample_weight
-    rows = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
-    return X[rows], labels[rows], None if sample_weight is None else sample_weight[rows]
+    if counts is not None:
+        rows = rows.restricted(np.repeat(np.arange(len(counts)), counts.astype(np.int64)))
+    return rows.X, rows.labels, rows.sample_weight
 
 
-class ChainEnsemble(UniformEnsemble):
+def linear_joints(
+    structures: Sequence[LabelStructure],
+    fitted: Sequence[LinearConditionals],
+    X: Any,
+    rows: RowOptions,
+) -> list[JointDistribution]:
+    """Return the joint distribution of each structure with its linear conditionals."""
+    return [
+        structure.joint(LabelConditionals(structure.graph(), linear), X, rows)
+        for structure, linear in zip(structures, fitted, strict=True)
+    ]
+
+
+def uniform_mixture(members: list[JointDistribution], rows: RowOptions) -> MixtureJoint:
+    """Return the average of joint distributions."""
+    return MixtureJoint(np.full(len(members), 1 / len(members)), members, **rows)
+
+
+def uniform_members(X: Any, conditionals: Sequence[LinearConditionals]) -> LinearMembers:
+    """Return the linear conditionals of members of equal weight."""
+    shape = (X.shape[0], len(conditionals))
+    return LinearMembers(X, conditionals, np.full(shape, -np.log(shape[1])))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ChainEnsemble(MultiLabelClassifier):
     """Probabilistic classifier chains with random orders on bootstrap samples.
 
     The joint distribution is the uniform mixture of the chains'. ``decision="hamming"`` averages
@@ -160,10 +109,10 @@ class ChainEnsemble(UniformEnsemble):
 
     Parameters
     ----------
-    n_estimators : int, default=10
-        Number of chains.
     estimator : scikit-learn classifier, optional
         As in `ClassifierChain`; by default a logistic regression, fitted for all chains at once.
+    n_estimators : int, default=10
+        Number of chains.
     C, label_penalty : float or "cv", default="cv"
         As in `ClassifierChain`; chosen once, for the order of the first chain, on all rows.
     bootstrap : bool, default=True
@@ -214,84 +163,49 @@ class ChainEnsemble(UniformEnsemble):
            [0, 0, 0, 0, 0, 1]])
     """
 
+    estimator: Any = field(default=None, kw_only=False)
+    n_estimators: int = 10
+    C: float | str = "cv"
+    label_penalty: float | str = "cv"
+    bootstrap: bool = True
+    decision: str | Decision = "hamming"
+    inference: str | Inference = "auto"
+
     presets: ClassVar[Presets] = published(n_estimators=10, bootstrap=True, label_penalty=1.0)
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 10,
-        estimator: Any = None,
-        C: float | str = "cv",
-        label_penalty: float | str = "cv",
-        bootstrap: bool = True,
-        decision: str | Decision = "hamming",
-        inference: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.estimator = estimator
-        self.C = C
-        self.label_penalty = label_penalty
-        self.bootstrap = bootstrap
-        self.decision = decision
-        self.inference = inference
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        self.orders_, chains = self._fit_members(X, labels, sample_weight)
-        if chains:
-            self.chains_ = chains
-
-    def _structures(
-        self,
-        X: Any,
-        labels: Labels,
-        sample_weight: Floats | None,
-        bootstrap_counts: Floats | None,
-    ) -> tuple[list[Indices], PenaltyChoice]:
-        random = np.random.default_rng(self._seed())
-        orders = [random.permutation(self.n_labels_) for _ in range(self.n_estimators)]
+        n_chains = self._count("n_estimators")
+        rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
+        counts = bootstrap_counts(X, n_chains, rows.seed) if self.bootstrap else None
+        random = np.random.default_rng(rows.seed)
+        self.orders_ = [random.permutation(self.n_labels_) for _ in range(n_chains)]
         if self.estimator is not None:
-            return orders, PenaltyChoice(np.nan, np.nan)
-        penalties = structure_penalties(
-            X,
-            labels,
-            self._graph(orders[0]),
-            C=self._penalty("C"),
-            label_penalty=self._penalty("label_penalty"),
-            sample_weight=sample_weight,
-            seed=self._seed(),
-            n_threads=self._n_threads(),
-        )
-        return orders, penalties
+            self.chains_ = fit_members(self._unfitted(rows.seed), rows, counts)
+            return
+        graphs = [LabelGraph.chain(order) for order in self.orders_]
+        chosen = rows.penalties(graphs[0], self._penalty("C"), self._penalty("label_penalty"))
+        self.conditionals_ = rows.fitted(graphs, chosen, bootstrap_counts=counts)
+        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
+        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
 
-    def _graph(self, structure: Indices) -> LabelGraph:
-        return LabelGraph.chain(structure)
+    def _unfitted(self, seed: int) -> list[ClassifierChain]:
+        return [
+            ClassifierChain(self.estimator, order=order, n_jobs=self.n_jobs, random_state=seed + k)
+            for k, order in enumerate(self.orders_)
+        ]
 
-    def _classifier_member(self, structure: Indices, seed: int) -> ClassifierChain:
-        return ClassifierChain(
-            estimator=self.estimator, order=structure, n_jobs=self.n_jobs, random_state=seed
-        )
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
+        if hasattr(self, "chains_"):
+            return uniform_mixture([chain.predict_joint(X) for chain in self.chains_], rows)
+        orders = [ChainOrder(order) for order in self.orders_]
+        return uniform_mixture(linear_joints(orders, self.conditionals_, X, rows), rows)
 
-    def _member(
-        self,
-        conditionals: LinearConditionals,
-        structure: Indices,
-        X: Any,
-        shared: dict[str, Any],
-    ) -> JointDistribution:
-        scores = conditionals.scores(X, n_threads=self._n_threads())
-        return ChainJoint(scores, conditionals.coupling, structure, **shared)
-
-    def _joint(self, X: Any) -> JointDistribution:
-        return self._averaged(X, self.orders_, getattr(self, "chains_", []))
+    def _linear_members(self, X: Any) -> LinearMembers | None:
+        return None if hasattr(self, "chains_") else uniform_members(X, self.conditionals_)
 
 
-class TreeEnsemble(UniformEnsemble):
+@dataclass(eq=False, repr=False, kw_only=True)
+class TreeEnsemble(MultiLabelClassifier):
     """Tree networks with random or learned trees on bootstrap samples.
 
     The joint distribution is the uniform mixture of the trees'. As published (ECTBN), with
@@ -300,18 +214,17 @@ class TreeEnsemble(UniformEnsemble):
 
     Parameters
     ----------
+    estimator : scikit-learn classifier, optional
+        As in `TreeNetwork`; by default a logistic regression, fitted for all trees at once.
     n_estimators : int, default=10
         Number of trees.
     structure : {"random", "learned"}, default="random"
-        Whether trees are random, or each is learned from its own bootstrap sample.
-    estimator : scikit-learn classifier, optional
-        As in `TreeNetwork`; by default a logistic regression, fitted for all trees at once.
+        Whether trees are random, or each is learned from its own bootstrap sample, among 20
+        candidate parents per label if there are more than 64 labels.
     C, label_penalty : float or "cv", default="cv"
         As in `TreeNetwork`; chosen once, for the first tree, on all rows.
     bootstrap : bool, default=True
         Whether each tree is fitted to a bootstrap sample of the rows (bagging) or to all rows.
-    screen : int, "auto" or None, default="auto"
-        Number of candidate parents per label if trees are learned; as in `TreeNetwork`.
     decision : {"hamming", "subset"} or callable, default="hamming"
         The loss that `predict` minimises.
     inference : "auto" or strategy, default="auto"
@@ -346,101 +259,74 @@ class TreeEnsemble(UniformEnsemble):
            [0, 0, 0, 0, 0, 1]])
     """
 
+    estimator: Any = field(default=None, kw_only=False)
+    n_estimators: int = 10
+    structure: str = "random"
+    C: float | str = "cv"
+    label_penalty: float | str = "cv"
+    bootstrap: bool = True
+    decision: str | Decision = "hamming"
+    inference: str | Inference = "auto"
+
     presets: ClassVar[Presets] = published(
         n_estimators=10, structure="random", bootstrap=True, label_penalty=1.0
     )
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 10,
-        structure: str = "random",
-        estimator: Any = None,
-        C: float | str = "cv",
-        label_penalty: float | str = "cv",
-        bootstrap: bool = True,
-        screen: int | str | None = "auto",
-        decision: str | Decision = "hamming",
-        inference: str | Inference = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.structure = structure
-        self.estimator = estimator
-        self.C = C
-        self.label_penalty = label_penalty
-        self.bootstrap = bootstrap
-        self.screen = screen
-        self.decision = decision
-        self.inference = inference
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        self.structures_, networks = self._fit_members(X, labels, sample_weight)
-        if networks:
-            self.networks_ = networks
-            self.structures_ = [network.structure_ for network in networks]
-        else:
-            self.structures_ = [
-                structure.coupled(conditionals.coupling)
-                for structure, conditionals in zip(
-                    self.structures_, self.conditionals_, strict=True
-                )
-            ]
-
-    def _structures(
-        self, X: Any, labels: Labels, sample_weight: Floats | None, bootstrap_counts: Floats | None
-    ) -> tuple[list[Structure], PenaltyChoice]:
+        n_trees = self._count("n_estimators")
         check_choice(self.structure, "structure", ("random", "learned"))
-        learner = TreeLearner(
-            X=X,
-            labels=labels,
-            sample_weight=sample_weight,
-            screen=check_screen(self.screen),
-            label_names=self._names(),
-            seed=self._seed(),
-            n_threads=self._n_threads(),
-        )
+        rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
+        counts = bootstrap_counts(X, n_trees, rows.seed) if self.bootstrap else None
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
-        random = np.random.default_rng(self._seed())
-        drawn = [
+        if self.estimator is not None:
+            self.networks_ = fit_members(self._unfitted(rows.seed), rows, counts)
+            self.structures_ = [network.structure_ for network in self.networks_]
+            return
+        if self.structure == "random":
+            trees = self._drawn_trees(rows.seed)
+            chosen = rows.penalties(trees[0].graph(), C, label_penalty)
+        else:
+            trees, chosen = self._learned_trees(rows, counts, C, label_penalty)
+        graphs = [tree.graph() for tree in trees]
+        self.conditionals_ = rows.fitted(graphs, chosen, bootstrap_counts=counts)
+        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
+        self.structures_ = [
+            tree.coupled(conditionals.coupling)
+            for tree, conditionals in zip(trees, self.conditionals_, strict=True)
+        ]
+        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+
+    def _drawn_trees(self, seed: int) -> list[Structure]:
+        random = np.random.default_rng(seed)
+        return [
             Structure(random_parents(self.n_labels_, random), label_names=self._names())
             for _ in range(self.n_estimators)
         ]
-        if self.estimator is not None:
-            return drawn, PenaltyChoice(np.nan, np.nan)
-        if self.structure == "random":
-            return drawn, learner.penalties(drawn[0].graph(), C, label_penalty)
-        first, penalties = learner.with_penalties(C, label_penalty)
-        if bootstrap_counts is None:  # all trees see the same rows
-            return [first] * self.n_estimators, penalties
-        return [learner.learn(penalties, counts) for counts in bootstrap_counts.T], penalties
 
-    def _graph(self, structure: Structure) -> LabelGraph:
-        return structure.graph()
+    def _learned_trees(
+        self, rows: TrainingRows, counts: Floats | None, C: float | str, label_penalty: float | str
+    ) -> tuple[list[Structure], PenaltyChoice]:
+        learner = TreeLearner(rows, self._names())
+        first, chosen = learner.with_penalties(C, label_penalty)
+        if counts is None:  # all trees see the same rows
+            return [first] * self.n_estimators, chosen
+        return [learner.learn(chosen, drawn) for drawn in counts.T], chosen
 
-    def _classifier_member(self, structure: Structure, seed: int) -> TreeNetwork:
-        return TreeNetwork(
-            estimator=self.estimator,
-            structure=structure.parents if self.structure == "random" else "learned",
-            screen=self.screen,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-        )
+    def _unfitted(self, seed: int) -> list[TreeNetwork]:
+        return [
+            TreeNetwork(
+                self.estimator,
+                structure=tree.parents if self.structure == "random" else "learned",
+                n_jobs=self.n_jobs,
+                random_state=seed + k,
+            )
+            for k, tree in enumerate(self._drawn_trees(seed))
+        ]
 
-    def _member(
-        self,
-        conditionals: LinearConditionals,
-        structure: Structure,
-        X: Any,
-        shared: dict[str, Any],
-    ) -> JointDistribution:
-        logits = tree_logits(conditionals, X, self._n_threads())
-        return TreeJoint(logits, structure.parents, **shared)
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
+        if hasattr(self, "networks_"):
+            return uniform_mixture([tree.predict_joint(X) for tree in self.networks_], rows)
+        return uniform_mixture(linear_joints(self.structures_, self.conditionals_, X, rows), rows)
 
-    def _joint(self, X: Any) -> JointDistribution:
-        return self._averaged(X, self.structures_, getattr(self, "networks_", []))
+    def _linear_members(self, X: Any) -> LinearMembers | None:
+        return None if hasattr(self, "networks_") else uniform_members(X, self.conditionals_)

@@ -56,9 +56,10 @@ from sklearn.utils.validation import has_fit_parameter
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_choice, check_flag, check_number, check_whole_number
 from labelweave._common.progress import steps
-from labelweave._common.row_keys import assign_folds, presentation_order, row_keys
+from labelweave._common.row_keys import assign_folds, presentation_order
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.quantities import bernoulli_log_prob
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
@@ -749,7 +750,7 @@ class DistributionalForest(MultiLabelClassifier):
             out[outside] = smooth.predict_joint(rows.X[outside]).log_prob(rows.labels[outside])
         return out
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         shares = self.leaf_mates_.shares(leaves_of(self.forest_, X))
         shares = tempered(shares, self.temperature_)
         with np.errstate(divide="ignore"):
@@ -757,9 +758,7 @@ class DistributionalForest(MultiLabelClassifier):
         return MixtureJoint(
             [1 - self.smooth_weight_, self.smooth_weight_],
             [listed, self._smooth_joint(X, shares)],
-            label_names=self._names(),
-            row_ids=row_keys(X),
-            n_threads=self._n_threads(),
+            **rows,
         )
 
     def _smooth_joint(self, X: Any, shares: Shares) -> JointDistribution:

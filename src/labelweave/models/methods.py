@@ -39,7 +39,7 @@ from sklearn.utils import get_tags
 from labelweave import decision as decisions_package
 from labelweave._common.checks import check_choice
 from labelweave._common.pipelines import innermost, last_step
-from labelweave._common.presets import HasPresets, Presets
+from labelweave._common.presets import presets_of
 from labelweave._common.specifications import (
     Specification,
     parse_specification,
@@ -162,9 +162,12 @@ METHODS: dict[str, Method] = {
     "ecc": Method("ChainEnsemble(decision=MajorityVote())", "ensemble of chains, majority vote"),
     "epcc": Method("ChainEnsemble()", "ensemble of probabilistic chains, averaged marginals"),
     "sc": Method("TreeNetwork()", "tree network: each label given at most one other"),
-    "mc": Method("TreeMixture()", "mixture of tree networks"),
-    "mcc": Method("ChainMixture(inference=Greedy())", "mixture of classifier chains, greedy"),
-    "mpcc": Method("ChainMixture()", "mixture of probabilistic chains"),
+    "mc": Method("TreeMixture(settings=MixtureSettings())", "mixture of tree networks"),
+    "mcc": Method(
+        "ChainMixture(inference=Greedy(), settings=MixtureSettings())",
+        "mixture of classifier chains, greedy",
+    ),
+    "mpcc": Method("ChainMixture(settings=MixtureSettings())", "mixture of probabilistic chains"),
     "ectbn": Method("TreeEnsemble()", "ensemble of random tree networks, averaged marginals"),
     "forest": Method("DistributionalForest()", "label vectors of the leaf mates in a forest"),
     "weave": Method(
@@ -317,13 +320,9 @@ def _preset_parts(standard: Specification, preset: Any) -> Specification:
     """Apply the preset of a method also to the strategies in its specification."""
     options = dict(standard.options)
     for name, part in options.items():
-        if isinstance(part, Specification) and preset in list(_presets(_find_class(part.name))):
+        if isinstance(part, Specification) and preset in list(presets_of(_find_class(part.name))):
             options[name] = replace(part, options=part.options | {"preset": preset})
     return replace(standard, options=options)
-
-
-def _presets(constructor: type) -> Presets:
-    return constructor.presets if issubclass(constructor, HasPresets) else {}
 
 
 def _routed(options: dict[str, Any], constructor: type, standard: Specification) -> dict[str, Any]:
@@ -341,7 +340,7 @@ def _routed(options: dict[str, Any], constructor: type, standard: Specification)
 
 def _parameters(constructor: type) -> list[str]:
     own = [name for name in inspect.signature(constructor).parameters if name != "kwargs"]
-    return [*own, "preset"] if _presets(constructor) else own
+    return [*own, "preset"] if presets_of(constructor) else own
 
 
 def _bound(specification: Specification, constructor: type) -> dict[str, Any]:

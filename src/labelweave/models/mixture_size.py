@@ -1,52 +1,35 @@
-"""Where components start, and how many there should be.
+"""Where the components of a mixture start, and how many there should be.
 
-How sure a gain is that was seen on the same rows.
+There is one start for each kind of mixing weights:
 
-Cluster rows by their label vectors: where the components of a mixture start.
+- if they depend on x, the label vectors are clustered into as many groups as there are components,
+  and each component starts from one cluster;
+- if they are constant, components are added one at a time, as published, each learned from rows
+  weighted by 1 - P(y|x) under the mixture so far.
 
-Fit mixtures of a given number of components: where the components start.
-
-Two initialisations, by the kind of mixing weights:
-
-- mixing weights that depend on x: the label vectors are clustered into as many groups as there are
-  components, and each component starts from one cluster;
-- constant mixing weights, after the published algorithm: components are added one at a time, each
-  learned from rows weighted by 1 - P(y|x) under the mixture so far.
-
-Choose the number of components of a mixture, and its penalty, by held-out log-likelihood.
-
+The number of components, and the penalty if asked for, is chosen by held-out log-likelihood.
 Mixtures of increasing size are fitted to part of the rows and compared on the rest, until the
 held-out log-likelihood has stopped rising or has clearly fallen. If a single split decides, its
 components are kept, as published, and their parameters refitted to all rows; several splits have
-different components, so those of the chosen size are learned anew from all rows. The penalty can
-be chosen by the same held-out rows: sizes are then compared at each of several penalties.
+different components, so those of the chosen size are learned anew from all rows. To choose the
+penalty, sizes are compared at each of several penalties.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.progress import stage, steps
-from labelweave._common.row_keys import assign_folds, row_uniforms
-from labelweave.logistic.conditionals import LabelGraph
+from labelweave._common.row_keys import assign_folds
 from labelweave.logistic.penalties import Axis, LossCurve, PenaltyChoice
-from labelweave.models.em import CLOSE, EM, EXACT, ROUGH, Mixture, Tolerances
-
-
-def in_standard_errors(gain: Floats, weight: Floats) -> float:
-    """Return the mean of a gain over weighted rows, in standard errors; 0 if all gain the same."""
-    total = weight.sum()
-    mean = weight @ gain / total
-    error = np.sqrt(weight @ (gain - mean) ** 2) / total
-    return float(mean / error) if error > 0 else 0.0
-
+from labelweave.models.conditionals import LabelStructure, StructureLearner
+from labelweave.models.em import CLOSE, EM, EXACT, ROUGH, Mixture, MixtureSettings, Tolerances
 
 # Distinct label vectors that may become the first centre of a cluster: those of largest weight.
 _CANDIDATES = 300
@@ -119,268 +102,162 @@ def _squared_distances(points: Floats, centres: Floats) -> Floats:
     return distances
 
 
-# Iterations of EM: with lengthened steps, of mixtures that are kept or only compared, and with
-# plain ones (weighting="equal"). Seven lengthened steps lead at least as far as fifteen plain ones.
-_N_LENGTHENED, _N_COMPARED, _N_PLAIN = 7, 2, 15
 # Structures are learned from all rows of at least this share of the largest weight and a sample of
 # the others, if there are more rows than this.
 _FULL_WEIGHT, _FEW_ROWS = 0.25, 1000
-# Keeps that sample independent of all folds.
-_SAMPLE_SEED = 2_000_003
 #: Candidate sizes: in large mixtures one component more or less makes no difference.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
-class Component(Protocol):
-    """The structure of a component: a tree, or the order of a chain."""
-
-    def graph(self) -> LabelGraph:
-        """Return which labels each label depends on."""
-
-
-class ComponentLearner(Protocol):
-    """Learns the structures of components from a set of rows."""
-
-    @property
-    def X(self) -> Any:
-        """Features, (n, D)."""
-
-    @property
-    def labels(self) -> Labels:
-        """Labels, (n, L)."""
-
-    @property
-    def sample_weight(self) -> Floats | None:
-        """Weight of each row, or None if all are equal."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of the folds."""
-
-    @property
-    def n_threads(self) -> int:
-        """Number of threads."""
-
-    def component(
-        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
-    ) -> Any:
-        """Return the best structure of component `index` for rows weighted by `row_weight`.
-
-        Candidates are weighed with errors up to `tolerance`, as a share of their weights.
-        """
-
-    def restricted(self, rows: Positions) -> Self:
-        """Return the learner for a subset of the rows."""
-
-    def for_comparison(self) -> Self:
-        """Return a cheaper learner, of components that are compared and not kept."""
-
-
-Kind = TypeVar("Kind", bound=Component)
-
-
 @dataclass(frozen=True)
-class MixtureSettings:
-    """How mixtures are fitted and their size is selected.
-
-    Attributes
-    ----------
-    linear_gate : bool
-        Whether the mixing weights depend on x.
-    equal : bool
-        Whether every component is refitted with the same total weight, or with its share; see `EM`.
-    prior_weight : float
-        Additional weight of every row in every component.
-    n_splits : int
-        Maximum number of held-out parts by which sizes are compared.
-    patience : int
-        Selection stops after this many consecutive sizes that are worse than the best.
-    """
-
-    linear_gate: bool
-    equal: bool
-    prior_weight: float
-    n_splits: int
-    patience: int
-
-
-@dataclass(frozen=True)
-class FittedMixture(Generic[Kind]):
+class FittedMixture:
     """A mixture after EM: the structures of its components, its parameters, and the objective.
 
     Attributes
     ----------
-    components : list
+    components : list of LabelStructure
     mixture : Mixture
     objectives : list of float
         Penalised log-likelihood before each iteration of EM and at the end.
     """
 
-    components: list[Kind]
+    components: list[Any]
     mixture: Mixture
     objectives: list[float]
 
 
-class _Start(NamedTuple, Generic[Kind]):
+class _Start(NamedTuple):
     """Where EM starts: the rows of each cluster, as packed bits, and what was fitted to them."""
 
     rows: list[bytes]
-    components: list[Kind]
+    components: list[LabelStructure]
     mixture: Mixture
 
 
+def started_from_clusters(
+    em: EM, learner: StructureLearner, n_components: int, smaller: _Start | None = None
+) -> tuple[_Start, FittedMixture]:
+    """Fit a mixture whose components start from clusters of similar label vectors.
+
+    Clusters that were there in a smaller mixture keep their structures, and are refitted from the
+    parameters they had.
+    """
+    cluster, n_clusters = cluster_label_vectors(em.rows.labels, em.weight, n_components)
+    shares = initial_responsibilities(cluster, n_clusters)
+    rows = [np.packbits(cluster == k).tobytes() for k in range(n_clusters)]
+    before = {} if smaller is None else {key: k for k, key in enumerate(smaller.rows)}
+    components: list[LabelStructure] = []
+    for k in steps("learning components", list(range(n_clusters))):
+        if smaller is not None and rows[k] in before:
+            components.append(smaller.components[before[rows[k]]])
+        else:
+            row_weight = shares[:, k] if n_clusters > 1 else None
+            components.append(learned_structure(em, learner, row_weight, k))
+    mixture = em.zero(_parents(components), shares)
+    if smaller is not None:
+        mixture = mixture.replaced(smaller.mixture, [before.get(key, -1) for key in rows])
+    mixture = em.refit(mixture, shares)
+    fitted = FittedMixture(components, *em.run(mixture, em.n_iterations))
+    return _Start(rows, components, mixture), fitted
+
+
+def started_one_by_one(em: EM, learner: StructureLearner, most: int) -> Iterator[FittedMixture]:
+    """Yield mixtures that grow by a component, each for the rows that the others explain badly."""
+    components = [learned_structure(em, learner, None, 0)]
+    shares = np.ones((len(em.rows.labels), 1))
+    while True:
+        mixture = em.start(_parents(components), shares)
+        fitted = FittedMixture(list(components), *em.run(mixture, em.n_iterations))
+        yield fitted
+        if len(components) == most:
+            return
+        log_joint = em.log_joint(fitted.mixture)
+        evidence = logsumexp(log_joint, axis=1)
+        unexplained = -np.expm1(np.minimum(evidence, 0.0))
+        mean = float(em.weight @ unexplained / em.weight.sum())
+        if not mean > 0:  # every row has probability one already
+            return
+        components.append(learned_structure(em, learner, unexplained / mean, len(components)))
+        # The new component starts with an equal share, most of it where the others fail.
+        new = np.minimum(unexplained / mean / len(components), 0.9)[:, None]
+        shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
+
+
+def learned_structure(
+    em: EM, learner: StructureLearner, row_weight: Floats | None, index: int
+) -> LabelStructure:
+    """Learn the structure of a component; if it need not be exact, from a sample of the rows.
+
+    A row of small weight stands for others like it, with their weight: it is kept with probability
+    w/t and then has weight t, so that sums over rows keep their expectations.
+    """
+    weight = row_weight
+    if row_weight is not None and len(row_weight) > _FEW_ROWS and em.tolerances != EXACT:
+        least = _FULL_WEIGHT * row_weight.max()
+        rows = np.flatnonzero(em.uniforms * least < row_weight)
+        learner, weight = learner.restricted(rows), np.maximum(row_weight[rows], least)
+    return learner.learn(em.penalties, weight, index, em.tolerances.edges)
+
+
+def _parents(components: Sequence[LabelStructure]) -> Mask:
+    """Stack the parent masks of all components, (K, L, L)."""
+    return np.stack([np.asarray(component.graph()) for component in components])
+
+
 @dataclass(frozen=True)
-class MixtureLearner(Generic[Kind]):
-    """Fits mixtures to the rows of a component learner.
+class MixtureLearner:
+    """Fits mixtures of any size.
 
     Attributes
     ----------
-    learner : ComponentLearner
+    structures : StructureLearner
     penalties : PenaltyChoice
         Of the components; the gate's weights have the features' penalty.
     settings : MixtureSettings
-    compared : bool
-        Whether mixtures are only compared, and may be rough.
     """
 
-    learner: ComponentLearner
+    structures: StructureLearner
     penalties: PenaltyChoice
     settings: MixtureSettings
-    compared: bool = False
-
-    @property
-    def weight(self) -> Floats:
-        """Weight of every row."""
-        given = self.learner.sample_weight
-        return np.ones(len(self.learner.labels)) if given is None else given
 
     def em(self, tolerances: Tolerances = EXACT) -> EM:
         """Return EM on these rows."""
-        rows, settings = self.learner, self.settings
-        return EM(
-            X=rows.X,
-            labels=rows.labels,
-            weight=self.weight,
-            penalties=self.penalties,
-            linear_gate=settings.linear_gate,
-            n_threads=rows.n_threads,
-            equal=settings.equal,
-            prior_weight=settings.prior_weight,
-            tolerances=tolerances,
-        )
+        return EM(self.structures.rows, self.penalties, self.settings, tolerances)
 
-    def fit(self, n_components: int) -> FittedMixture[Kind]:
+    def fit(self, n_components: int) -> FittedMixture:
         """Fit a mixture of `n_components`, or of as many as there are distinct label vectors."""
         # A single component is a model like any other.
-        em = self.em(EXACT if n_components == 1 or self.settings.equal else CLOSE)
-        if self.settings.linear_gate:
-            return self._from_clusters(em, n_components)[1]
-        *_, fitted = self._one_by_one(em, n_components)
+        em = self.em(EXACT if n_components == 1 or self.settings.weighting == "equal" else CLOSE)
+        if em.linear_gate:
+            return started_from_clusters(em, self.structures, n_components)[1]
+        *_, fitted = started_one_by_one(em, self.structures, n_components)
         return fitted
 
-    def refit(self, fitted: FittedMixture[Kind]) -> FittedMixture[Kind]:
+    def refit(self, fitted: FittedMixture) -> FittedMixture:
         """Fit the parameters of the same components to these rows."""
         em = self.em()
         log_joint = em.log_joint(fitted.mixture)
         responsibilities = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
         mixture = em.start(fitted.mixture.parents, responsibilities)
-        return FittedMixture(fitted.components, *em.run(mixture, 2 * self._n_iterations()))
+        return FittedMixture(fitted.components, *em.run(mixture, 2 * em.n_iterations))
 
-    def candidates(self, max_components: int) -> Iterator[tuple[EM, FittedMixture[Kind]]]:
+    def candidates(self) -> Iterator[tuple[EM, FittedMixture]]:
         """Yield mixtures of increasing size, to be compared."""
-        # What may be kept has to be exact; for a comparison rough mixtures will do.
-        kept = self.settings.n_splits == 1
-        learner = self if kept else self._for_comparison()
-        em = learner.em(EXACT if kept else ROUGH)
-        if not self.settings.linear_gate:
-            for fitted in learner._one_by_one(em, max_components):
+        # A mixture that may be kept has to be exact; for a comparison a rough one will do.
+        kept = self.settings.cv == 1
+        structures = self.structures if kept else self.structures.for_comparison()
+        em, most = self.em(EXACT if kept else ROUGH), self.settings.max_components
+        if not em.linear_gate:
+            for fitted in started_one_by_one(em, structures, most):
                 yield em, fitted
             return
         last, start = 0, None
-        for size in (size for size in SIZES if size <= max_components):
-            start, fitted = learner._from_clusters(em, size, None if kept else start)
+        for size in (size for size in SIZES if size <= most):
+            start, fitted = started_from_clusters(em, structures, size, None if kept else start)
             if fitted.mixture.n_components == last:  # there are no more clusters
                 return
             last = fitted.mixture.n_components
             yield em, fitted
-
-    def _for_comparison(self) -> Self:
-        return replace(self, learner=self.learner.for_comparison(), compared=True)
-
-    def _from_clusters(
-        self, em: EM, n_components: int, smaller: _Start[Kind] | None = None
-    ) -> tuple[_Start[Kind], FittedMixture[Kind]]:
-        """Start every component from a cluster of similar label vectors.
-
-        Clusters that were there in a smaller mixture keep their structures, and are refitted from
-        the parameters they had.
-        """
-        cluster, n_clusters = cluster_label_vectors(em.labels, em.weight, n_components)
-        shares = initial_responsibilities(cluster, n_clusters)
-        rows = [np.packbits(cluster == k).tobytes() for k in range(n_clusters)]
-        before = {} if smaller is None else {key: k for k, key in enumerate(smaller.rows)}
-        components: list[Kind] = []
-        for k in steps("learning components", list(range(n_clusters))):
-            if smaller is not None and rows[k] in before:
-                components.append(smaller.components[before[rows[k]]])
-            else:
-                components.append(self._component(em, shares[:, k] if n_clusters > 1 else None, k))
-        mixture = em.zero(_parents(components), shares)
-        if smaller is not None:
-            mixture = mixture.replaced(smaller.mixture, [before.get(key, -1) for key in rows])
-        mixture = em.refit(mixture, shares)
-        fitted = FittedMixture(components, *em.run(mixture, self._n_iterations()))
-        return _Start(rows, components, mixture), fitted
-
-    def _one_by_one(self, em: EM, max_components: int) -> Iterator[FittedMixture[Kind]]:
-        """Add components one at a time, each for the rows that the others explain badly."""
-        components = [self._component(em, None, 0)]
-        shares = np.ones((len(em.labels), 1))
-        while True:
-            mixture = em.start(_parents(components), shares)
-            fitted = FittedMixture(list(components), *em.run(mixture, self._n_iterations()))
-            yield fitted
-            if len(components) == max_components:
-                return
-            log_joint = em.log_joint(fitted.mixture)
-            evidence = logsumexp(log_joint, axis=1)
-            unexplained = -np.expm1(np.minimum(evidence, 0.0))
-            mean = float(em.weight @ unexplained / em.weight.sum())
-            if not mean > 0:  # every row has probability one already
-                return
-            components.append(self._component(em, unexplained / mean, len(components)))
-            # The new component starts with an equal share, most of it where the others fail.
-            new = np.minimum(unexplained / mean / len(components), 0.9)[:, None]
-            shares = np.hstack([np.exp(log_joint - evidence[:, None]) * (1.0 - new), new])
-
-    def _component(self, em: EM, row_weight: Floats | None, index: int) -> Kind:
-        """Learn the structure of a component; if it need not be exact, from a sample of the rows.
-
-        A row of small weight stands for others like it, with their weight: it is kept with
-        probability w/t and then has weight t, so that sums over rows keep their expectations.
-        """
-        learner, weight = self.learner, row_weight
-        if row_weight is not None and len(row_weight) > _FEW_ROWS and em.tolerances != EXACT:
-            least = _FULL_WEIGHT * row_weight.max()
-            rows = np.flatnonzero(self._uniforms * least < row_weight)
-            learner, weight = learner.restricted(rows), np.maximum(row_weight[rows], least)
-        component: Kind = learner.component(self.penalties, weight, index, em.tolerances.edges)
-        return component
-
-    @cached_property
-    def _uniforms(self) -> Floats:
-        return row_uniforms(self.learner.X, self.learner.seed + _SAMPLE_SEED)
-
-    def _n_iterations(self) -> int:
-        """Return the number of iterations of EM for each number of components."""
-        if self.settings.equal:
-            return _N_PLAIN
-        return _N_COMPARED if self.compared else _N_LENGTHENED
-
-
-def _parents(components: Sequence[Component]) -> Mask:
-    """Stack the parent masks of all components, (K, L, L)."""
-    return np.stack([np.asarray(component.graph()) for component in components])
 
 
 # Rows are split into this many parts, held out one at a time; with several splits, until rows of
@@ -420,7 +297,7 @@ class SelectionStep:
 
 
 @dataclass(frozen=True)
-class Selection(Generic[Kind]):
+class Selection:
     """The sizes that were compared at one penalty, and the best of them.
 
     Attributes
@@ -433,60 +310,58 @@ class Selection(Generic[Kind]):
         The mixture of that size, fitted to the rows of the first split.
     """
 
-    learner: MixtureLearner[Kind]
+    learner: MixtureLearner
     steps: list[SelectionStep]
     best: int
-    kept: FittedMixture[Kind]
+    kept: FittedMixture
 
     @property
     def validation(self) -> float:
         """Mean log-likelihood of the rows held out, at the best size."""
         return self.steps[self.best].validation
 
-    def fit(self) -> FittedMixture[Kind]:
+    def fit(self) -> FittedMixture:
         """Fit a mixture of the best size to all rows."""
-        if self.learner.settings.n_splits == 1:
+        if self.learner.settings.cv == 1:
             return self.learner.refit(self.kept)
         return self.learner.fit(self.steps[self.best].n_components)
 
 
-def compare_sizes(
-    learner: MixtureLearner[Kind], max_components: int, size: int | None = None
-) -> Selection[Kind] | None:
-    """Compare mixtures of up to `max_components`, or only that of a given `size`.
+def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection | None:
+    """Compare mixtures of increasing size, or look only at that of a given `size`.
 
     Returns None if all rows are equal, so that nothing can be held out.
     """
     splits = list(selection_splits(learner))
-    steps: list[SelectionStep] = []
+    compared: list[SelectionStep] = []
     best, kept, weight = 0, None, _held_out_weight(learner, splits)
-    candidates = (_candidates(part, max_components, size) for part, _ in splits)
+    candidates = (_candidates(part, size) for part, _ in splits)
     with stage("choosing the number of components") as advance:
         for fitted in zip(*candidates, strict=False):
             rows = _held_out_rows(learner, splits, fitted)
-            steps.append(_selection_step(fitted, float(weight @ rows / weight.sum())))
+            compared.append(_selection_step(fitted, float(weight @ rows / weight.sum())))
             advance()
-            if kept is None or steps[-1].validation > steps[best].validation:
-                best, kept, best_rows = len(steps) - 1, fitted[0][1], rows
+            if kept is None or compared[-1].validation > compared[best].validation:
+                best, kept, best_rows = len(compared) - 1, fitted[0][1], rows
             worse_by = in_standard_errors(best_rows - rows, weight)
-            if len(steps) - 1 - best == learner.settings.patience or worse_by > _CLEARLY_WORSE:
+            if len(compared) - 1 - best == learner.settings.patience or worse_by > _CLEARLY_WORSE:
                 break
-    return None if kept is None else Selection(learner, steps, best, kept)
+    return None if kept is None else Selection(learner, compared, best, kept)
 
 
-def best_penalty(learner: MixtureLearner[Kind], max_components: int, size: int | None) -> float:
+def best_penalty(learner: MixtureLearner, size: int | None) -> float:
     """Return the C of the highest held-out log-likelihood, following it from the learner's own.
 
-    At every C mixtures of up to `max_components` are compared, or only that of a given `size`.
+    At every C mixtures of increasing size are compared, or only that of a given `size` is fitted.
     """
-    settings = replace(learner.settings, n_splits=_PENALTY_SPLITS)
+    settings = replace(learner.settings, cv=_PENALTY_SPLITS)
 
     def losses(powers: Floats) -> Floats:
         found = []
         for power in powers.tolist():
             penalties = replace(learner.penalties, C=10.0**power)
             at_power = replace(learner, penalties=penalties, settings=settings)
-            selection = compare_sizes(at_power, max_components, size)
+            selection = compare_sizes(at_power, size)
             found.append(np.inf if selection is None else -selection.validation)
         return np.array([found])
 
@@ -494,50 +369,48 @@ def best_penalty(learner: MixtureLearner[Kind], max_components: int, size: int |
     return float(10.0 ** curve.powers[curve.best()])
 
 
-def _candidates(
-    part: MixtureLearner[Kind], max_components: int, size: int | None
-) -> Iterable[tuple[EM, FittedMixture[Kind]]]:
-    return part.candidates(max_components) if size is None else [(part.em(), part.fit(size))]
+def _candidates(part: MixtureLearner, size: int | None) -> Iterable[tuple[EM, FittedMixture]]:
+    return part.candidates() if size is None else [(part.em(), part.fit(size))]
 
 
 def selection_splits(
-    learner: MixtureLearner[Kind],
-) -> Iterator[tuple[MixtureLearner[Kind], Positions]]:
+    learner: MixtureLearner,
+) -> Iterator[tuple[MixtureLearner, Positions]]:
     """Yield, for each split, the learner on its training rows and the rows held out."""
-    rows, weight = learner.learner, learner.weight
+    rows, weight = learner.structures.rows, learner.structures.rows.weight
     fold, n_folds = assign_folds(rows.X, weight, _N_PARTS, rows.seed + _SPLIT_SEED)
     if n_folds < 2:
         return
     wanted = int(np.ceil(_ENOUGH_HELD_OUT * n_folds / weight.sum()))
-    for split in range(min(max(1, wanted), learner.settings.n_splits, n_folds)):
-        inside = rows.restricted(np.flatnonzero(fold != split))
-        yield replace(learner, learner=inside), np.flatnonzero(fold == split)
+    for split in range(min(max(1, wanted), learner.settings.cv, n_folds)):
+        inside = learner.structures.restricted(np.flatnonzero(fold != split))
+        yield replace(learner, structures=inside), np.flatnonzero(fold == split)
 
 
 def _held_out_weight(
-    learner: MixtureLearner[Kind], splits: list[tuple[MixtureLearner[Kind], Positions]]
+    learner: MixtureLearner, splits: list[tuple[MixtureLearner, Positions]]
 ) -> Floats:
     """Return the weight of the rows held out, one split after the other."""
-    return np.concatenate([learner.weight[outside] for _, outside in splits] or [np.zeros(0)])
+    weight = learner.structures.rows.weight
+    return np.concatenate([weight[outside] for _, outside in splits] or [np.zeros(0)])
 
 
 def _held_out_rows(
-    learner: MixtureLearner[Kind],
-    splits: list[tuple[MixtureLearner[Kind], Positions]],
-    fitted: tuple[tuple[EM, FittedMixture[Kind]], ...],
+    learner: MixtureLearner,
+    splits: list[tuple[MixtureLearner, Positions]],
+    fitted: tuple[tuple[EM, FittedMixture], ...],
 ) -> Floats:
     """Return the log-likelihood of every row held out, one split after the other."""
-    X, labels = learner.learner.X, learner.learner.labels
-    return np.concatenate(
-        [
-            logsumexp(em.log_joint(part.mixture, X[outside], labels[outside]), axis=1)
-            for (_, outside), (em, part) in zip(splits, fitted, strict=True)
-        ]
-    )
+    rows = learner.structures.rows
+    log_joint = [
+        part.mixture.log_joint(rows.X[outside], rows.labels[outside], rows.n_threads)
+        for (_, outside), (_, part) in zip(splits, fitted, strict=True)
+    ]
+    return np.concatenate([logsumexp(each, axis=1) for each in log_joint])
 
 
 def _selection_step(
-    fitted: tuple[tuple[EM, FittedMixture[Kind]], ...], validation: float
+    fitted: tuple[tuple[EM, FittedMixture], ...], validation: float
 ) -> SelectionStep:
     log_likelihood, total = 0.0, 0.0
     for em, part in fitted:
@@ -549,3 +422,11 @@ def _selection_step(
         validation=validation,
         objectives=[part.objectives for _, part in fitted],
     )
+
+
+def in_standard_errors(gain: Floats, weight: Floats) -> float:
+    """Return the mean of a gain over weighted rows, in standard errors; 0 if all gain the same."""
+    total = weight.sum()
+    mean = weight @ gain / total
+    error = np.sqrt(weight @ (gain - mean) ** 2) / total
+    return float(mean / error) if error > 0 else 0.0

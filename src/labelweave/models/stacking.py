@@ -37,11 +37,12 @@ from labelweave._common.engine import processes
 from labelweave._common.files import check_positions, check_shape
 from labelweave._common.pipelines import first_step, last_step
 from labelweave._common.progress import stage
-from labelweave._common.row_keys import assign_folds, presentation_order, row_keys
+from labelweave._common.row_keys import assign_folds, presentation_order
 from labelweave.decision.losses import Decision
 from labelweave.decision.rules import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import check_base_classifier, seeded_clone, with_weight
@@ -580,11 +581,11 @@ class JointClassifierCV(NamedEstimators):
         tuned: ThresholdRule = self.joint_.rule_
         return tuned
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         joint: JointDistribution = self.joint_.predict_joint(self._seen(X, self._probabilities(X)))
         # Random numbers belong to the features as given, not to their log-odds, which may differ in
         # the last bits from batch to batch.
-        return joint.with_row_ids(row_keys(X))
+        return joint.with_row_ids(rows["row_ids"])
 
     def _check_learned(self) -> None:
         super()._check_learned()

@@ -1,32 +1,27 @@
-"""Structure: a forest over labels as text, drawing, networkx and DOT.
+"""The forest of a tree network: as a value, as text, as a picture, and for networkx and DOT.
 
-Tree networks: P(y|x) = Π_i P(y_i | x, y_parent(i)), each label with at most one parent.
-
-`tree_network` is the estimator and `tree_ensemble` the average of many; `structure_learning` weighs
-edges by held-out log-likelihood and takes the maximum branching (`branching`, Edmonds' algorithm);
-`structure` is the learned forest as a value, drawn by `plot`. Users import from
-`labelweave.models`.
-
-Plot forests of labels from left to right, so that names do not overlap.
-
-Every leaf has a line of its own; a parent is centred on its children; a column is as wide as its
-longest name. Isolated labels, of which a forest may have many, share lines at the bottom.
-
-The structure of a tree network: a forest over labels, with text, plot and exports.
+Forests are drawn from left to right, so that names do not overlap. Every leaf has a line of its
+own; a parent is centred on its children; a column is as wide as its longest name. Isolated labels,
+of which a forest may have many, share lines at the bottom.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
 from labelweave._common.pipelines import core_model
+from labelweave.joint import TreeJoint
 from labelweave.logistic.conditionals import LabelGraph
+
+if TYPE_CHECKING:
+    from labelweave.joint.distribution import RowOptions
+    from labelweave.models.conditionals import LabelConditionals
 
 _FONT = 9.0  # points
 # Sizes in characters of the names: a letter of matplotlib's default font is about 0.6 em wide.
@@ -329,6 +324,10 @@ class Structure:
     def graph(self) -> LabelGraph:
         """Return which label each label depends on."""
         return LabelGraph.forest(self.parents)
+
+    def joint(self, conditionals: LabelConditionals, X: Any, rows: RowOptions) -> TreeJoint:
+        """Return the tree network of the conditionals, for the rows of X."""
+        return TreeJoint(conditionals.given_parent(X, rows["n_threads"]), self.parents, **rows)
 
     def walk(self) -> Iterator[tuple[int, int]]:
         """Yield (label, depth) for all labels, parents before children."""

@@ -1,8 +1,8 @@
-"""The forest of best held-out likelihood: edges, Edmonds' branching.
+"""The forest over labels of best held-out log-likelihood.
 
-The maximum-weight forest over labels: a maximum branching (Edmonds 1967, Tarjan 1977).
-
-Structure learning: the forest of best held-out log-likelihood, and its penalties.
+The weight of an edge is the log-likelihood, on rows held out, of the child given the features and
+the parent; the weight of a root is that of the label given the features alone. The forest of
+maximum total weight is a maximum branching (Edmonds 1967, Tarjan 1977).
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.model_selection import check_cv
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
-from labelweave._common.checks import check_label
+from labelweave._common.checks import check_label, check_whole_number
 from labelweave._common.row_keys import assign_folds
-from labelweave.logistic.conditionals import LabelGraph, structure_penalties
+from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.edges import EDGE_TOLERANCE, EdgeWeights, edge_weights
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.models.conditionals import classifier_edge_weights
+from labelweave.models.conditionals import TrainingRows, classifier_edge_weights
 from labelweave.models.structure import Structure
 
 
@@ -139,32 +140,27 @@ class TreeLearner:
 
     Attributes
     ----------
-    X : (n, D) array or CSR
-    labels : (n, L) int8 array
-    sample_weight : (n,) array or None
+    rows : TrainingRows
+    label_names : tuple of str or None
     screen : int, "auto" or None
         As in `edge_weights`.
-    label_names : tuple of str or None
-    n_folds : int
-        Number of folds by which edges are weighed; 1 is a single split.
-    seed, n_threads : int
+    cv : int or (F, n) mask
+        Number of folds by which edges are weighed, 1 for a single split; or the rows that each
+        fold holds out.
     """
 
-    X: Any
-    labels: Labels
-    sample_weight: Floats | None
-    screen: int | str | None
+    rows: TrainingRows
     label_names: tuple[str, ...] | None
-    seed: int
-    n_threads: int
-    n_folds: int = N_FOLDS
+    screen: int | str | None = "auto"
+    cv: int | Mask = N_FOLDS
 
     def held_out(self) -> Mask:
         """Return which rows each fold holds out, (F, n); equal rows share a fold."""
-        weight = np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
-        n_parts = _N_PARTS if self.n_folds == 1 else self.n_folds
-        fold, n_parts = assign_folds(self.X, weight, n_parts, self.seed)
-        masks: Mask = np.arange(min(self.n_folds, n_parts))[:, None] == fold
+        if not isinstance(self.cv, int):
+            return self.cv
+        n_parts = _N_PARTS if self.cv == 1 else self.cv
+        fold, n_parts = assign_folds(self.rows.X, self.rows.weight, n_parts, self.rows.seed)
+        masks: Mask = np.arange(min(self.cv, n_parts))[:, None] == fold
         return masks
 
     def with_penalties(
@@ -188,69 +184,48 @@ class TreeLearner:
         self, C: float | str, label_penalty: float | str
     ) -> tuple[Structure, PenaltyChoice, PenaltyChoice]:
         """Return a first forest, the penalties it was learned with, and those chosen for it."""
-        first = self.penalties(LabelGraph.empty(self.labels.shape[1]), C, label_penalty)
+        first = self.rows.penalties(LabelGraph.empty(self.rows.n_labels), C, label_penalty)
         if label_penalty == "cv":
             first = replace(first, label_penalty=FIRST_LABEL_PENALTY)
         structure = self.learn(first)
         if "cv" not in (C, label_penalty):
             return structure, first, first
-        return structure, first, self.penalties(structure.graph(), C, label_penalty)
-
-    def penalties(
-        self, graph: LabelGraph, C: float | str, label_penalty: float | str
-    ) -> PenaltyChoice:
-        """Choose the penalties given as "cv" for the conditionals of a structure."""
-        return structure_penalties(
-            self.X,
-            self.labels,
-            graph,
-            C=C,
-            label_penalty=label_penalty,
-            sample_weight=self.sample_weight,
-            seed=self.seed,
-            n_threads=self.n_threads,
-        )
+        return structure, first, self.rows.penalties(structure.graph(), C, label_penalty)
 
     def learn(
         self,
         penalties: PenaltyChoice,
         row_weight: Floats | None = None,
+        index: int = 0,
         tolerance: float = EDGE_TOLERANCE,
     ) -> Structure:
         """Learn the best forest at given penalties, from rows weighted by `row_weight`."""
+        del index  # all components of a mixture are learned in the same way
         held_out = self.held_out()
         if not self._can_weigh(held_out):
             return self._without_edges()
-        weight = self.sample_weight
-        if row_weight is not None:
-            weight = row_weight if weight is None else weight * row_weight
+        rows = self.rows.weighted(row_weight)
         weights = edge_weights(
-            self.X,
-            self.labels,
+            rows.X,
+            rows.labels,
             C=penalties.C,
             label_penalty=penalties.label_penalty,
             held_out=held_out,
-            sample_weight=weight,
+            sample_weight=rows.sample_weight,
             screen=self.screen,
             tolerance=tolerance,
-            n_threads=self.n_threads,
+            n_threads=rows.n_threads,
         )
         return best_forest(weights, self.label_names)
 
-    def component(
-        self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
-    ) -> Structure:
-        """Return the best forest for rows weighted by `row_weight`."""
-        return self.learn(penalties, row_weight, tolerance)
-
     def restricted(self, rows: Positions) -> TreeLearner:
         """Return the learner for a subset of the rows."""
-        weight = None if self.sample_weight is None else self.sample_weight[rows]
-        return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
+        cv = self.cv if isinstance(self.cv, int) else self.cv[:, rows]
+        return replace(self, rows=self.rows.restricted(rows), cv=cv)
 
     def for_comparison(self) -> TreeLearner:
         """Return a learner that weighs edges by a single split."""
-        return replace(self, n_folds=1)
+        return replace(self, cv=1)
 
     def learn_with(self, estimator: Any, n_jobs: int | None) -> Structure:
         """Learn the best forest for a base classifier.
@@ -258,7 +233,7 @@ class TreeLearner:
         Every pair costs a fit per fold: with many labels, only the parents of largest gain under
         logistic regression are tried.
         """
-        n_labels = self.labels.shape[1]
+        n_labels = self.rows.n_labels
         held_out = self.held_out()
         if not self._can_weigh(held_out):
             return self._without_edges()
@@ -270,24 +245,15 @@ class TreeLearner:
             order = np.argsort(-gains, axis=0, kind="stable")
             rank = np.argsort(order, axis=0, kind="stable")
             candidates &= rank < n_tried
-        pair, alone = classifier_edge_weights(
-            estimator,
-            self.X,
-            self.labels,
-            held_out,
-            candidates,
-            self.sample_weight,
-            random_state=self.seed,
-            n_jobs=n_jobs,
-        )
+        pair, alone = classifier_edge_weights(estimator, self.rows, held_out, candidates, n_jobs)
         return best_forest(EdgeWeights(pair, alone, candidates), self.label_names)
 
     def _can_weigh(self, held_out: Mask) -> bool:
         """Whether there are pairs of labels, and rows to fit and to hold out."""
-        return not held_out.all() and self.labels.shape[1] > 1
+        return not held_out.all() and self.rows.n_labels > 1
 
     def _without_edges(self) -> Structure:
-        n_labels = self.labels.shape[1]
+        n_labels = self.rows.n_labels
         return Structure(np.full(n_labels, -1), np.zeros(n_labels), self.label_names)
 
 
@@ -335,3 +301,24 @@ def random_parents(n_labels: int, random: np.random.Generator) -> Indices:
 def _position(parent: Any, n_labels: int, names: tuple[str, ...] | None) -> int:
     is_root = parent is None or (isinstance(parent, Integral) and parent == -1)
     return -1 if is_root else check_label(parent, "structure", n_labels, names)
+
+
+def check_screen(screen: Any) -> int | str | None:
+    """Return `screen` as `edge_weights` takes it."""
+    if screen is None or (isinstance(screen, str) and screen == "auto"):
+        return screen
+    return check_whole_number(screen, "screen", otherwise="None, 'auto'")
+
+
+def held_out_rows(cv: Any, X: Any, labels: Labels) -> Mask:
+    """Return the rows that each split of scikit-learn's kind holds out, (F, n)."""
+    tests = [test for _, test in check_cv(cv).split(X, labels)]
+    held_out = np.zeros((len(tests), len(labels)), dtype=np.bool_)
+    for mask, test in zip(held_out, tests, strict=True):
+        try:
+            mask[test] = True
+        except IndexError as error:
+            raise ValueError(f"cv names rows that X does not have: {error}") from error
+    if not held_out.any(axis=1).all() or held_out.all(axis=1).any() or not tests:
+        raise ValueError("cv must have splits, each with rows to fit and rows to hold out")
+    return held_out

@@ -1,39 +1,39 @@
-"""Tree networks: each label given the features and at most one other label."""
+"""Tree networks: P(y|x) = Π_i P(y_i | x, y_parent(i)), each label with at most one parent."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Floats, Labels
+from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.checks import check_whole_number
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
-from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
-from labelweave.joint import JointDistribution, TreeJoint
-from labelweave.logistic.conditionals import LinearConditionals, fit_structures
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
+from labelweave.logistic.conditionals import LinearConditionals
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.conditionals import (
+    LabelConditionals,
     LinearMembers,
-    additive_conditionals,
-    as_seen_by,
+    TrainingRows,
     check_base_classifier,
-    classifier_log_odds,
-    fit_estimators,
-    with_labels,
 )
 from labelweave.models.structure import Structure
 from labelweave.models.structure_learning import (
     N_FOLDS,
     TreeLearner,
+    check_screen,
+    held_out_rows,
     random_parents,
     resolve_parents,
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeNetwork(MultiLabelClassifier):
     """A conditional tree-structured Bayesian network: P(y|x) = Π_i P(y_i | x, y_parent(i)).
 
@@ -58,9 +58,10 @@ class TreeNetwork(MultiLabelClassifier):
     screen : int, "auto" or None, default="auto"
         Number of candidate parents per label, the best by a score test; None tries all. "auto"
         tries all up to 64 labels and 20 per label beyond (8 per label with `estimator`).
-    n_folds : int, default=3
-        Number of folds by which edges are weighed, each held out once; 1 holds out a third of the
-        rows, as in ``TreeNetwork.preset("published")``.
+    cv : int, splitter or list of (train, test), default=3
+        The folds by which edges are weighed, each held out once; 1 holds out a third of the rows,
+        as in ``TreeNetwork.preset("published")``. A model is fitted to all rows that a split does
+        not hold out.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; "auto" finds it in closed form.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
@@ -101,137 +102,85 @@ class TreeNetwork(MultiLabelClassifier):
     array([-1,  5,  0,  4,  1,  2])
     """
 
-    presets: ClassVar[Presets] = published(n_folds=1, label_penalty=1.0)
+    estimator: Any = field(default=None, kw_only=False)
+    C: float | str = "cv"
+    label_penalty: float | str = "cv"
+    structure: str | ArrayLike = "learned"
+    screen: int | str | None = "auto"
+    cv: Any = N_FOLDS
+    inference: str | Inference = "auto"
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        C: float | str = "cv",
-        label_penalty: float | str = "cv",
-        structure: str | ArrayLike = "learned",
-        screen: int | str | None = "auto",
-        n_folds: int = N_FOLDS,
-        inference: str | Inference = "auto",
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.C = C
-        self.label_penalty = label_penalty
-        self.structure = structure
-        self.screen = screen
-        self.n_folds = n_folds
-        self.inference = inference
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    presets: ClassVar[Presets] = published(cv=1, label_penalty=1.0)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        penalties: dict[str, Any] = {
-            "C": self._penalty("C"),
-            "label_penalty": self._penalty("label_penalty"),
-        }
-        learner = TreeLearner(
-            X=X,
-            labels=labels,
-            sample_weight=sample_weight,
-            screen=check_screen(self.screen),
-            n_folds=self._count("n_folds"),
-            label_names=self._names(),
-            seed=self._seed(),
-            n_threads=self._n_threads(),
-        )
-        known = self._known_structure()
+        C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
+        rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
+        learner = TreeLearner(rows, self._names(), check_screen(self.screen), self._cv(X, labels))
+        if self._has_splits():
+            learner = learner.restricted(np.flatnonzero(rows.weight))
+            rows, sample_weight = learner.rows, learner.rows.sample_weight
+        known = self._known_structure(rows.seed)
         if self.estimator is not None:
             check_base_classifier(self.estimator, sample_weight)
             self.structure_ = known or learner.learn_with(self.estimator, self.n_jobs)
-            self._fit_estimators(X, labels, sample_weight)
+            self._fit_classifiers(rows)
             return
         if known is None:
-            self.structure_, chosen = learner.with_penalties(**penalties)
+            self.structure_, chosen = learner.with_penalties(C, label_penalty)
         else:
-            self.structure_ = known
-            chosen = learner.penalties(known.graph(), **penalties)
+            self.structure_, chosen = known, rows.penalties(known.graph(), C, label_penalty)
         self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
-        self.conditionals_: LinearConditionals | None = fit_structures(
-            X,
-            labels,
-            [self.structure_.graph()],
-            C=chosen.C,
-            label_penalty=chosen.label_penalty,
-            sample_weight=sample_weight,
-            n_threads=self._n_threads(),
-        )[0]
-        self.structure_ = self.structure_.coupled(self.conditionals_.coupling)
+        linear = rows.fitted([self.structure_.graph()], chosen)[0]
+        self.conditionals_: LinearConditionals | None = linear
+        self.structure_ = self.structure_.coupled(linear.coupling)
         self._tell(
             f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
             f"{len(self.structure_.edges)} edges"
         )
 
-    def _known_structure(self) -> Structure | None:
+    def _has_splits(self) -> bool:
+        """Whether `cv` is a splitter or a list of splits."""
+        is_splitter = not isinstance(self.cv, str | type) and hasattr(self.cv, "split")
+        return is_splitter or isinstance(self.cv, list)
+
+    def _cv(self, X: Any, labels: Labels) -> int | Mask:
+        if not self._has_splits():
+            otherwise = "a splitter, a list of (train, test)"
+            return check_whole_number(self.cv, "cv", otherwise=otherwise)
+        return held_out_rows(self.cv, X, labels)
+
+    def _weighted(  # type: ignore[override]
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        # A splitter counts the rows of weight zero, too.
+        if self._has_splits():
+            return X, labels, checked_weight(X, sample_weight)
+        return super()._weighted(X, labels, sample_weight)
+
+    def _known_structure(self, seed: int) -> Structure | None:
         """Return the given or random structure, or None if it has to be learned."""
         if isinstance(self.structure, str) and self.structure == "learned":
             return None
         if isinstance(self.structure, str) and self.structure == "random":
-            parents = random_parents(self.n_labels_, np.random.default_rng(self._seed()))
+            parents = random_parents(self.n_labels_, np.random.default_rng(seed))
         else:
             parents = resolve_parents(self.structure, self.n_labels_, self._names())
         return Structure(parents, label_names=self._names())
 
-    def _fit_estimators(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
+    def _fit_classifiers(self, rows: TrainingRows) -> None:
         graph = self.structure_.graph()
-        self.estimators_ = fit_estimators(
-            self.estimator, X, labels, graph, sample_weight, self._seed(), self.n_jobs
-        )
-        self.conditionals_ = additive_conditionals(self.estimators_, graph, X.shape[1])
-        if self.conditionals_ is not None:
-            self.structure_ = self.structure_.coupled(self.conditionals_.coupling)
+        found = LabelConditionals.of_classifiers(self.estimator, rows, graph, self.n_jobs)
+        self.estimators_ = found.estimators
+        self.conditionals_ = found.linear
+        if found.linear is not None:
+            self.structure_ = self.structure_.coupled(found.linear.coupling)
 
-    def _joint(self, X: Any) -> JointDistribution:
-        if self.conditionals_ is not None:
-            seen = as_seen_by(getattr(self, "estimators_", []), X)
-            logits = tree_logits(self.conditionals_, seen, self._n_threads())
-        else:
-            logits = self._classifier_logits(X)
-        return TreeJoint(
-            logits,
-            self.structure_.parents,
-            label_names=self._names(),
-            row_ids=row_keys(X),
-            n_threads=self._n_threads(),
-        )
+    def _conditionals(self) -> LabelConditionals:
+        fitted = getattr(self, "estimators_", ())
+        return LabelConditionals(self.structure_.graph(), self.conditionals_, fitted)
+
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
+        return self.structure_.joint(self._conditionals(), X, rows)
 
     def _linear_members(self, X: Any) -> LinearMembers | None:
-        if self.conditionals_ is None:
-            return None
-        seen = as_seen_by(getattr(self, "estimators_", []), X)
-        return LinearMembers.alone(seen, self.conditionals_)
-
-    def _classifier_logits(self, X: Any) -> Floats:
-        """Return every label's log-odds with its parent absent and present, by its classifier."""
-        logits = np.empty((X.shape[0], self.n_labels_, 2))
-        for label, parent in enumerate(self.structure_.parents):
-            columns = np.zeros(int(parent >= 0), dtype=np.int64)
-            for value in (0, 1):
-                given = np.full((X.shape[0], 1), value)
-                extended = with_labels(X, given, columns)
-                logits[:, label, value] = classifier_log_odds(self.estimators_[label], extended)
-        return logits
-
-
-def tree_logits(conditionals: LinearConditionals, X: Any, n_threads: int) -> Floats:
-    """Return every label's log-odds with its parent absent and present, (n, L, 2)."""
-    scores = conditionals.scores(X, n_threads=n_threads)
-    # A label is coupled to its parent only, so the sum is that one coefficient.
-    return np.stack([scores, scores + conditionals.coupling.sum(axis=1)], axis=2)
-
-
-def check_screen(screen: Any) -> int | str | None:
-    """Return `screen` as `edge_weights` takes it."""
-    if screen is None or (isinstance(screen, str) and screen == "auto"):
-        return screen
-    return check_whole_number(screen, "screen", otherwise="None, 'auto'")
+        return self._conditionals().members(X)

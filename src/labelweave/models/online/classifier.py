@@ -27,7 +27,8 @@ from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Probabilities
 from labelweave.decision.rules import ScoredRows
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
-from labelweave.models.base import MultiLabelClassifier, StreamingClassifier
+from labelweave.joint.distribution import RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.online.calibration import Latent
 from labelweave.models.online.rows import pass_order
 from labelweave.models.online.settings import OnlineSettings
@@ -170,7 +171,7 @@ class PosteriorPredictor(MultiLabelClassifier):
         check_is_fitted(self)
         return self.state_.log_odds(self._features(X, reset=False), self._n_threads())
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         threads, state = self._n_threads(), self.state_
         latent = state.latent(X, threads)
         common: dict[str, Any] = {
@@ -197,7 +198,7 @@ _BATCH = 2048
 _SETTINGS = fields(OnlineSettings)
 
 
-class BayesianOnlineClassifier(StreamingClassifier, PosteriorPredictor):
+class BayesianOnlineClassifier(PosteriorPredictor):
     """A linear classifier that learns row by row, with a posterior over every weight (BOMC).
 
     Label c is relevant where ⟨w_c, x⟩ exceeds a bias. Weights and bias have Gaussian posteriors,

@@ -29,7 +29,7 @@ from labelweave.decision.decide import resolve_score_rule
 from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import best_cut
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 
 # Kernel values per block.
 _BLOCK = 1 << 22
@@ -224,7 +224,7 @@ def row_squares(X: Any) -> Floats:
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
-class ThresholdClassifier(LabelClassifier):
+class ThresholdClassifier(Estimator):
     """Base of classifiers that give a label where its score is above the label's threshold.
 
     A subclass implements ``_scorer``, which trains. Here C is chosen, rows are held out and

@@ -31,9 +31,9 @@ from labelweave._common.arrays import Counts, Floats, Labels, Mask, Positions
 from labelweave._common.checks import are_binary, check_number
 from labelweave._common.files import check_shape
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.logistic.two_layers import fit_on_estimates
 from labelweave.models.base import MultiLabelClassifier
@@ -334,7 +334,7 @@ class InstanceBasedLogistic(NeighbourClassifier):
         """Divide counts by the number of neighbours; a single training row has none."""
         return counts / max(self.n_neighbors_, 1)
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         frequency = self._frequency(self._neighbour_counts(X))
         n_threads = self._n_threads()
         if self._with_features:
@@ -342,7 +342,8 @@ class InstanceBasedLogistic(NeighbourClassifier):
         else:
             scores = self.conditionals_.scores(frequency, n_threads=n_threads)
         return IndependentJoint(
-            scores, label_names=self._names(), row_ids=row_keys(X), n_threads=n_threads
+            scores,
+            **rows,
         )
 
 
@@ -428,14 +429,12 @@ class MLkNN(NeighbourClassifier):
             check_shape(self.prior_log_odds_, (self.n_labels_,), "prior_log_odds_")
             check_shape(self.evidence_, (self.n_labels_, self.n_neighbors_ + 1), "evidence_")
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         counts = self._neighbour_counts(X)
         evidence = self.evidence_[np.arange(self.n_labels_), counts]
         return IndependentJoint(
             self.prior_log_odds_ + evidence,
-            label_names=self._names(),
-            row_ids=row_keys(X),
-            n_threads=self._n_threads(),
+            **rows,
         )
 
 

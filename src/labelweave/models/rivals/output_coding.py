@@ -48,7 +48,7 @@ from labelweave._common.labels import LabelEncoding
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import assign_folds
 from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
-from labelweave.models.base import LabelClassifier
+from labelweave.models.base import Estimator
 
 
 def solve_boxes(
@@ -436,7 +436,7 @@ def choose_margin_weight(
 N_FOLDS = 5
 
 
-class MaxMarginOutputCoding(LabelClassifier):
+class MaxMarginOutputCoding(Estimator):
     """Maximum-margin output coding (MMOC): label vectors encoded by learned projections.
 
     The code of a label vector is z = Vᵀy. Linear regressions predict the code from the features,

@@ -44,10 +44,10 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.matrices import without_empty_columns
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
 from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import FieldJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.enumeration import MAX_ENUMERATED, label_vectors, row_blocks
 from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
 from labelweave.models.base import MultiLabelClassifier
@@ -676,13 +676,11 @@ class PairwiseCRF(MultiLabelClassifier):
             f"{self.edges_.sum() // 2} pairs, {'exact' if exact else 'pseudo'}-likelihood"
         )
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         return FieldJoint(
             self.field_.scores(X, n_threads=self._n_threads()),
             self.field_.coupling,
-            label_names=self._names(),
-            row_ids=row_keys(X),
-            n_threads=self._n_threads(),
+            **rows,
         )
 
     def _is_exact(self) -> bool:

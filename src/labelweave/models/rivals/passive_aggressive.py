@@ -23,7 +23,6 @@ from labelweave._common.matrices import native_matrix
 from labelweave._common.row_keys import merge_equal_rows, presentation_order
 from labelweave._core import native
 from labelweave.decision.rules import ThresholdRule
-from labelweave.models.base import StreamingClassifier
 from labelweave.models.rivals.margins import (
     HeldOut,
     LinearScorer,
@@ -97,7 +96,7 @@ class Window:
 _UNINTERRUPTED = 64
 
 
-class PassiveAggressive(StreamingClassifier, ThresholdClassifier):
+class PassiveAggressive(ThresholdClassifier):
     """One passive-aggressive classifier per label (PA-I; Crammer et al., 2006), all in one pass.
 
     Each row moves the weights of the labels that it does not yet get right by a margin of 1: as

@@ -24,9 +24,9 @@ from labelweave._common.checks import check_choice, check_flag
 from labelweave._common.engine import processes
 from labelweave._common.files import check_positions, check_shape
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
@@ -135,7 +135,7 @@ class LabelPowerset(MultiLabelClassifier):
             check_shape(self.vectors_, (n_vectors, self.n_labels_), "vectors_")
             check_shape(self._log_odds, (self.n_labels_,), "_log_odds")
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         n = X.shape[0]
         probability = (
             np.ones((n, 1)) if self.estimator_ is None else self.estimator_.predict_proba(X)
@@ -148,9 +148,7 @@ class LabelPowerset(MultiLabelClassifier):
                 ListedJoint(self.vectors_, log_weights),
                 IndependentJoint(np.tile(self._log_odds, (n, 1))),
             ],
-            label_names=self._names(),
-            row_ids=row_keys(X),
-            n_threads=self._n_threads(),
+            **rows,
         )
 
 
@@ -321,12 +319,10 @@ class RAkEL(MultiLabelClassifier):
             check_positions(labelset, self.n_labels_, "labelsets_")
             check_shape(labelset, (member.n_labels_,), "labelsets_")
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         return IndependentJoint(
             logit(self._averaged(X)),
-            label_names=self._names(),
-            row_ids=row_keys(X),
-            n_threads=self._n_threads(),
+            **rows,
         )
 
     def _averaged(self, X: Any) -> Floats:

@@ -10,9 +10,9 @@ from scipy.special import expit
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import row_keys
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
 from labelweave.models.base import MultiLabelClassifier
 
@@ -126,12 +126,10 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         seen = expit(scores) if self._uses_probability else (scores > 0).astype(np.float64)
         return seen
 
-    def _joint(self, X: Any) -> JointDistribution:
+    def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         n_threads = self._n_threads()
         seen = self._seen(self.first_layer_.scores(X, n_threads=n_threads))
         return IndependentJoint(
             self.second_layer_.scores(X, seen, n_threads=n_threads),
-            label_names=self._names(),
-            row_ids=row_keys(X),
-            n_threads=n_threads,
+            **rows,
         )
