@@ -61,9 +61,11 @@ def is_slow(item: pytest.Item) -> bool:
 # pytest-xdist 3.8 for groups have no effect with pytest 9.2.
 GROUPS = {
     "tests/distributed/": "cluster",
+    "tests/cli/": "processes",
     "tests/contract/test_determinism.py": "processes",
     "tests/contract/test_many_labels.py": "processes",
     "tests/evaluation/test_cross_validation.py": "processes",
+    "tests/evaluation/test_selection.py": "processes",
     "tests/baselines/test_interrupt.py": "interrupted",
     "tests/inference/test_interrupt.py": "interrupted",
     "tests/logistic/test_interrupt.py": "interrupted",

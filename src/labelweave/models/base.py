@@ -87,6 +87,16 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     neither ``predict_joint`` nor ``predict_proba``. If a method was published with settings other
     than the defaults, `presets` names them: ``TreeNetwork.preset("published")``.
 
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Number of threads, or of processes for the classifiers of other libraries; -1 uses all
+        cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds everything that is drawn. None means 0: results are reproducible by default.
+    verbose : int, default=0
+        If positive, show progress and print what `fit` chose.
+
     Attributes set by `fit`
     -----------------------
     n_labels_ : int
@@ -391,6 +401,13 @@ class MultiLabelClassifier(Estimator):
     it fits the model five times more, each time to four fifths of the rows, with the penalties that
     were chosen on all of them.
 
+    Parameters
+    ----------
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
+        The loss that `predict` minimises.
+    n_jobs, random_state, verbose
+        As in `Estimator`.
+
     Attributes set by `fit`
     -----------------------
     rule_ : ThresholdRule
@@ -521,10 +538,13 @@ class MultiLabelClassifier(Estimator):
         """Return why conditionals cannot be explained, if not for want of linear ones."""
         return None
 
-    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
+    def _delegate(
+        self, X: Any | None, names: Sequence[str] | None
+    ) -> tuple[Any, Any, Sequence[str] | None] | None:
         """Return the model that predicts validated rows in place of this one, if there is one.
 
-        With it go the rows as that model sees them, and the names of their features.
+        The rows as that model sees them, and the names of their features, come with it; X and names
+        may be None.
         """
         return None
 

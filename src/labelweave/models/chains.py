@@ -58,8 +58,9 @@ class ChainOrder:
         def log_odds(label: int, at: Indices, prefix: Labels) -> Floats:
             return conditionals.log_odds(X, label, at, prefix)
 
-        n_labels = len(self.order)
-        return ChainJoint.of_functions(log_odds, X.shape[0], n_labels, self.order, **rows)
+        return ChainJoint.of_functions(
+            log_odds, X.shape[0], len(self.order), order=self.order, **rows
+        )
 
 
 @dataclass(frozen=True)
