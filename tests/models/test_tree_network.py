@@ -179,8 +179,8 @@ def test_splits_count_the_rows_of_weight_zero():
         (0, "cv must be a splitter, a list of"),
         ("auto", "cv must be a splitter, a list of"),
         ([([0], [1000])], "cv names rows that X does not have"),
-        ([([0], [])], "cv must have splits, each with rows"),
-        ([], "cv must have splits, each with rows"),
+        ([([0], [])], "cv must hold out rows of each fold"),
+        ([], "cv must have at least one split"),
     ],
 )
 def test_bad_folds_are_named(cv, complaint):
