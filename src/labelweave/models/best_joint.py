@@ -80,7 +80,7 @@ def unaffordable(name: str, n_features: int, n_labels: int) -> str:
 def make_candidates(
     given: Sequence[Any] | None, decision: str | Decision, X: Any, seed: int
 ) -> list[tuple[str, Any]]:
-    """Return estimators with distinct names, a decision, and what X needs in front of them."""
+    """Return estimators with distinct names, a decision, and the preprocessing that X needs."""
     given = PORTFOLIO if given is None else given
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise ValueError(
@@ -385,7 +385,7 @@ class BestJoint(MultiLabelClassifier):
     rows. Candidates that the first fold shows to be far behind are not tried on the others. With
     ``pool=True`` the model is a mixture of the candidates, with the weights under which the
     held-out rows are most probable: it takes all of their fits, and is better than the best of them
-    where each is right about other rows. `table` shows what was compared.
+    where each is right about other rows. `table` shows the comparison.
 
     Parameters
     ----------
@@ -409,8 +409,8 @@ class BestJoint(MultiLabelClassifier):
         How training rows are held out. A number of folds deals the rows by their content: their
         order does not matter, and equal rows share a fold.
     time_budget : float, optional
-        Seconds after which no further candidate is tried; the first one always is. What is chosen
-        then depends on how fast the machine is. The last fit comes on top.
+        Seconds after which no further candidate is tried; the first one always is. The
+        choice then depends on the speed of the machine. The last fit comes on top.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
@@ -458,7 +458,7 @@ class BestJoint(MultiLabelClassifier):
     time_budget: float | None = None
 
     def table(self) -> pd.DataFrame:
-        """Return what was compared: the best first, what was given up or failed last."""
+        """Return the comparison: the best first, candidates that were given up or failed last."""
         import pandas as pd
 
         check_is_fitted(self, "members_")
@@ -588,7 +588,7 @@ class BestJoint(MultiLabelClassifier):
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
-        """The decision, unless candidates are judged by what they decide, or it is tuned."""
+        """The decision, unless candidates are judged by their decisions, or it is tuned."""
         is_free = self.scoring == "log_likelihood" and self._untuned() is None
         return ("decision",) if is_free else ()
 

@@ -91,7 +91,7 @@ class LeafMates:
             (weight * share.mean(axis=1), (np.arange(len(at)), place)), shape=total.shape
         )
         total = (total - own.tocsr()).tocsr()
-        total.data = np.maximum(total.data, 0.0)  # what is left of the row itself is rounding
+        total.data = np.maximum(total.data, 0.0)  # the row itself leaves rounding errors
         return _normalised(total), np.asarray(usable.any(axis=1))
 
     def _averaged(self, at: Indices, share: Floats) -> Shares:
@@ -375,7 +375,7 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
             self.oob_decision_function_ = np.where(judged[:, None, None], both, 0.0)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return (n, L) probabilities of many labels; of few, what scikit-learn's trees return."""
+        """Return (n, L) probabilities of many labels; of few, as scikit-learn's trees do."""
         if isinstance(self.forest_, ExtraTreesClassifier):
             return self.forest_.predict_proba(X)
         return np.asarray(self.leaf_mates_.shares(leaves_of(self.forest_, X)) @ self.vectors_)
@@ -442,7 +442,7 @@ class DistributionalForest(MultiLabelClassifier):
     random_state : int, RandomState or None, default=None
         Seeds the folds and every unset `random_state` of `estimator`. None means 0.
     verbose : int, default=0
-        If positive, print what was chosen and the number of label vectors.
+        If positive, print the chosen smoothing and the number of label vectors.
 
     Attributes
     ----------
@@ -560,7 +560,7 @@ class DistributionalForest(MultiLabelClassifier):
         return forest.fit(rows.X, target, **weights)
 
     def _target(self, rows: TrainingRows) -> Labels | Indices | sp.csr_array:
-        """Return what the trees are to tell apart: a column, or the columns of a matrix."""
+        """Return the target of the trees: a column, or the columns of a matrix."""
         if self.targets == "labels":
             return rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
         if self.estimator is not None or len(rows.vectors) <= _MOST_CLASSES:
