@@ -294,7 +294,7 @@ _OTHERS = {
                 ("chain", ClassifierChain(**_FIXED)),
             ],
             pool=True,
-            n_folds=2,
+            cv=2,
         ),
         unsuited=SCALED,
     ),
