@@ -36,7 +36,7 @@ from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
 from labelweave.metrics import Metric, resolve_metrics
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.cross_fitting import CrossFit, cross_fit
 from labelweave.models.methods import make_method, with_preprocessing
@@ -492,6 +492,11 @@ class BestJoint(MultiLabelClassifier):
             )
         check_folds(self.cv)
 
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        # Rows of weight zero are left out of every fit, but a splitter counts them.
+        return X, labels, checked_weight(X, sample_weight)
+
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
         candidates = make_candidates(self.candidates, self.decision, X, seed)
@@ -511,9 +516,8 @@ class BestJoint(MultiLabelClassifier):
             raise ValueError(f"none of the candidates can be fitted: {reasons}") from race.error
         chosen, self.weights_ = self._weighed(race, best)
         self._held_out = self._scores(race, chosen)
-        data = TrainingData(X, self._encoding.named(labels), sample_weight)
         self.members_ = {
-            candidates[k][0]: fitted(self._member(candidates[k][1]), data) for k in chosen
+            candidates[k][0]: self._fitted_member(candidates[k][1], race.data) for k in chosen
         }
         self.best_name_ = candidates[best][0]
         self.best_estimator_ = self.members_[self.best_name_]
@@ -554,10 +558,13 @@ class BestJoint(MultiLabelClassifier):
         members = [k for k, is_in in zip(members, counts, strict=True) if is_in or k == best]
         return members, pool_weights(race.log_probs(members), weight)
 
-    def _member(self, estimator: Any) -> Any:
-        """Return a candidate as it is fitted to all rows."""
+    def _fitted_member(self, estimator: Any, data: TrainingData) -> Any:
+        """Return a candidate fitted to all rows that have weight."""
         is_tuned_here = self._metric() is None and self._untuned() is not None
-        return without_tuning(estimator) if is_tuned_here else estimator
+        wanted = without_tuning(estimator) if is_tuned_here else estimator
+        if data.weight is not None:
+            data = data.taken(np.flatnonzero(data.weight))
+        return fitted(wanted, data._replace(labels=self._encoding.named(data.labels)))
 
     def _metric(self) -> Metric | None:
         if self.scoring == "log_likelihood":

@@ -35,10 +35,10 @@ from sklearn.utils import Tags, get_tags
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_choice, check_flag, check_number
-from labelweave._common.folds import check_folds, deal, presentation_order
+from labelweave._common.folds import Fold, check_folds, deal, presentation_order
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.joint.quantities import bernoulli_log_prob
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 from labelweave.models.cross_fitting import cross_fit
 
@@ -495,18 +495,30 @@ class DistributionalForest(MultiLabelClassifier):
     temperature: float | str = "cv"
     cv: Any = 5
 
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        # Rows of weight zero are left out of every fit, but a splitter counts them.
+        return X, labels, checked_weight(X, sample_weight)
+
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         temperatures = self._check_settings(sample_weight)
         # In an order of their own: bootstrap samples depend on the order of the rows.
         order = presentation_order(X, labels, self._seed())
-        rows = TrainingRows.of(X, labels, sample_weight).taken(order)
+        if sample_weight is not None:
+            order = order[sample_weight[order] > 0]
+        weight = None if sample_weight is None else sample_weight[order]
+        rows = TrainingRows.of(X[order], labels[order], weight)
         total = float(rows.weight.sum())
         self.vectors_ = rows.vectors
         self.frequencies_ = (rows.weight @ rows.labels + 1) / (total + 2)
         self.forest_ = self._grown(rows)
         leaves = leaves_of(self.forest_, rows.X)
         self.leaf_mates_ = _mates(rows, leaves)
-        shares, held_out = self._held_out(rows, leaves)
+        unseen = unseen_by(self.forest_, len(leaves))
+        if unseen is None:
+            shares, held_out = self._by_folds(rows, self._folds(X, labels, sample_weight, order))
+        else:
+            shares, held_out = self._by_bags(rows, leaves, unseen)
         # As much as Laplace's rule of succession gives to an event that has not occurred.
         chosen = Smoothing(temperatures[0], DEFAULT_SHRINKAGE, 1 / (total + 2))
         if len(held_out.labels) > 0:
@@ -569,18 +581,23 @@ class DistributionalForest(MultiLabelClassifier):
         ones, shape = np.ones(n, dtype=np.int8), (n, len(rows.vectors))
         return sp.csr_array((ones, rows.place, np.arange(n + 1)), shape=shape)
 
-    def _held_out(self, rows: TrainingRows, leaves: Indices) -> tuple[Shares, TrainingRows]:
-        """Return rows with the shares of the vectors by trees that have not seen them."""
-        unseen = unseen_by(self.forest_, len(leaves))
-        if unseen is None:
-            return self._by_folds(rows)
+    def _by_bags(
+        self, rows: TrainingRows, leaves: Indices, unseen: Mask
+    ) -> tuple[Shares, TrainingRows]:
+        """Return rows with the shares of the vectors by trees that have not drawn them."""
         shares, judged = self.leaf_mates_.shares_without(leaves, unseen, rows.place, rows.weight)
         at = np.flatnonzero(judged)
         return shares[at], rows.taken(at)
 
-    def _by_folds(self, rows: TrainingRows) -> tuple[Shares, TrainingRows]:
+    def _folds(self, X: Any, labels: Labels, weight: Floats | None, order: Indices) -> list[Fold]:
+        """Return the folds of rows that are taken in this order."""
+        place = np.empty(len(labels), dtype=np.intp)
+        place[order] = np.arange(len(order))
+        folds = deal(self.cv, X, labels, weight, self._seed())
+        return [Fold(np.sort(place[train]), np.sort(place[held_out])) for train, held_out in folds]
+
+    def _by_folds(self, rows: TrainingRows, folds: list[Fold]) -> tuple[Shares, TrainingRows]:
         """Hold out folds until enough rows are known; none if all rows are equal."""
-        folds = deal(self.cv, rows.X, rows.labels, rows.weight, self._seed())
         enough = math.ceil(_ENOUGH_HELD_OUT * len(folds) / rows.weight.sum())
 
         def fit(train: Positions) -> tuple[Any, LeafMates]:
