@@ -51,7 +51,7 @@ def conditional_matrix(Y: ArrayLike) -> Floats:
 
 
 def mean_conditional_matrix(joint: JointDistribution) -> Floats:
-    """Return the conditional matrix of a row drawn from the batch, by what the joint says of it."""
+    """Return the conditional matrix of a row drawn from the batch, under its distribution."""
     (total,) = _sums_over_rows(joint, lambda pairs: pairs)
     return _given_rows(total)
 
@@ -192,7 +192,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LabelDependence:
-    """What labels tell about each other once the features are known, for all pairs of labels.
+    """The dependence of all pairs of labels once the features are known.
 
     Attributes
     ----------

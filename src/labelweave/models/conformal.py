@@ -190,11 +190,11 @@ class ConformalClassifier(MultiLabelClassifier):
     cv : float or int, default=0.25
         A fraction is the share of rows that are held out, on which the estimator is not fitted
         (split conformal prediction). A whole number is a number of folds, each held out once (CV+):
-        all rows are used for both, and coverage is about `confidence` in practice, but what is
-        guaranteed is twice the error, 1 - 2 (1 - confidence), but for a term that vanishes with the
-        number of rows.
+        all rows are used for both, and coverage is about `confidence` in practice; the guarantee
+        allows twice the error, 1 - 2 (1 - confidence), up to a term that vanishes with the number
+        of rows.
     nonconformity : {"ratio", "probability"}, default="ratio"
-        What makes a vector strange. "ratio": how much less probable it is than the most probable
+        The strangeness of a vector. "ratio": how much less probable it is than the most probable
         vector, log P(y*|x) - log P(y|x). "probability": -log P(y|x), by which rows that the model
         is unsure about have smaller sets, and are covered less often.
     max_size : int, default=1000
@@ -211,8 +211,8 @@ class ConformalClassifier(MultiLabelClassifier):
     Attributes
     ----------
     estimator_ : estimator
-        What `predict` and `predict_joint` ask: fitted to the rows that are not held out or, with
-        folds, to all of them.
+        The model of `predict` and `predict_joint`: fitted to the rows that are not held out or,
+        with folds, to all of them.
     estimators_ : list of estimators
         Those that held-out rows were scored by: one, or one per fold.
     held_out_rows_ : (m,) array of int
@@ -222,7 +222,7 @@ class ConformalClassifier(MultiLabelClassifier):
     groups_ : array or None
         The distinct groups.
     nonconformity_ : str
-        What the scores are.
+        The kind of the scores.
 
     Notes
     -----
