@@ -250,7 +250,7 @@ def test_evaluate_aligns_labels_by_name(run, table, model, tmp_path):
 def test_scaling_can_be_left_out(run, table, tmp_path):
     path = tmp_path / "plain.skops"
     run("fit", table, "--labels", "last:3", "-m", PRIOR, "--no-scale", "--model", path)
-    assert type(persistence.load(path)).__name__ == "DummyClassifier"
+    assert type(persistence.load_model(path)).__name__ == "DummyClassifier"
 
 
 def test_no_probabilities(run, table, tmp_path):
@@ -363,7 +363,7 @@ def test_calibrated_models_are_saved_and_shown(run, table, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert "temperature " in result.stderr
     assert "held-out log-loss (marginals)" in result.stderr
-    model = persistence.load(path)
+    model = persistence.load_model(path)
     result = run("predict", path, table, "--proba")
     np.testing.assert_allclose(
         pd.read_csv(io.StringIO(result.stdout)),
@@ -401,7 +401,7 @@ def test_sets_of_label_vectors_in_a_table(run, table, tmp_path):
     assert result.exit_code == 0, result.stderr
     written = pd.read_csv(io.StringIO(result.stdout))
     assert list(written.columns) == [*LABELS, "set_size", "set_complete"]
-    model = persistence.load(path).set_params(confidence=0.7)
+    model = persistence.load_model(path).set_params(confidence=0.7)
     sets = model.predict_set(pd.read_csv(table)[list("abcde")])
     np.testing.assert_array_equal(written["set_size"], sets.sizes)
     np.testing.assert_array_equal(written[LABELS] == 1, sets.inner)

@@ -9,7 +9,7 @@ from rich.console import Console
 from labelweave import MixtureSettings, TreeMixture, TreeNetwork
 from labelweave._common import progress
 from labelweave._common.progress import progress_shown, stage, steps, watching
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 
 
 def told(work):
@@ -41,7 +41,7 @@ def test_a_stage_that_fails_ends():
 
 
 def test_fits_tell_their_stages_and_learn_the_same():
-    data = load_emotions()
+    data = load("emotions")
     X, Y = data.X[:200], data.Y[:200]
     for model in (TreeNetwork(), TreeMixture(settings=MixtureSettings(max_components=2))):
         fitted = []

@@ -73,19 +73,18 @@ def _convert(files: list[str], out: Path, options: ReadOptions) -> Dataset:
     from labelweave.data import write_mapped
     from labelweave.data.load import is_row_text
 
+    most = {"max_features": options.max_features, "max_labels": options.max_labels}
     in_batches = [is_row_text(file) for file in files]
     if all(in_batches) and options.labels is None and options.ignore is None:
         with argument("FILES"):
-            return write_mapped(
-                files, out, zero_based=bool(options.zero_based), limits=options.limits()
-            )
+            return write_mapped(files, out, zero_based=bool(options.zero_based), **most)
     if len(files) > 1:
         raise BadInputError(
             "FILES: several files must be svmlight or XMC text, without --labels and --ignore"
         )
     data = load_dataset(files[0], options, name="FILES")
     with argument("--out"):
-        return write_mapped(data, out, limits=options.limits())
+        return write_mapped(data, out, **most)
 
 
 def datasets() -> None:

@@ -89,7 +89,7 @@ def fit(
         fitted = fit_method(estimator, method, data, scale)
         seconds = time.perf_counter() - started
     with argument("--model"):
-        persistence.save(fitted, model)
+        persistence.save_model(fitted, model)
     _show_choice(fitted)
     typer.echo(
         f"fitted {method} to {data.name} ({data.n_rows} rows, {data.n_features} features, "

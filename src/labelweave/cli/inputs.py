@@ -37,7 +37,9 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
             nominal=read_options.nominal or (),
             header=read_options.header,
             zero_based=read_options.zero_based,
-            limits=limits,
+            max_memory=limits.memory,
+            max_features=limits.features,
+            max_labels=limits.labels,
         )
     if not data.n_rows:
         raise BadInputError(f"{name}: {source} has no rows")
@@ -66,7 +68,7 @@ def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
     from labelweave import persistence
 
     with argument("MODEL"):
-        return persistence.load(path, trusted=trusted or ())
+        return persistence.load_model(path, trusted=trusted or ())
 
 
 def classifier_with_joint(model: Any) -> Any:

@@ -116,7 +116,7 @@ def stream_partitions(
     model.adopt(learner.state, learner.label_names)
     model.first_feature_ = learner.first_feature
     with argument("--out"):
-        persistence.save(model, out)
+        persistence.save_model(model, out)
     learner.remove_checkpoint()  # only once the model is on disk
     resumed = f"{learner.n_resumed:,} rows had been learned before" if learner.n_resumed else ""
     show_summary(learner, seconds, out, resumed)
@@ -304,7 +304,7 @@ def _stream_file(
         model.adopt(learner.state, learner.label_names)
         model.first_feature_ = source.first_feature
         with argument("--out"):
-            persistence.save(model, out)
+            persistence.save_model(model, out)
         remove(checkpoint)  # only once the model is on disk
     resumed = f"resumed after row {learner.n_resumed:,}" if learner.n_resumed else ""
     show_summary(learner, seconds, out, resumed)
