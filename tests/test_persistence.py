@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from labelweave.evaluation.comparison.significance import WinTieLoss
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -32,16 +31,15 @@ from sklearn.tree import DecisionTreeClassifier
 from skops.io._audit import NODE_TYPE_MAPPING
 from skops.io._protocol import PROTOCOL
 
-from labelweave import (
-    BayesianOnlineClassifier,
-    BinaryRelevance,
-    ClassifierChain,
-    PassiveAggressive,
-    TreeNetwork,
-    persistence,
-)
+from labelweave import persistence
+from labelweave.evaluation.significance import TTest
 from labelweave.inference import Greedy
+from labelweave.models.binary_relevance import BinaryRelevance
+from labelweave.models.chains import ClassifierChain
 from labelweave.models.methods import make_method
+from labelweave.models.online.classifier import BayesianOnlineClassifier
+from labelweave.models.rivals.passive_aggressive import PassiveAggressive
+from labelweave.models.tree_network import TreeNetwork
 
 X, Y = make_multilabel_classification(40, 5, n_classes=3, random_state=0)
 
@@ -66,8 +64,8 @@ def test_an_existing_file_is_replaced(tmp_path):
 
 
 def test_labelweaves_own_types_are_trusted(tmp_path):
-    persistence.save_model(make_pipeline(WinTieLoss(1, 2, 3)), tmp_path / "model.skops")
-    assert persistence.load_model(tmp_path / "model.skops").steps[0][1] == WinTieLoss(1, 2, 3)
+    persistence.save_model(make_pipeline(TTest(0.5, 2.0, 0.125, 3)), tmp_path / "model.skops")
+    assert persistence.load_model(tmp_path / "model.skops").steps[0][1] == TTest(0.5, 2.0, 0.125, 3)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
@@ -186,7 +184,7 @@ def forge(path, change):
 )
 def test_what_labelweave_only_imports_is_not_trusted(tmp_path, module, name):
     path = tmp_path / "model.skops"
-    skops.io.dump(WinTieLoss(1, 2, 3), path)
+    skops.io.dump(TTest(0.5, 2.0, 0.125, 3), path)
     forge(path, lambda schema, _: schema | {"__module__": module, "__class__": name})
     with pytest.raises(ValueError, match="is rejected"):
         persistence.load_model(path)

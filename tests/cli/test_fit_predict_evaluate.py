@@ -330,7 +330,6 @@ def test_a_cluster_that_does_not_answer_is_an_error_of_the_option(run, table, tm
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("cluster")
 def test_the_same_model_from_a_cluster(run, table, tmp_path):
     probabilities = []
     for name, cluster in (("here", ()), ("there", ("--cluster", "local:1"))):

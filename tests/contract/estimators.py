@@ -130,17 +130,6 @@ DEFAULTS = {
         ),
         unsuited=SCALED,
     ),
-    "pool": Case(
-        BestJoint(
-            candidates=[
-                ("alone", BinaryRelevance(C=1.0)),
-                ("chain", ClassifierChain(C=1.0, label_penalty=0.1)),
-            ],
-            pool=True,
-            n_folds=2,
-        ),
-        unsuited=SCALED,
-    ),
     "conformal": Case(
         ConformalClassifier(estimator=BinaryRelevance(C=1.0)), weighted=False, unsuited=JOINTS
     ),

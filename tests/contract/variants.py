@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import (
     BayesianOnlineClassifier,
+    BestJoint,
     BinaryRelevance,
     CalibratedJointCV,
     ChainEnsemble,
@@ -285,6 +286,18 @@ _CALIBRATED = {
 }
 
 _OTHERS = {
+    "pool": touches(
+        "answers determinism edge_cases persistence weights",
+        BestJoint(
+            candidates=[
+                ("alone", BinaryRelevance(C=1.0)),
+                ("chain", ClassifierChain(**_FIXED)),
+            ],
+            pool=True,
+            n_folds=2,
+        ),
+        unsuited=SCALED,
+    ),
     "crf-cv": touches("determinism edge_cases weights", PairwiseCRF()),
     "crf-pseudo": touches(
         "answers edge_cases many_labels weights",

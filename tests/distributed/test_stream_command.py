@@ -11,8 +11,6 @@ from labelweave.distributed.cluster import ClusterLostError, DaskEngine
 from tests.distributed.test_streams import write
 from tests.online.make import same
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 @pytest.fixture
 def run(engine):

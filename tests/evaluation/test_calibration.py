@@ -26,7 +26,6 @@ from labelweave import (
 )
 from labelweave.decision import PrecisionAtK, RankingLoss
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
-from labelweave.joint.listed import TableJoint
 from labelweave.metrics import METRICS
 from labelweave.models.calibration import HeldOutJoints, fit_marginal_calibration, fit_temperature
 from labelweave.models.methods import calibrated, make_method, with_preprocessing
@@ -49,7 +48,7 @@ def test_the_temperature_is_the_maximum_of_the_enumerated_likelihood(seed):
     joint, _ = make("mixture", seed, 30, 3)
     labels = joint.sample(1, 5)[:, 0]
     weight = np.random.default_rng(seed).random(30)
-    table = joint._log_table(np.arange(3))
+    table = joint._table(np.arange(3))
     code = labels @ 2 ** np.arange(3)
 
     def loss(log_beta):
@@ -202,9 +201,9 @@ def test_the_temperature_is_that_of_rows_held_out():
     tables, labels = [], []
     for train, test in splits:
         joint = clone(CHAIN).fit(X[train], Y[train]).predict_joint(X[test])
-        tables.append(joint._log_table(np.arange(3)))
+        tables.append(joint._table(np.arange(3)))
         labels.append(Y[test])
-    whole, truth = TableJoint(np.concatenate(tables)), np.concatenate(labels)
+    whole, truth = ListedJoint.of_table(np.concatenate(tables)), np.concatenate(labels)
     assert model.temperature_ == pytest.approx(fit_temperature(whole, truth), rel=1e-3)
     assert model.log_loss_["joint"][0] == pytest.approx(-whole.log_prob(truth).mean())
 

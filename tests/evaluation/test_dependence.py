@@ -18,7 +18,6 @@ from labelweave.evaluation.dependence import (
     mean_conditional_matrix,
 )
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
-from labelweave.joint.listed import TableJoint
 
 RNG = np.random.default_rng(0)
 HIDDEN = RNG.integers(0, 2, size=(300, 1))
@@ -42,7 +41,7 @@ def test_the_conditional_matrix_counts_rows():
 
 
 def test_the_mean_conditional_matrix_is_that_of_many_draws():
-    joint = TableJoint(np.log(RNG.dirichlet(np.ones(8), size=4)))
+    joint = ListedJoint.of_table(np.log(RNG.dirichlet(np.ones(8), size=4)))
     draws = joint.sample(4000, 0).reshape(-1, 3)
     np.testing.assert_allclose(mean_conditional_matrix(joint), conditional_matrix(draws), atol=0.03)
     marginal = IndependentJoint(np.array([[0.3, -1.0]]))
@@ -50,7 +49,7 @@ def test_the_mean_conditional_matrix_is_that_of_many_draws():
 
 
 def test_dependence_given_the_features_is_what_is_left_within_rows():
-    joint = TableJoint(np.log(RNG.dirichlet(np.ones(8), size=4)))
+    joint = ListedJoint.of_table(np.log(RNG.dirichlet(np.ones(8), size=4)))
     np.testing.assert_allclose(
         conditional_mutual_information(joint), joint.mutual_information().mean(axis=0)
     )
@@ -91,7 +90,7 @@ def test_no_forest_has_a_larger_gain():
 
 def test_the_table_has_every_pair_once_the_strongest_first():
     tables = np.random.default_rng(1).dirichlet(np.ones(16), size=5)
-    joint = TableJoint(np.log(tables), label_names=list("abcd"))
+    joint = ListedJoint.of_table(np.log(tables), label_names=list("abcd"))
     found = LabelDependence.from_joint(joint)
     np.testing.assert_allclose(found.mutual_information, conditional_mutual_information(joint))
     np.testing.assert_allclose(found.log_odds_ratio, common_log_odds_ratios(joint))
@@ -106,7 +105,7 @@ def test_the_table_has_every_pair_once_the_strongest_first():
 
 
 def test_the_dependence_of_a_row_is_its_own():
-    joint = TableJoint(np.log(np.random.default_rng(1).dirichlet(np.ones(8), size=4)))
+    joint = ListedJoint.of_table(np.log(np.random.default_rng(1).dirichlet(np.ones(8), size=4)))
     found = LabelDependence.from_joint(joint, row=2)
     np.testing.assert_allclose(found.mutual_information, joint.mutual_information()[2])
     np.testing.assert_allclose(found.log_odds_ratio, joint.log_odds_ratios()[2])
@@ -115,7 +114,7 @@ def test_the_dependence_of_a_row_is_its_own():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_forest_takes_the_strongest_pairs_that_close_no_cycle(seed):
-    joint = TableJoint(np.log(np.random.default_rng(seed).dirichlet(np.ones(32), size=3)))
+    joint = ListedJoint.of_table(np.log(np.random.default_rng(seed).dirichlet(np.ones(32), size=3)))
     found = LabelDependence.from_joint(joint)
     tree_of = list(range(5))  # Kruskal's algorithm, the pairs one by one
     taken = []

@@ -28,13 +28,13 @@ def transformer(request):
     return clone(request.param)
 
 
-@parametrize_with_checks([FORMS["chosen"], FORMS["fourier"]])
+@parametrize_with_checks([FORMS["chosen"]])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks([FORMS["all chosen"], FORMS["kmeans++"]])
+@parametrize_with_checks([FORMS["fourier"], FORMS["all chosen"], FORMS["kmeans++"]])
 def test_scikit_learns_checks_of_other_forms(estimator, check):
     check(estimator)
 

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import BinaryRelevance, ClassifierChain, DistributionalForest, LabelPowerset, MLkNN
 from labelweave.data import make_synthetic
+from labelweave.inference import Exhaustive
 from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
 from labelweave.models import forest as distributional_forest
 from labelweave.models.forest import (
@@ -169,7 +170,7 @@ def test_modes_are_proven_and_agree_with_enumeration(forest, smooth):
     joint = model.predict_joint(TEST)
     mode = joint.mode()
     assert mode.optimal.all()
-    np.testing.assert_allclose(mode.log_prob, joint.exhaustive_mode(4).log_prob, atol=1e-12)
+    np.testing.assert_allclose(mode.log_prob, Exhaustive(4)(joint).log_prob, atol=1e-12)
     np.testing.assert_array_equal(model.predict(TEST), mode.labels)
 
 
@@ -196,7 +197,7 @@ def test_it_is_a_component_of_mixtures():
     np.testing.assert_allclose(joint.log_prob(TRUTH), expected, rtol=1e-12)
     mode = joint.mode()
     assert mode.optimal.all()
-    np.testing.assert_allclose(mode.log_prob, joint.exhaustive_mode(4).log_prob, atol=1e-12)
+    np.testing.assert_allclose(mode.log_prob, Exhaustive(4)(joint).log_prob, atol=1e-12)
 
 
 def test_it_beats_its_own_marginals_where_labels_depend_on_each_other():
@@ -274,6 +275,13 @@ def test_trees_for_label_vectors_are_a_label_powerset_with_smoothing():
     )
 
 
+@pytest.fixture
+def few_trees(monkeypatch):
+    smaller = partial(distributional_forest.projected_forest, n_trees=20)
+    monkeypatch.setattr(distributional_forest, "projected_forest", smaller)
+
+
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize("targets", ["labels", "vectors"])
 def test_without_bootstrap_samples_every_tree_has_seen_every_row(targets):
     model = DistributionalForest(bootstrap=False, targets=targets).fit(X, Y)
@@ -283,6 +291,7 @@ def test_without_bootstrap_samples_every_tree_has_seen_every_row(targets):
     assert 0 < model.smooth_weight_ < 1
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_many_label_vectors_are_projected():
     many = np.array([[int(bit) for bit in f"{number:06b}"] for number in range(64)] * 2)
     features = np.arange(128.0)[:, None]

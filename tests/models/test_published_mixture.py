@@ -73,12 +73,12 @@ def test_selection_stops_where_the_plain_algorithm_does(seed):
 
 
 def test_a_given_number_of_trees_is_grown_from_all_rows():
-    X, Y = mixed(200, 5)
-    model = published(n_components=3).fit(X, Y)
+    X, Y = mixed(120, 5)
+    model = published(n_components=2).fit(X, Y)
     plain = PlainMixture(X, Y, C, 1.0)
     held_out = learner_of(model, X, Y).held_out()
-    assert held_out.shape == (1, 200)
-    *_, (trees, (shares, fitted)) = plain.sizes(held_out[0], 3)
+    assert held_out.shape == (1, 120)
+    *_, (trees, (shares, fitted)) = plain.sizes(held_out[0], 2)
     assert_same_joint(model, trees, shares, fitted, X, Y)
 
 
@@ -89,7 +89,7 @@ def test_it_is_decoded_by_annealing_from_the_best_of_the_trees():
     np.testing.assert_array_equal(model.predict(X), Annealing.preset("published")(joint).labels)
 
 
-@pytest.mark.parametrize("size", ["auto", 2])
+@pytest.mark.parametrize("size", ["auto", pytest.param(2, marks=pytest.mark.slow)])
 def test_no_penalty_next_to_the_held_out_one_is_better(size):
     """By rows held out as often as the choice holds them out, for the size at each penalty."""
     X, Y = mixed(150, 3)

@@ -34,9 +34,9 @@ def row_uncertainty(joint: JointDistribution, by: str = "entropy") -> Floats:
     --------
     Two labels that are equal for certain are one question, not two:
 
-    >>> from labelweave.joint.listed import TableJoint
+    >>> from labelweave.joint import ListedJoint
     >>> with np.errstate(divide="ignore"):
-    ...     joint = TableJoint(np.log([[0.5, 0.0, 0.0, 0.5]]))
+    ...     joint = ListedJoint.of_table(np.log([[0.5, 0.0, 0.0, 0.5]]))
     >>> row_uncertainty(joint).round(3), row_uncertainty(joint, "labels").round(3)
     (array([0.693]), array([1.386]))
     """

@@ -97,6 +97,16 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     neither ``predict_joint`` nor ``predict_proba``. If a method was published with settings other
     than the defaults, `presets` names them: ``TreeNetwork.preset("published")``.
 
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Number of threads, or of processes for the classifiers of other libraries; -1 uses all
+        cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds everything that is drawn. None means 0: results are reproducible by default.
+    verbose : int, default=0
+        If positive, show progress and print what `fit` chose.
+
     Attributes set by `fit`
     -----------------------
     n_labels_ : int
@@ -400,6 +410,13 @@ class MultiLabelClassifier(Estimator):
     If `decision` is tuned on held-out rows, such as "macro_f1" or "micro_f1", `fit` holds them out:
     it fits the model five times more, each time to four fifths of the rows, with the penalties that
     were chosen on all of them.
+
+    Parameters
+    ----------
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
+        The loss that `predict` minimises.
+    n_jobs, random_state, verbose
+        As in `Estimator`.
 
     Attributes set by `fit`
     -----------------------

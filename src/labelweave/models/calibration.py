@@ -440,7 +440,7 @@ class CalibratedJointCV(MultiLabelClassifier):
     the estimator predicts them, before the temperature. Chains and mixtures of more than 16 labels
     estimate the normaliser of P(y|x)^(1/T) and their marginals from weighted draws, with the
     standard errors that ``predict_joint(X).log_prob_error()`` and ``estimate`` state: see
-    `TemperedJoint` and docs/design/math.md, section 14.
+    `JointDistribution.tempered` and docs/design/math.md, section 14.
 
     Examples
     --------

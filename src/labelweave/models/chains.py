@@ -18,7 +18,6 @@ from labelweave._common.checks import check_label
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution
-from labelweave.joint.function_chain import GeneralChain
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.logistic.problem import check_class_weight
@@ -58,7 +57,9 @@ class ChainOrder:
         def log_odds(label: int, at: Indices, prefix: Labels) -> Floats:
             return conditionals.log_odds(X, label, at, prefix)
 
-        return GeneralChain(log_odds, X.shape[0], len(self.order), order=self.order, **rows)
+        return ChainJoint.of_functions(
+            log_odds, X.shape[0], len(self.order), order=self.order, **rows
+        )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from labelweave.data import Dataset, load
 from labelweave.evaluation.splits import make_splitter
 from labelweave.evaluation.tasks import SharedFit, fit_key
 from labelweave.inference import BestFirst, Exhaustive, Gibbs
-from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.metrics import METRICS, resolve_metrics
@@ -221,7 +220,7 @@ def map_agreement(task: Task, data: Dataset) -> Values:
     train, test = kfold_split(task, data)
     joint = joint_of(_mixture(task, train, n_components=task.settings["count"]), test.X)
     assert isinstance(joint, MixtureJoint)
-    mode = ThresholdAlgorithm()(joint)
+    mode = BestFirst(budget=10_000)(joint)
     candidates = [joint.log_prob(tree.mode().labels) for tree in joint.components]
     found: Floats = np.max(candidates, axis=0)
     same = found >= mode.log_prob - 1e-9
