@@ -77,9 +77,9 @@ def test_labels_depend_on_each_other_and_on_the_features():
 def test_forms():
     chain = make_synthetic("chain", 5, density=0.0, random_state=0).joint
     assert isinstance(chain, ChainJoint)
-    assert (chain.coupling == 0).all()
+    assert (chain.conditionals.linear[1] == 0).all()
     tree = make_synthetic("tree", 5, n_labels=7, random_state=0).joint
-    assert ((tree.coupling != 0).sum(axis=1) <= 1).all()
+    assert ((tree.conditionals.linear[1] != 0).sum(axis=1) <= 1).all()
     mixture = make_synthetic("mixture", 5, n_components=4, random_state=0).joint
     assert isinstance(mixture, MixtureJoint)
     assert mixture.weights.shape == (5, 4)
