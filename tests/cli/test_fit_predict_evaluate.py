@@ -357,7 +357,7 @@ def test_a_model_on_kernel_features(run, table, tmp_path):
 
 def test_calibrated_models_are_saved_and_shown(run, table, tmp_path):
     path = tmp_path / "calibrated.skops"
-    options = ("--labels", "last:3", "--method", "br(C=1)", "--calibrate", "temperature, sigmoid")
+    options = ("--labels", "last:3", "--method", "calibrated(br(C=1), marginals='sigmoid')")
     result = run("fit", table, *options, "--model", path)
     assert result.exit_code == 0, result.stderr
     assert "temperature " in result.stderr
@@ -369,25 +369,17 @@ def test_calibrated_models_are_saved_and_shown(run, table, tmp_path):
         model.predict_proba(pd.read_csv(table)[list("abcde")]),
         rtol=1e-4,
     )
-    result = run("fit", table, *options[:-1], "platt", "--model", path)
-    assert result.exit_code == 2
-    assert "calibrate must be" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("method", "problem"),
-    [
-        ("pcc(calibrate='sigmoid')", "has the option calibrate already"),
-        ("calibrated", "estimator is calibrated already"),
-        ("conformal", "estimator is calibrated already"),
-        ("svm", "weave"),
-    ],
+    [("calibrated", "estimator is calibrated already"), ("svm", "weave")],
 )
 def test_what_cannot_be_calibrated_is_refused_before_data_are_read(run, tmp_path, method, problem):
     path = tmp_path / "model.skops"
-    result = run("fit", "missing.csv", "-m", method, "--calibrate", "temperature", "--model", path)
+    result = run("fit", "missing.csv", "-m", f"calibrated({method}())", "--model", path)
     assert result.exit_code == 2
-    assert "--calibrate:" in result.stderr
+    assert "--method:" in result.stderr
     assert problem in " ".join(result.stderr.split())
 
 

@@ -123,10 +123,10 @@ _RELEVANCE = {
     ),
     "stacked-labels": touches(
         "determinism edge_cases weights",
-        StackedBinaryRelevance(outputs="label", n_folds=3, **_FIXED),
+        StackedBinaryRelevance(outputs="label", cv=3, **_FIXED),
     ),
-    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(n_folds=1, **_FIXED)),
-    "stacked-cv": touches("determinism edge_cases weights", StackedBinaryRelevance(n_folds=3)),
+    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(cv=None, **_FIXED)),
+    "stacked-cv": touches("determinism edge_cases weights", StackedBinaryRelevance(cv=3)),
     "iblr-cv": touches(
         "determinism edge_cases",
         InstanceBasedLogistic(n_neighbors=3),
@@ -263,11 +263,9 @@ _FORESTS = {
         DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=9, bootstrap=True)),
         unsuited=LEAVES | {"repeated rows": "bootstrap samples are drawn by weight"},
     ),
-    "forest-chain": touches(
+    "forest-folds": touches(
         "answers determinism weights persistence",
-        DistributionalForest(
-            estimator=_TREE, smooth=ClassifierChain(**_FIXED), temperature=1.0, n_folds=2
-        ),
+        DistributionalForest(_TREE, temperature=1.0, cv=2),
         unsuited=LEAVES,
     ),
 }
@@ -280,7 +278,9 @@ _CALIBRATED = {
     ),
     "calibrated-marginals": touches(
         "determinism weights persistence",
-        CalibratedJointCV(estimator=BinaryRelevance(C=1.0), joint=None, marginals="sigmoid", cv=2),
+        CalibratedJointCV(
+            estimator=BinaryRelevance(C=1.0), temperature=None, marginals="sigmoid", cv=2
+        ),
         unsuited=JOINTS | HEATED | {"marginals": "they have a calibration of their own"},
     ),
 }
@@ -310,10 +310,10 @@ _OTHERS = {
         "edge_cases",
         MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0, n_codes=2),
     ),
-    "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(n_folds=2)),
+    "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(cv=2)),
     "svm-fixed": touches("answers edge_cases", ThresholdedSVM(C=1.0, decision="fixed")),
     "lasvm-rbf": touches("inputs edge_cases persistence", LaSVM(kernel="rbf", passes=5, tol=1e-8)),
-    "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", n_folds=2)),
+    "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", cv=2)),
     "online-independent": touches(
         "answers determinism persistence",
         BayesianOnlineClassifier(coupled=False, decision="subset"),

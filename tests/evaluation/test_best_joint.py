@@ -45,7 +45,7 @@ def test_the_best_candidate_is_fitted_to_all_rows():
 
 def test_scores_are_those_of_cross_validation():
     data = load("emotions")
-    model = BestJoint(candidates=[BR], n_folds=2).fit(data.X, data.Y)
+    model = BestJoint(candidates=[BR], cv=2).fit(data.X, data.Y)
     by_hand = []
     for train, test in KFold(2, shuffle=True, random_state=0).split(data.X):
         pipeline = make_pipeline(StandardScaler(), BR).fit(data.X[train], data.Y[train])
@@ -132,7 +132,7 @@ def test_label_names_reach_the_joint():
         ({"scoring": "f2"}, "f2"),
         ({"scoring": None}, "scoring must be 'log_likelihood'"),
         ({"time_budget": -1}, "time_budget must be"),
-        ({"n_folds": 0}, "n_folds must be"),
+        ({"cv": 0}, "cv must be"),
     ],
 )
 def test_bad_parameters(parameters, message):
@@ -162,7 +162,7 @@ def test_candidates_that_take_no_weights_are_left_out():
     data = load("emotions")
     model = BestJoint(candidates=["br(C=1)", "mlknn"])
     model.fit(data.X[:200], data.Y[:200], sample_weight=np.linspace(1, 2, 200))
-    assert model.trials_[1].problem == "sample_weight was given, but MLkNN does not support it"
+    assert "sample_weight was given, but estimator MLkNN(" in model.trials_[1].problem
 
 
 def test_candidates_that_fail_in_their_own_way_are_left_out():
@@ -210,5 +210,5 @@ def test_before_fit_there_is_no_table():
 
 def test_one_fold_is_none():
     X, labels = circles()
-    with pytest.raises(ValueError, match="n_folds must be a whole number of at least 2; got 1"):
-        BestJoint(candidates=[BR], n_folds=1).fit(X, labels)
+    with pytest.raises(ValueError, match=r"cv must be .* a whole number of at least 2; got 1"):
+        BestJoint(candidates=[BR], cv=1).fit(X, labels)

@@ -13,8 +13,6 @@ from labelweave.evaluation import (
     mutual_information,
 )
 from labelweave.evaluation.dependence import (
-    common_log_odds_ratios,
-    conditional_mutual_information,
     mean_conditional_matrix,
 )
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
@@ -51,21 +49,22 @@ def test_the_mean_conditional_matrix_is_that_of_many_draws():
 def test_dependence_given_the_features_is_what_is_left_within_rows():
     joint = ListedJoint.of_table(np.log(RNG.dirichlet(np.ones(8), size=4)))
     np.testing.assert_allclose(
-        conditional_mutual_information(joint), joint.mutual_information().mean(axis=0)
+        LabelDependence.from_joint(joint).mutual_information,
+        joint.mutual_information().mean(axis=0),
     )
     # Labels that are independent within rows are not so in the data.
     apart = IndependentJoint(np.array([[3.0, 3.0], [-3.0, -3.0]]))
-    assert conditional_mutual_information(apart)[0, 1] == pytest.approx(0, abs=1e-12)
-    assert common_log_odds_ratios(apart)[0, 1] == pytest.approx(0, abs=1e-12)
+    assert LabelDependence.from_joint(apart).mutual_information[0, 1] == pytest.approx(0, abs=1e-12)
+    assert LabelDependence.from_joint(apart).log_odds_ratio[0, 1] == pytest.approx(0, abs=1e-12)
     assert mutual_information(apart.sample(2000, 0).reshape(-1, 2))[0, 1] > 0.3
 
 
 def test_a_log_odds_ratio_that_rows_share_is_found():
     scores = RNG.normal(size=(50, 2))
     joint = ChainJoint(scores, np.array([[0.0, 0.0], [-1.7, 0.0]]))
-    assert common_log_odds_ratios(joint)[0, 1] == pytest.approx(-1.7)
+    assert LabelDependence.from_joint(joint).log_odds_ratio[0, 1] == pytest.approx(-1.7)
     exclusive = ListedJoint([[1, 0], [0, 1]], np.log([[0.5, 0.5]]))
-    assert common_log_odds_ratios(exclusive)[0, 1] == -np.inf
+    assert LabelDependence.from_joint(exclusive).log_odds_ratio[0, 1] == -np.inf
 
 
 def forests(n_labels):
@@ -92,8 +91,12 @@ def test_the_table_has_every_pair_once_the_strongest_first():
     tables = np.random.default_rng(1).dirichlet(np.ones(16), size=5)
     joint = ListedJoint.of_table(np.log(tables), label_names=list("abcd"))
     found = LabelDependence.from_joint(joint)
-    np.testing.assert_allclose(found.mutual_information, conditional_mutual_information(joint))
-    np.testing.assert_allclose(found.log_odds_ratio, common_log_odds_ratios(joint))
+    np.testing.assert_allclose(
+        found.mutual_information, LabelDependence.from_joint(joint).mutual_information
+    )
+    np.testing.assert_allclose(
+        found.log_odds_ratio, LabelDependence.from_joint(joint).log_odds_ratio
+    )
     frame = found.to_frame()
     assert set(zip(frame.label, frame.other_label, strict=True)) == set(combinations("abcd", 2))
     assert frame.mutual_information.is_monotonic_decreasing
@@ -147,8 +150,6 @@ def test_bad_input_is_named():
     empty = IndependentJoint(np.zeros((1, 2)))[:0]
     for mean in (
         mean_conditional_matrix,
-        conditional_mutual_information,
-        common_log_odds_ratios,
         LabelDependence.from_joint,
     ):
         with pytest.raises(ValueError, match="joint has no rows"):

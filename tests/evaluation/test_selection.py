@@ -20,12 +20,12 @@ from labelweave import (
     explain_label,
     persistence,
 )
-from labelweave._common.pipelines import last_step
+from labelweave._common.folds import Fold
+from labelweave._common.pipelines import copy_for_fold, inside
 from labelweave.data import load
 from labelweave.decision import TunedThresholds
 from labelweave.models.best_joint import Race, TrainingData, pool_weights
 from labelweave.models.explanations import can_explain
-from labelweave.models.joint_estimators import fold_estimator
 from labelweave.models.predictions import predict_joint
 
 DATA = load("emotions")
@@ -95,7 +95,7 @@ def test_held_out_rows_are_no_less_probable_than_under_the_best():
     fold = np.arange(len(X)) % 3
     race = Race(
         TrainingData(X, Y, weight),
-        [fold == k for k in range(3)],
+        [Fold(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)],
         metric=None,
         rule=None,
         pooled=True,
@@ -103,7 +103,7 @@ def test_held_out_rows_are_no_less_probable_than_under_the_best():
     )
     for name, estimator in CANDIDATES:
         race.run(name, estimator)
-    log_probs = race.log_probs(sorted(race.folds))
+    log_probs = race.log_probs(sorted(race.judged))
     means = np.average(log_probs, axis=0, weights=weight)
     assert [trial.name for trial in race.trials][race.best()] == "forest"
     assert mean_log_prob(log_probs, pool_weights(log_probs, weight), weight) >= means.max() - 1e-5
@@ -181,21 +181,6 @@ def test_equal_rows_leave_the_first_candidate():
     np.testing.assert_array_equal(model.predict(np.ones((1, 2))), [[0, 1]])
 
 
-@pytest.mark.parametrize(
-    ("log_probs", "weight", "message"),
-    [
-        ([0.0, -1.0], None, "log_probs must be"),
-        ([[np.nan, -1.0]], None, "finite, or -inf"),
-        ([[np.inf, -1.0]], None, "finite, or -inf"),
-        ([[-1.0, -1.0]], [-1.0], "sample_weight must be"),
-        ([[-1.0, -1.0]], [1.0, 1.0], "sample_weight must be"),
-    ],
-)
-def test_pool_weights_refuse_what_is_no_log_probability(log_probs, weight, message):
-    with pytest.raises(ValueError, match=message):
-        pool_weights(log_probs, weight)
-
-
 @pytest.mark.parametrize("pool", [False, True])
 def test_decisions_are_those_of_the_model_not_of_its_best_member(pool):
     """What looks for the classifier inside pipelines and searches must stop here."""
@@ -207,13 +192,13 @@ def test_decisions_are_those_of_the_model_not_of_its_best_member(pool):
     subset, hamming = (comparison.scores(name, "exact_match") for name in methods)
     assert (subset != hamming).any()
     model = make_pipeline(StandardScaler(), methods["subset"]).fit(X, Y)
-    assert isinstance(last_step(model), BestJoint)
+    assert isinstance(inside(model).model, BestJoint)
 
 
 def test_a_pool_is_calibrated_as_a_whole(pool):
-    assert isinstance(fold_estimator(pool), BestJoint)
+    assert isinstance(copy_for_fold(pool), BestJoint)
     single = BestJoint(candidates=CANDIDATES[:1]).fit(X, Y)
-    assert isinstance(last_step(fold_estimator(single)), BinaryRelevance)
+    assert isinstance(inside(copy_for_fold(single)).model, BinaryRelevance)
     assert can_explain(single)
     assert not can_explain(pool)
 

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
-from labelweave._common.row_keys import assign_folds, row_keys
+from labelweave._common.folds import assign_folds
+from labelweave._common.row_keys import row_keys
 from labelweave.data import load
 from labelweave.logistic import penalties as cross_validation
 from labelweave.logistic import penalties as penalty_selection

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from labelweave import ClassifierChain
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.data import make_synthetic
 from labelweave.logistic.conditionals import LabelGraph, fit_conditionals, structure_losses
 from labelweave.logistic.penalties import repeat_seeds

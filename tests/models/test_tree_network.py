@@ -12,7 +12,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
 from labelweave import BinaryRelevance, TreeNetwork
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.data import make_synthetic
 from labelweave.joint import TreeJoint
 from labelweave.logistic.conditionals import fit_conditionals

@@ -216,9 +216,9 @@ def _evidence(model: Any, given: list[str]) -> dict[int | str, int]:
 
 def _position(model: Any, label: str) -> int | str:
     """Return the position of a label given by name or position; if unknown, what was given."""
-    from labelweave._common.pipelines import last_step
+    from labelweave._common.pipelines import inside
 
-    names = list(getattr(last_step(model), "label_names_in_", ()))
+    names = list(getattr(inside(model).model, "label_names_in_", ()))
     if label in names:
         return names.index(label)
     return int(label) if label.isdecimal() else label

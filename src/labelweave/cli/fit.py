@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,13 +42,6 @@ def fit(
     method: Annotated[
         str, typer.Option("--method", "-m", help="A method, with options: br, pcc(C=1), ...")
     ] = "auto",
-    calibrate: Annotated[
-        str | None,
-        typer.Option(
-            help="Calibrate probabilities on held-out rows: temperature, sigmoid, isotonic, or the "
-            "first and one of the others, separated by a comma."
-        ),
-    ] = None,
     seed: SeedOption = 0,
     *,
     read_options: ReadOptions,
@@ -66,22 +58,10 @@ def fit(
     check_writable(model, "--model")
 
     from labelweave import persistence
-    from labelweave._common.specifications import parse_specification
     from labelweave.models.methods import make_method
 
     with argument("--method"):
-        specification = parse_specification(method)
-        if calibrate is None:
-            estimator = make_method(specification, seed=seed)
-    if calibrate is not None:
-        with argument("--calibrate"):
-            if "calibrate" in specification.options:
-                raise BadInputError(
-                    f"--calibrate: {method} has the option calibrate already; give one of the two"
-                )
-            ways = {"calibrate": [way.strip() for way in calibrate.split(",")]}
-            wanted = replace(specification, options=specification.options | ways)
-            estimator = make_method(wanted, seed=seed)
+        estimator = make_method(method, seed=seed)
     data = load_dataset(dataset, read_options)
     report_guess(data, dataset, "DATASET", read_options)
     with _spread(cluster):

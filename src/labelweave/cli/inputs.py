@@ -73,9 +73,9 @@ def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
 
 def classifier_with_joint(model: Any) -> Any:
     """Return the classifier inside a model, which must have a joint distribution of its labels."""
-    from labelweave._common.pipelines import last_step
+    from labelweave._common.pipelines import inside
 
-    classifier = last_step(model)
+    classifier = inside(model).model
     if not hasattr(classifier, "predict_joint"):
         raise BadInputError(
             "MODEL: this model has no joint distribution of the labels; fit one of labelweave's"
@@ -111,9 +111,9 @@ def write_text(path: Path, text: str, option: str) -> None:
 
 def label_names_of(model: Any, n_labels: int) -> list[str]:
     """Return the names of a model's labels; ``y0, y1, …`` if it has none."""
-    from labelweave._common.pipelines import last_step
+    from labelweave._common.pipelines import inside
 
-    for part in (model, last_step(model)):
+    for part in (model, inside(model).model):
         if getattr(part, "label_names_in_", None) is not None:
             return [str(name) for name in part.label_names_in_]
     return [f"y{label}" for label in range(n_labels)]
@@ -313,10 +313,10 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
     """Reorder label columns to match the model."""
     import numpy as np
 
-    from labelweave._common.pipelines import last_step
+    from labelweave._common.pipelines import inside
 
     names = label_names_of(model, 0)
-    if not names and getattr(last_step(model), "n_labels_", data.n_labels) == data.n_labels:
+    if not names and getattr(inside(model).model, "n_labels_", data.n_labels) == data.n_labels:
         return data.Y  # the model was fitted to arrays: labels go by position
     names = names or label_names_of(model, data.n_labels)
     column = {name: j for j, name in enumerate(names)}

@@ -324,14 +324,13 @@ def _set_table(model: Any, features: Any, confidence: float) -> pd.DataFrame:
     """Return what the sets say about each label, and how large they are."""
     import pandas as pd
 
-    from labelweave._common.pipelines import last_step
+    from labelweave._common.pipelines import inside
     from labelweave.models.conformal import ConformalClassifier
 
-    last = last_step(model)
+    last = inside(model).model
     if not isinstance(last, ConformalClassifier):
         raise BadInputError(
-            "--conformal: this model has no held-out rows; fit it with --method "
-            "'conformal(estimator=...)'"
+            "--conformal: this model has no held-out rows; fit it with --method 'conformal(...)'"
         )
     with argument("--conformal"):
         last.set_params(confidence=confidence)

@@ -548,10 +548,13 @@ class MultiLabelClassifier(Estimator):
         """Return why conditionals cannot be explained, if not for want of linear ones."""
         return None
 
-    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
+    def _delegate(
+        self, X: Any | None, names: Sequence[str] | None
+    ) -> tuple[Any, Any, Sequence[str] | None] | None:
         """Return the model that predicts validated rows in place of this one, if there is one.
 
-        With it go the rows as that model sees them, and the names of their features.
+        The rows as that model sees them, and the names of their features, come with it; X and names
+        may be None.
         """
         return None
 

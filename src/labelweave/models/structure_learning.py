@@ -17,7 +17,7 @@ from sklearn.model_selection import check_cv
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_label, check_whole_number
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.edges import EDGE_TOLERANCE, EdgeWeights, edge_weights
 from labelweave.logistic.penalties import PenaltyChoice

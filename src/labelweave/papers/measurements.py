@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from labelweave._common.arrays import Floats, Indicators
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import inside
 from labelweave._common.row_keys import data_digest
 from labelweave.data import Dataset, load
 from labelweave.evaluation.splits import make_splitter
@@ -113,7 +113,7 @@ def fold(task: Task, data: Dataset, fit: SharedFit | None = None) -> Values:
     model = fit.model(wanted, train.X, train.Y)
     metrics = resolve_metrics(task.settings["metrics"]).values()
     scores, seconds = score_model(model, test.X, test.Y, metrics)
-    fitted = last_step(model)
+    fitted = inside(model).model
     chosen = {name: getattr(fitted, f"{name}_", None) for name in ("C", "n_components")}
     return {
         **scores,

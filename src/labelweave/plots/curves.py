@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_choice, check_label, check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, literal
-from labelweave._common.pipelines import core_model
+from labelweave._common.pipelines import inside
 from labelweave.decision.expected import F1Statistics
 from labelweave.inference import Gibbs
 from labelweave.joint import JointDistribution, Mode
@@ -361,7 +361,7 @@ class ConvergenceDisplay(Display):
             their size themselves.
         ax : matplotlib Axes, optional
         """
-        inner = core_model(model)
+        inner = inside(model, delegates=True).model
         if not (hasattr(inner, "objectives_") and hasattr(inner, "history_")):
             raise ValueError(
                 f"model must be a fitted TreeMixture or ChainMixture; got {type(inner).__name__}"

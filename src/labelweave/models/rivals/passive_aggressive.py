@@ -19,13 +19,14 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_choice
+from labelweave._common.folds import presentation_order
 from labelweave._common.matrices import native_matrix
-from labelweave._common.row_keys import merge_equal_rows, presentation_order
+from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
 from labelweave.decision.rules import ThresholdRule
 from labelweave.models.rivals.margins import (
-    HeldOut,
     LinearScorer,
+    ScoredFolds,
     ThresholdClassifier,
     best_held_out,
     mean_square,
@@ -118,8 +119,8 @@ class PassiveAggressive(ThresholdClassifier):
     tuned_with : {"online", "batch"}, default="online"
         What scores the rows that thresholds are tuned on: this learner, or linear SVMs trained on
         all rows but those held out.
-    n_folds : int, default=5
-        Parts of the training rows that are held out in turn.
+    cv : int, default=5
+        Number of folds of the training rows that are held out in turn.
     window : int, default=2000
         The last rows of a stream whose scores, as they were before the rows were learned from,
         tune the thresholds after `partial_fit`.
@@ -185,7 +186,7 @@ class PassiveAggressive(ThresholdClassifier):
         C: float | str = "cv",
         decision: str | ThresholdRule = "macro_f1",
         tuned_with: str = "online",
-        n_folds: int = 5,
+        cv: int = 5,
         window: int = 2000,
         fit_intercept: bool = True,
         passes: int = 1,
@@ -198,7 +199,7 @@ class PassiveAggressive(ThresholdClassifier):
         self.C = C
         self.decision = decision
         self.tuned_with = tuned_with
-        self.n_folds = n_folds
+        self.cv = cv
         self.window = window
         self.fit_intercept = fit_intercept
         self.passes = passes
@@ -304,8 +305,8 @@ class PassiveAggressive(ThresholdClassifier):
         learn(weights, X, labels, limits, order, scores=scores, **options)
 
     def _held_out(
-        self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
-    ) -> HeldOut | None:
+        self, X: Any, labels: Labels, weight: Floats, known: ScoredFolds | None
+    ) -> ScoredFolds | None:
         if not self._tunes():
             return None
         if self.tuned_with == "batch":

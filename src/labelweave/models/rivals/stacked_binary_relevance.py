@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_choice
+from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
@@ -30,8 +30,8 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     ----------
     outputs : {"probability", "label"}, default="probability"
         Predictions of the first layer that the second one sees: probabilities, or labels of 0/1.
-    n_folds : int, default=5
-        Number of folds of the out-of-fold predictions; 1, as in
+    cv : int or None, default=5
+        Number of folds of the out-of-fold predictions; None, as in
         ``StackedBinaryRelevance.preset("published")``, takes predictions for the first layer's own
         training rows.
     C : float or "cv", default="cv"
@@ -69,13 +69,13 @@ class StackedBinaryRelevance(MultiLabelClassifier):
            [0, 0, 0, 0, 0, 1]])
     """
 
-    presets: ClassVar[Presets] = published(n_folds=1, label_penalty=1.0)
+    presets: ClassVar[Presets] = published(cv=None, label_penalty=1.0)
 
     def __init__(
         self,
         *,
         outputs: str = "probability",
-        n_folds: int = 5,
+        cv: int | None = 5,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
         decision: str | Decision = "subset",
@@ -84,7 +84,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         verbose: int = 0,
     ) -> None:
         self.outputs = outputs
-        self.n_folds = n_folds
+        self.cv = cv
         self.C = C
         self.label_penalty = label_penalty
         self.decision = decision
@@ -94,7 +94,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
-        n_folds = self._count("n_folds")
+        n_folds = 1 if self.cv is None else check_whole_number(self.cv, "cv", 2, otherwise="None")
         check_choice(self.outputs, "outputs", OUTPUTS)
         shared: dict[str, Any] = {
             "sample_weight": sample_weight,

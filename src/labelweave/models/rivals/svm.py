@@ -19,8 +19,9 @@ from sklearn.svm import LinearSVC
 from labelweave._common.arrays import Counts, Floats, Indices, Labels, Positions
 from labelweave._common.checks import check_choice, check_number
 from labelweave._common.engine import processes
+from labelweave._common.folds import presentation_order
 from labelweave._common.matrices import native_matrix
-from labelweave._common.row_keys import merge_equal_rows, presentation_order
+from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
 from labelweave.decision import FixedThreshold
 from labelweave.decision.rules import ThresholdRule
@@ -61,8 +62,8 @@ class LaSVM(ThresholdClassifier):
         "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`),
         "micro_f1" one for all labels. "cmn" predicts each label on the share of rows that had it in
         training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0.
-    n_folds : int, default=5
-        Parts of the training rows that are held out in turn.
+    cv : int, default=5
+        Number of folds of the training rows that are held out in turn.
     passes : int, default=1
         How often the rows are presented.
     shuffle : bool, default=True
@@ -119,7 +120,7 @@ class LaSVM(ThresholdClassifier):
         gamma: float | str = "scale",
         C: float | str = "scale",
         decision: str | ThresholdRule = "macro_f1",
-        n_folds: int = 5,
+        cv: int = 5,
         passes: int = 1,
         shuffle: bool = True,
         tol: float = 1e-3,
@@ -133,7 +134,7 @@ class LaSVM(ThresholdClassifier):
         self.gamma = gamma
         self.C = C
         self.decision = decision
-        self.n_folds = n_folds
+        self.cv = cv
         self.passes = passes
         self.shuffle = shuffle
         self.tol = tol
@@ -268,8 +269,8 @@ class ThresholdedSVM(ThresholdClassifier):
         Weights of the losses of the classes 0 and 1 of each label; "balanced" gives both the same
         total weight, label by label. They take the place of tuned thresholds: decisions that tune
         cut at 0 then.
-    n_folds : int, default=5
-        Parts of the training rows that are held out in turn.
+    cv : int, default=5
+        Number of folds of the training rows that are held out in turn.
     tol : float, default=1e-4
         Where liblinear stops.
     max_iter : int, default=1000
@@ -323,7 +324,7 @@ class ThresholdedSVM(ThresholdClassifier):
         C: float | str = "cv",
         decision: str | ThresholdRule = "macro_f1",
         class_weight: Mapping[int, float] | str | None = None,
-        n_folds: int = 5,
+        cv: int = 5,
         tol: float = 1e-4,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -333,7 +334,7 @@ class ThresholdedSVM(ThresholdClassifier):
         self.C = C
         self.decision = decision
         self.class_weight = class_weight
-        self.n_folds = n_folds
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
