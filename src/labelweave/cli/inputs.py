@@ -1,8 +1,7 @@
-"""Data, models and metrics read; rows aligned with a model.
+"""Data sets, models and metrics as commands read them; rows aligned with a fitted model.
 
-Read the inputs of commands: data sets, models and metrics; check and write output files.
-
-Align the features and labels of a file with those that a model was fitted with.
+The features and labels of a file follow those that the model was fitted with: by name, or in text
+without names by number.
 """
 
 from __future__ import annotations
@@ -71,6 +70,15 @@ def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
         return persistence.load_model(path, trusted=trusted or ())
 
 
+def announce_preprocessing(model: Any) -> None:
+    """Report how categories and missing values are converted to numbers, if there are any."""
+    from labelweave.data.preprocessing import describe_preprocessor, preprocessor_of
+
+    preprocessor = preprocessor_of(model)
+    if preprocessor is not None:
+        typer.echo(f"features: {describe_preprocessor(preprocessor)}", err=True)
+
+
 def classifier_with_joint(model: Any) -> Any:
     """Return the classifier inside a model, which must have a joint distribution of its labels."""
     from labelweave._common.pipelines import inside
@@ -90,23 +98,6 @@ def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
     with argument("--metrics"):
         chosen = DEFAULT_METRICS if names is None else names.split(",")
         return tuple(resolve_metrics(chosen).values())
-
-
-def check_writable(path: Path | None, option: str) -> None:
-    """Raise an error before the work, not after it, if the result cannot be written."""
-    from labelweave._common.files import require_writable
-
-    if path is not None:
-        with argument(option):
-            require_writable(path)
-
-
-def write_text(path: Path, text: str, option: str) -> None:
-    """Write the file named by an option atomically."""
-    from labelweave._common.files import replacing
-
-    with argument(option), replacing(path) as file:
-        file.write(text.encode())
 
 
 def label_names_of(model: Any, n_labels: int) -> list[str]:
@@ -154,10 +145,16 @@ def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
     return aligned
 
 
+def check_row(row: int | None, features: Any, file: str) -> None:
+    """Raise an error if --row is not among the rows of a file."""
+    if row is not None and row >= features.shape[0]:
+        raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
+
+
 def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[Dataset, Any, Any]:
     """Read the DATASET argument, and return it with its features and labels as the model has them.
 
-    The label columns of a table are those of the model, unless the options name others.
+    The label columns of a table are the model's, unless the options name others.
     """
     from labelweave.data.load import is_table
 
