@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelweave import BinaryRelevance, KernelFeatures, persistence
+from labelweave.metrics import METRICS
 from tests.cli.conftest import NEIGHBOURS, PRIOR
 
 LABELS = ["sun", "rain", "wind"]

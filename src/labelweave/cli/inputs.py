@@ -80,7 +80,7 @@ def announce_preprocessing(model: Any) -> None:
 
 
 def classifier_with_joint(model: Any) -> Any:
-    """Return the classifier inside a model, which must have a joint distribution of its labels."""
+    """Return the classifier inside a model; raise an error if it has no joint distribution."""
     from labelweave._common.pipelines import inside
 
     classifier = inside(model).model
@@ -179,7 +179,7 @@ def numbered_from(data: Dataset) -> int | None:
 
 
 def report_guess(data: Dataset, source: str, argument_name: str, read_options: ReadOptions) -> None:
-    """Report that features are taken to start at 1, if nothing but a missing feature 0 says so."""
+    """Report that features are taken to start at 1, if only a missing feature 0 suggests it."""
     from labelweave.data.load import is_row_text
 
     if is_row_text(source) and numbered_from(data) == 1 and read_options.zero_based is None:
@@ -191,7 +191,7 @@ def report_guess(data: Dataset, source: str, argument_name: str, read_options: R
 
 
 def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
-    """Return the options with which features are counted as in the rows a model was fitted to."""
+    """Return options that number the features as the rows of the fit did."""
     if read_options.zero_based is None and getattr(model, "first_feature_", None) == 0:
         return replace(read_options, zero_based=True)
     return read_options
@@ -200,7 +200,7 @@ def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
 def _check_numbers(
     model: Any, data: Dataset, source: str, argument_name: str, read_options: ReadOptions
 ) -> None:
-    """Raise an error if features are counted from another number than those of the model."""
+    """Raise an error if the first feature has another number than in the rows of the fit."""
     ours, theirs = numbered_from(data), getattr(model, "first_feature_", None)
     if theirs is None:
         report_guess(data, source, argument_name, read_options)
@@ -226,7 +226,7 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
 
 
 def _report_surplus(argument_name: str, surplus: int) -> None:
-    """Report a difference in the number of features: the indices may start elsewhere."""
+    """Report a difference in the number of features, which may come from other indices."""
     if surplus > 0:
         text = f"{surplus} features unknown to the model are ignored"
     elif surplus < 0:
