@@ -118,7 +118,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     unfinished = target.with_name(target.name + ".part")
     with _open_locked(unfinished, fcntl.LOCK_EX) as file:
         try:
-            file.truncate(0)  # what a killed process may have left
+            file.truncate(0)  # a killed process may have left some bytes
             yield file
             file.flush()
             os.fsync(file.fileno())

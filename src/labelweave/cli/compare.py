@@ -220,7 +220,7 @@ def _splitter(splits: Splits, folds: int, seed: int, data: Dataset) -> Any:
 
 @contextmanager
 def _running(jobs: int | None, cluster: str | None, results: Path | None) -> Iterator[Engine]:
-    """Yield the engine of the folds, show their progress, and say what an interruption leaves."""
+    """Yield the engine of the folds, show their progress, and report kept folds if it ends early."""
     from sklearn.exceptions import FitFailedWarning
 
     from labelweave._common.progress import progress_shown

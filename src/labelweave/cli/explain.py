@@ -1,4 +1,4 @@
-"""``labelweave dependence``, ``explain`` and ``explore``: understand what a model predicts."""
+"""``labelweave dependence``, ``explain`` and ``explore``: understand a model and its answers."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def explore(
     read_options: ReadOptions,
     trust: TrustOption = None,
 ) -> None:
-    """Open a page that shows what a model says of every row, and answers questions about it.
+    """Open a page that shows the predictions for every row and answers questions about them.
 
     Only this machine reaches the page, and only by the link that is printed. Ctrl-C ends it.
 

@@ -176,7 +176,7 @@ class ReadOptions:
     max_labels: int | None = None
 
     def limits(self) -> Limits:
-        """Return the limits on what may be read."""
+        """Return the limits on the sizes of files."""
         from labelweave.data.files import Limits
 
         with argument("--max-memory"):

@@ -204,7 +204,7 @@ def _warn_of_threads(engine: DaskEngine) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence the log of dask, because the command reports what goes wrong."""
+    """Silence the log of dask, because the command reports errors itself."""
     # One handler for all loggers of dask and tornado.
     handlers = logging.getLogger("distributed").handlers
     before = [handler.level for handler in handlers]

@@ -300,7 +300,7 @@ def _table(model: Any, values: Any) -> pd.DataFrame:
 
 
 def _set_table(model: Any, features: Any, confidence: float) -> pd.DataFrame:
-    """Return what the sets say about each label, and how large they are."""
+    """Return the labels on which all vectors of a set agree, and the sizes of the sets."""
     import pandas as pd
 
     from labelweave._common.pipelines import inside

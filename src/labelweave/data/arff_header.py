@@ -110,7 +110,7 @@ class _Line:
         return word
 
     def _relation(self) -> str:
-        # Free text in practice: what cannot be parsed as a name is kept verbatim.
+        # In practice this is free text, which is kept verbatim if it is not a name.
         found = _NAME.match(self.text, self.at)
         if found and _END.match(self.text, found.end()):
             return unquote(found[1])

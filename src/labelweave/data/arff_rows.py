@@ -177,7 +177,7 @@ class _Row:
             self.fail(expected)
 
     def fail(self, expected: str) -> NoReturn:
-        """Raise ValueError with what was expected and found at the cursor."""
+        """Raise ValueError that names the expected and the found text at the cursor."""
         rest = self.text[self.at :].strip()
         word = _CELL.match(rest)
         found = repr((word[0] if word else rest[0])[:40]) if rest else "the end of the line"

@@ -240,7 +240,7 @@ def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> 
     if is_mixed(X):
         return _from_frame(X, nominal, source)
     if sparse.issparse(X):
-        # SciPy's constructor would check, and forget, what is known of a matrix in files.
+        # SciPy's constructor would check a matrix in files and forget that it is canonical.
         is_csr = isinstance(X, sparse.csr_array) and X.dtype == np.float64
         csr = canonical_csr(X if is_csr else sparse.csr_array(cast(Any, X), dtype=np.float64))
         check_finite(csr.data)

@@ -1,4 +1,4 @@
-"""Plain and compressed files, and limits on what reading them may allocate.
+"""Plain and compressed files, and limits on the memory that reading them takes.
 
 A few bytes can declare a huge matrix, or expand to gigabytes. The limits make a corrupt or hostile
 file harmless: it is refused before the memory is taken.

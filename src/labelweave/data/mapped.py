@@ -116,7 +116,7 @@ class Header:
         if layout != _LAYOUT:
             raise ValueError(
                 f"{source}: layout {layout!r}, but this version of labelweave reads {_LAYOUT}: "
-                "write the folder anew with `labelweave convert`"
+                "write the folder again with `labelweave convert`"
             )
         try:
             header = cls(**fields)
@@ -157,7 +157,7 @@ def read_mapped(folder: FilePath, *, limits: Limits | None = None) -> Dataset:
     if not (folder / HEADER).is_file():
         raise ValueError(
             f"{display_path(folder)}: not a data set: {HEADER} is missing; if it was being written "
-            "when the process stopped, write it anew with `labelweave convert`"
+            "when the process stopped, write it again with `labelweave convert`"
         )
     header = Header.read(folder / HEADER)
     limits, n_bytes = limits or Limits(), sum(file.stat().st_size for file in folder.glob("*.npy"))
@@ -263,7 +263,7 @@ def write_mapped(
     zero_based : bool, default=False
         Whether the feature indices of svmlight text start at 0.
     name : str, optional
-        Name of the data set; by default that of the source.
+        Name of the data set; by default the name of the source.
     max_features, max_labels : int, default=2^24, 2^17
         Largest numbers of features and labels that a short text may declare.
 

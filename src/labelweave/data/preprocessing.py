@@ -213,7 +213,7 @@ def nominal_columns_of(preprocessor: ColumnTransformer) -> list[str]:
 
 
 def describe_preprocessor(preprocessor: ColumnTransformer) -> str:
-    """Describe in one line what a preprocessor does."""
+    """Describe a preprocessor in one line."""
     return "; ".join(
         _described(kind, step, columns) for kind, step, columns in preprocessor.transformers
     )

@@ -102,9 +102,9 @@ def make_synthetic(
     n_components : int, default=3
         Number of trees in a mixture.
     signal : float, default=1.5
-        Standard deviation of what the features of a row contribute to a log-odds.
+        Standard deviation of the part of a log-odds that the features of a row contribute.
     coupling : float, optional
-        Standard deviation of what a label contributes to the log-odds of another, by default 2 in
+        Standard deviation of the change in a log-odds if another label is present, by default 2 in
         a chain and 3 in trees.
     density : float, default=1
         Probability that a label of a chain depends on each earlier one.
@@ -114,9 +114,9 @@ def make_synthetic(
     Returns
     -------
     SyntheticData
-        ``X`` and ``Y``; ``joint``, the true P(y|x) of the rows; ``joint_of(X)``, that of any
-        features; and ``regret(labels, loss)``, the expected loss of predictions in excess of the
-        Bayes optimum.
+        ``X`` and ``Y``; ``joint``, the true P(y|x) of the rows; ``joint_of(X)``, the true P(y|x)
+        for any features; and ``regret(labels, loss)``, the expected loss of predictions in excess
+        of the Bayes optimum.
 
     Examples
     --------

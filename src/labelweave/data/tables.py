@@ -180,7 +180,7 @@ def _column_names(text: bytes, separator: str, header: bool | None, source: str)
     return names
 
 
-# Separators that files use instead, and what to do about them.
+# Separators that files use instead, with advice for each.
 _OTHERS = {
     ",": "name the file .csv",
     "\t": "name the file .tsv",
