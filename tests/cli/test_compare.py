@@ -182,7 +182,7 @@ def test_warnings_of_workers_are_gathered_on_the_error_stream(run, table):
         (["--jobs", "0"], "error: --jobs: "),
         (["--output", "no/such/folder/result.json"], "error: --output: the folder"),
         (["--output", "."], "error: --output: . is a folder"),
-        (["--output", "result.txt"], "must have the extension .json, .csv or .md"),
+        (["--output", "result.txt"], "must have one of the extensions .json, .csv, .md"),
         (["--report", "no/such/folder/report.html"], "error: --report: the folder"),
         (["--report", "report.pdf"], "error: --report: path must have the extension .html, .md or"),
         (["--seed", "-1"], "--seed"),

@@ -198,7 +198,7 @@ def shares_found(n, seeds):
     found = []
     for seed in seeds:
         data = make_synthetic("tree", n, 5, 8, coupling=3.0, random_state=seed)
-        coupling = data.joint.coupling
+        coupling = data.joint.conditionals.coupling
         # An edge too weak to matter cannot be found by anyone.
         truth = {frozenset((i, j)) for i, j in np.argwhere(np.abs(coupling) > 1.5)}
         model = TreeNetwork(C=1.0, label_penalty=0.1).fit(data.X, data.Y)

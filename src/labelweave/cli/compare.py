@@ -32,8 +32,8 @@ from labelweave.cli.options import (
 )
 from labelweave.cli.outputs import (
     COMMAND_LINE,
+    SCORE_FORMATS,
     TextFormat,
-    check_output,
     check_report,
     check_workers,
     check_writable,
@@ -160,7 +160,7 @@ def compare(
     labelweave compare yeast --methods br,mc --results yeast.jsonl --cluster tcp://host:8786
     """  # noqa: D301
     check_workers(jobs, cluster)
-    check_output(output)
+    check_writable(output, "--output", SCORE_FORMATS)
     check_report(report_file)
     check_writable(results, "--results")
     names = [metric.name for metric in chosen_metrics(metrics)]
@@ -220,7 +220,7 @@ def _splitter(splits: Splits, folds: int, seed: int, data: Dataset) -> Any:
 
 @contextmanager
 def _running(jobs: int | None, cluster: str | None, results: Path | None) -> Iterator[Engine]:
-    """Yield the engine of the folds, show their progress, and report kept folds if it ends early."""
+    """Yield the engine of the folds; show progress, and name the kept folds after an early end."""
     from sklearn.exceptions import FitFailedWarning
 
     from labelweave._common.progress import progress_shown

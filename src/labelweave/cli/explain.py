@@ -82,13 +82,9 @@ def dependence(
     labelweave dependence emotions.skops emotions --row 12 --plot row12.png --picture log-odds
     """  # noqa: D301
     check_writable(output, "--output")
-    check_writable(plot, "--plot")
+    check_writable(plot, "--plot", _PLOT_FORMATS)
     if picture is not None and plot is None:
         raise BadInputError("--picture: name the file to draw into, --plot FILE")
-    if plot is not None and plot.suffix.lower() not in _PLOT_FORMATS:
-        raise BadInputError(
-            f"--plot: {plot} must have one of the extensions {', '.join(_PLOT_FORMATS)}"
-        )
     fitted = load_model(model, trust)
     names = label_names_of(fitted, classifier_with_joint(fitted).n_labels_)
     features = read_features(fitted, file, read_options)

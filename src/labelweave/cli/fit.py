@@ -173,11 +173,7 @@ def tree(
     from labelweave.plots.dependence import FIGURE_FORMATS, save_structures
     from labelweave.report.console import make_console, show_structures
 
-    check_writable(output, "--output")
-    if output is not None and output.suffix.lower() not in FIGURE_FORMATS:
-        raise BadInputError(
-            f"--output: {output} must have one of the extensions {', '.join(FIGURE_FORMATS)}"
-        )
+    check_writable(output, "--output", FIGURE_FORMATS)
     with argument("--method"):
         estimator = make_method(method, seed=seed)
     data = load_dataset(dataset, read_options)

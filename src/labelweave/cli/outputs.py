@@ -34,7 +34,7 @@ class TextFormat(StrEnum):
 
 #: The key of the typed command in the context of a command.
 COMMAND_LINE = "labelweave.command_line"
-_ENDINGS = (".json", ".csv", ".md")
+SCORE_FORMATS: Final = (".json", ".csv", ".md")
 _COMPRESSIONS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
     ".gz": "gzip",
     ".xz": "xz",
@@ -42,20 +42,18 @@ _COMPRESSIONS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
 }
 
 
-def check_writable(path: Path | None, option: str) -> None:
-    """Raise an error before the work if its result cannot be written."""
+def check_writable(path: Path | None, option: str, endings: Sequence[str] = ()) -> None:
+    """Raise an error before the work if its result cannot be written, or has no known format."""
     from labelweave._common.files import require_writable
 
-    if path is not None:
-        with argument(option):
-            require_writable(path)
-
-
-def check_output(path: Path | None) -> None:
-    """Raise an error before the work if the result cannot be written or the format is unknown."""
-    check_writable(path, "--output")
-    if path is not None and path.suffix.lower() not in _ENDINGS:
-        raise BadInputError(f"--output: {path} must have the extension .json, .csv or .md")
+    if path is None:
+        return
+    with argument(option):
+        require_writable(path)
+    if endings and path.suffix.lower() not in endings:
+        raise BadInputError(
+            f"{option}: {path} must have one of the extensions {', '.join(endings)}"
+        )
 
 
 def check_report(path: Path | None) -> None:

@@ -27,7 +27,7 @@ from labelweave.cli.options import (
     TrustOption,
     reads_rows,
 )
-from labelweave.cli.outputs import check_output, check_writable, write_scores, write_table
+from labelweave.cli.outputs import SCORE_FORMATS, check_writable, write_scores, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +163,7 @@ def evaluate(
     labelweave evaluate emotions.skops test.arff
     labelweave evaluate songs.skops test.csv --metrics exact_match,auc_macro --per-label
     """  # noqa: D301
-    check_output(output)
+    check_writable(output, "--output", SCORE_FORMATS)
     measures = chosen_metrics(metrics)
     fitted = load_model(model, trust)
     data, features, truth = labelled_rows(fitted, dataset, read_options)

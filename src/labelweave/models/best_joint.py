@@ -35,8 +35,9 @@ from labelweave.decision.rules import ThresholdRule
 from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import Metric, resolve_metrics
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.cross_fitting import CrossFit, cross_fit
 from labelweave.models.methods import make_method, with_preprocessing

@@ -11,9 +11,10 @@ import numpy as np
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.problem import check_class_weight
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,

@@ -44,8 +44,9 @@ from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import METRICS
-from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.conformal import ConformalClassifier

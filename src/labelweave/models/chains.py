@@ -18,10 +18,11 @@ from labelweave._common.checks import check_label
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.logistic.problem import check_class_weight
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,

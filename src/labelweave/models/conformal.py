@@ -31,8 +31,9 @@ from labelweave.decision.sets import probable_vectors, reachable_values, vector_
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.enumeration import row_blocks
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.cross_fitting import check_frozen, check_wrapped, cross_fit, joint_of

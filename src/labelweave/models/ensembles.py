@@ -23,9 +23,10 @@ from labelweave._core import native
 from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph, LinearConditionals
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ChainOrder, ClassifierChain
 from labelweave.models.conditionals import (
     LabelConditionals,

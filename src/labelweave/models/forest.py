@@ -37,8 +37,9 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_choice, check_flag, check_number
 from labelweave._common.folds import check_folds, deal, presentation_order
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.quantities import bernoulli_log_prob
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 from labelweave.models.cross_fitting import cross_fit
 

@@ -20,9 +20,10 @@ from labelweave._common.row_keys import distinct_rows
 from labelweave.inference import Annealing
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ChainLearner, is_open, resolve_order
 from labelweave.models.conditionals import LinearMembers, StructureLearner, TrainingRows
 from labelweave.models.em import MixtureSettings

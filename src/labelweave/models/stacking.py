@@ -28,7 +28,8 @@ from labelweave._common.pipelines import first, fit_arguments, last
 from labelweave.decision.rules import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
-from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
+from labelweave.joint.distribution import RowOptions
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 from labelweave.models.cross_fitting import N_FOLDS, CrossFit, run_fits

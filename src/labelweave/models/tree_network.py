@@ -13,8 +13,9 @@ from labelweave._common.checks import check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
-from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,

@@ -27,7 +27,8 @@ from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Probabilities
 from labelweave.decision.rules import ScoredRows
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.joint.distribution import RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.online.calibration import Latent
 from labelweave.models.online.rows import pass_order
 from labelweave.models.online.settings import OnlineSettings

@@ -33,9 +33,10 @@ from labelweave._common.files import check_shape
 from labelweave._common.presets import Presets, published
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.logistic.two_layers import fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 
 # Pairs of query rows and candidate neighbours, sorted by query row, and whether each candidate is
 # certainly a neighbour.

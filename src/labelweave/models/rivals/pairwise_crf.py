@@ -47,9 +47,10 @@ from labelweave._common.presets import Presets, published
 from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import FieldJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.enumeration import MAX_ENUMERATED, label_vectors, row_blocks
 from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 
 
 class LabelMoments:

@@ -26,8 +26,9 @@ from labelweave._common.files import check_positions, check_shape
 from labelweave._common.presets import Presets, published
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import fit_conditionals
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 
 

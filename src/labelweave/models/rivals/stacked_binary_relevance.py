@@ -12,8 +12,9 @@ from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.presets import Presets, published
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 
 OUTPUTS = ("probability", "label")
 
