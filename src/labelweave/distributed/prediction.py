@@ -60,10 +60,10 @@ def predict(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave.distributed import predict
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01, decision="cmn").fit(data.X, data.Y)
     >>> X = da.from_array(data.X, chunks=(100, -1))
     >>> labels = predict(model, X)
@@ -101,10 +101,10 @@ def predict_proba(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave.distributed import predict_proba
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> predict_proba(model, da.from_array(data.X, chunks=(100, -1))).mean(axis=0).compute().shape
     (6,)

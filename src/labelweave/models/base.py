@@ -417,9 +417,9 @@ class MultiLabelClassifier(Estimator):
     --------
     What every estimator can predict:
 
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BinaryRelevance, MultiLabelClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model: MultiLabelClassifier = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> model.predict(data.X[:2]).shape, model.predict_proba(data.X[:2]).shape
     ((2, 6), (2, 6))

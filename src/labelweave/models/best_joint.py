@@ -441,9 +441,9 @@ class BestJoint(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BestJoint
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BestJoint(["br(C=0.01)", "auto(C=0.01,label_penalty=0.03)"])
     >>> model = model.fit(data.X[:300], data.Y[:300])
     >>> model.best_name_

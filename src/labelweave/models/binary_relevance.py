@@ -68,9 +68,9 @@ class BinaryRelevance(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

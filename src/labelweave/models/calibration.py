@@ -396,10 +396,10 @@ class CalibratedJointCV(MultiLabelClassifier):
     Naive Bayes is too sure, as it counts the same evidence many times:
 
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import CalibratedJointCV
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> naive = BinaryRelevance(estimator=GaussianNB())
     >>> model = CalibratedJointCV(naive).fit(data.X[:400], data.Y[:400])
     >>> round(model.temperature_, 1)

@@ -202,9 +202,9 @@ class ClassifierChain(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ClassifierChain
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

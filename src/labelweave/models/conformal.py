@@ -235,10 +235,10 @@ class ConformalClassifier(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ConformalClassifier
     >>> from labelweave import ClassifierChain
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> chain = ClassifierChain(C=0.01, label_penalty=0.03)
     >>> model = ConformalClassifier(chain, confidence=0.8)
     >>> model = model.fit(data.X[:400], data.Y[:400])

@@ -64,10 +64,10 @@ class Explanation:
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ClassifierChain
     >>> from labelweave import explain_label
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_label(model, data.X[:3], 2)
     >>> explanation
@@ -419,9 +419,9 @@ def explain_set(
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import TreeNetwork
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_set(model, data.X[:1], feature_names=data.feature_names)
     >>> explanation.labels, explanation.against

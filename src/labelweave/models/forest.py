@@ -475,10 +475,10 @@ class DistributionalForest(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import DistributionalForest
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> forest = RandomForestClassifier(n_estimators=50)
     >>> model = DistributionalForest(forest).fit(data.X[:400], data.Y[:400])
     >>> joint = model.predict_joint(data.X[400:])

@@ -323,9 +323,9 @@ class JointClassifierCV(MultiLabelClassifier):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ClassifierChain, JointClassifierCV
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> forest = RandomForestClassifier(n_estimators=50, min_samples_leaf=3)
     >>> chain = ClassifierChain(C=1.0, label_penalty=1.0)
     >>> model = JointClassifierCV(forest, joint=chain).fit(data.X[:400], data.Y[:400])

@@ -69,7 +69,7 @@ class ReliabilityDisplay(Display):
     --------
     >>> import matplotlib.pyplot as plt
     >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
+    >>> train, test = lw.load("emotions").published_split()
     >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
     >>> display = ReliabilityDisplay.from_estimator(model, test.X, test.Y, of="joint", n_bins=5)
     >>> display.ax_.get_xlabel()

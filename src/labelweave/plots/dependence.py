@@ -46,7 +46,7 @@ class DependenceDisplay(Display):
     --------
     >>> import matplotlib.pyplot as plt
     >>> import labelweave as lw
-    >>> data = lw.load_emotions()
+    >>> data = lw.load("emotions")
     >>> display = DependenceDisplay.from_labels(data.Y, label_names=data.label_names)
     >>> display.structures[0].n_labels
     6

@@ -309,9 +309,9 @@ class BayesianOnlineClassifier(PosteriorPredictor):
     Examples
     --------
     >>> from sklearn.preprocessing import scale
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BayesianOnlineClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = BayesianOnlineClassifier().fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:]).mean(axis=0).round(2)

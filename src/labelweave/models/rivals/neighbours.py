@@ -282,8 +282,8 @@ class InstanceBasedLogistic(NeighbourClassifier):
     Examples
     --------
     >>> from labelweave import InstanceBasedLogistic
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = InstanceBasedLogistic(C=1.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
     array([[0.13, 0.25, 0.61, 0.57, 0.39, 0.12],
@@ -384,8 +384,8 @@ class MLkNN(NeighbourClassifier):
     Examples
     --------
     >>> from labelweave import MLkNN
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = MLkNN().fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
     array([[0.14, 0.26, 0.45, 0.74, 0.44, 0.07],

@@ -614,8 +614,8 @@ class PairwiseCRF(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import PairwiseCRF
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = PairwiseCRF(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

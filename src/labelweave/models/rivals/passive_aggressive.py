@@ -162,8 +162,8 @@ class PassiveAggressive(ThresholdClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import PassiveAggressive
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = PassiveAggressive().fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])

@@ -72,9 +72,9 @@ class LabelPowerset(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import LabelPowerset
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from sklearn.preprocessing import scale
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = LabelPowerset(C=0.01).fit(X[:400], data.Y[:400])
     >>> len(model.vectors_)
@@ -237,9 +237,9 @@ class RAkEL(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import RAkEL
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from sklearn.preprocessing import scale
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = RAkEL(C=0.01, overlapping=False).fit(X[:400], data.Y[:400])
     >>> [labelset.tolist() for labelset in model.labelsets_]

@@ -62,8 +62,8 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import StackedBinaryRelevance
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = StackedBinaryRelevance(C=0.01, label_penalty=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
