@@ -403,7 +403,7 @@ def test_sets_of_label_vectors_in_a_table(run, table, tmp_path):
 def test_sets_need_a_conformal_model(run, table, model):
     result = run("predict", model, table, "--conformal", 0.9)
     assert result.exit_code == 2
-    assert "conformal(estimator=...)" in result.stderr
+    assert "conformal(...)" in result.stderr
     result = run("predict", model, table, "--conformal", 0.9, "--proba")
     assert result.exit_code == 2
     assert "exclude each other" in result.stderr
