@@ -113,6 +113,7 @@ BAD_PARAMETERS = {
             "window",
         )
     },
+    "cv": [(value, "cv must be .*got") for value in (0, -1, 2.0, True, "three")],
     "smoothing": [
         (value, "smoothing must be a finite number above 0; got") for value in NOT_A_PENALTY
     ],

@@ -31,8 +31,6 @@ from labelweave.decision.rules import ThresholdRule
 from labelweave.distributed import predict, predict_proba
 from labelweave.distributed.prediction import thresholds
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 DECISIONS = ("cmn", "lcard", "expected_f", "expected_auc", "sample", "fixed", "hamming", "subset")
 MODELS = {
     "BR": BinaryRelevance(C=1.0),

@@ -26,11 +26,10 @@ from dask.delayed import Delayed
 from dask.graph_manipulation import bind
 from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Counts, Floats
-from labelweave._common.pipelines import is_fitted_search, last_step
+from labelweave._common.pipelines import inside
 from labelweave.decision import CardinalityThreshold, MajorityVote, SampledF
 from labelweave.decision.expected import F1Statistics
 from labelweave.decision.probabilities import Probabilities, Scores, check_scores, joined
@@ -86,10 +85,10 @@ def predict(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave.distributed import predict
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01, decision="cmn").fit(data.X, data.Y)
     >>> X = da.from_array(data.X, chunks=(100, -1))
     >>> labels = predict(model, X)
@@ -127,10 +126,10 @@ def predict_proba(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave.distributed import predict_proba
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> predict_proba(model, da.from_array(data.X, chunks=(100, -1))).mean(axis=0).compute().shape
     (6,)
@@ -159,7 +158,7 @@ def thresholds(model: Any, X: Any) -> da.Array:
 
 def _checked(model: Any, X: Any) -> tuple[Estimator, RowBlocks]:
     """Return the classifier at the end of a model, and the rows, checked before any work."""
-    classifier = last_step(model)
+    classifier = inside(model).model
     if not isinstance(classifier, Estimator):
         raise TypeError(
             f"model must be an estimator of labelweave, or a pipeline that ends in one; "
@@ -211,26 +210,16 @@ def _predict_proba(block: Any, model: Any) -> Floats:
 
 
 def _predict_above(block: Any, model: Any, thresholds: Scores) -> NDArray[Any]:
-    classifier, features = _at_classifier(model, block)
-    return classifier.predict_above(features, thresholds)
+    found = inside(model, block)
+    return found.model.predict_above(found.X, thresholds)  # type: ignore[no-any-return]
 
 
 def _scored(block: Any, model: Any) -> ScoredRows:
     if block.shape[0] == 0:
-        shape = (0, last_step(model).n_labels_)
+        shape = (0, inside(model).model.n_labels_)
         return ScoredRows(np.empty(shape), lambda k: np.empty((k, *shape), dtype=np.int8))
-    classifier, features = _at_classifier(model, block)
-    return classifier.scored(features)
-
-
-def _at_classifier(model: Any, block: Any) -> tuple[Estimator, Any]:
-    """Return the classifier at the end of a model, and the features that it gets."""
-    if isinstance(model, Pipeline):
-        block = model[:-1].transform(block) if len(model.steps) > 1 else block
-        return _at_classifier(model.steps[-1][1], block)
-    if is_fitted_search(model):
-        return _at_classifier(model.best_estimator_, block)
-    return model, block
+    found = inside(model, block)
+    return found.model.scored(found.X)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
-"""The base of machines with scores and thresholds.
+"""The base of machines with scores and thresholds, but without probabilities.
 
-Decision functions of trained support vector machines: a score for every row and label.
-
-Out-of-fold scores, and the FBR rule and C that they choose.
-
-Machines without probabilities: scores, and one threshold per label.
+A machine gives every row and label a score, and the label goes to rows whose score is above the
+label's threshold. Scores of held-out rows tune the thresholds, and choose the penalty C and the
+value of the FBR rule.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.folds import deal
 from labelweave._common.matrices import linear_scores, native_matrix
-from labelweave._common.row_keys import assign_folds
 from labelweave._core import native
 from labelweave.decision import TunedThresholds
 from labelweave.decision.decide import resolve_score_rule
@@ -30,6 +28,7 @@ from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import best_cut
 from labelweave.models.base import Estimator
+from labelweave.models.cross_fitting import cross_fit
 
 # Kernel values per block.
 _BLOCK = 1 << 22
@@ -111,8 +110,8 @@ FBR_GRID = np.round(0.1 * np.arange(9), 1)
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """Out-of-fold scores: each row is scored by machines trained without its fold.
+class ScoredFolds:
+    """The scores of rows by machines that were trained without their fold.
 
     Attributes
     ----------
@@ -172,30 +171,31 @@ def hold_out(
     weight: Floats,
     C: float,
     *,
-    folds: int,
+    cv: int,
     seed: int,
     n_threads: int,
-) -> HeldOut | None:
-    """Score each row by machines trained on the other folds; None if all rows are equal.
+) -> ScoredFolds | None:
+    """Score each row by machines trained on the other folds; None if all rows are equal."""
 
-    Equal rows share a fold, and the order of the rows does not matter.
-    """
-    fold, n_folds = assign_folds(X, weight, folds, seed)
-    if n_folds < 2:
+    def fit(rows: Positions) -> Scorer:
+        return train(X[rows], labels[rows], weight[rows], C)
+
+    def score(scorer: Scorer, rows: Positions) -> Floats:
+        return scorer.scores(X[rows], n_threads)
+
+    held_out = cross_fit(fit, deal(cv, X, labels, weight, seed), score)
+    if not held_out.folds:
         return None
-    scores = np.empty(labels.shape)
-    for k in range(n_folds):
-        rest, here = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        scorer = train(X[rest], labels[rest], weight[rest], C)
-        scores[here] = scorer.scores(X[here], n_threads)
-    return HeldOut(scores, labels, weight, fold)
+    return ScoredFolds(
+        np.asarray(held_out.gather(len(labels))), labels, weight, held_out.numbers(len(labels))
+    )
 
 
 def best_held_out(
-    held_out_for: Callable[[float], HeldOut | None], candidates: Iterable[float]
-) -> tuple[float, HeldOut | None]:
+    held_out_for: Callable[[float], ScoredFolds | None], candidates: Iterable[float]
+) -> tuple[float, ScoredFolds | None]:
     """Return the C of best out-of-fold macro F1 and its scores; ties go to the first."""
-    chosen: tuple[float, HeldOut | None] | None = None
+    chosen: tuple[float, ScoredFolds | None] | None = None
     highest = -1.0
     for C in candidates:
         held_out = held_out_for(C)
@@ -304,7 +304,7 @@ class ThresholdClassifier(Estimator):
         rule: ThresholdRule = self.rule_
         return rule
 
-    def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, HeldOut | None]:
+    def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, ScoredFolds | None]:
         """Return the penalty, and the held-out rows it was chosen by if it was."""
         if self.C == "cv":
             return best_held_out(
@@ -322,8 +322,8 @@ class ThresholdClassifier(Estimator):
         return mean_square(X, weight)
 
     def _held_out(
-        self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
-    ) -> HeldOut | None:
+        self, X: Any, labels: Labels, weight: Floats, known: ScoredFolds | None
+    ) -> ScoredFolds | None:
         """Held-out rows to tune thresholds on, if there is a need."""
         if not self._tunes():
             return None
@@ -331,19 +331,19 @@ class ThresholdClassifier(Estimator):
 
     def _hold_out(
         self, train: Any, X: Any, labels: Labels, weight: Floats, C: float
-    ) -> HeldOut | None:
+    ) -> ScoredFolds | None:
         return hold_out(
             train,
             X,
             labels,
             weight,
             C,
-            folds=self.n_folds,
+            cv=self.n_folds,
             seed=self.seed_,
             n_threads=self._n_threads(),
         )
 
-    def _inform(self, held_out: HeldOut | None) -> ThresholdRule:
+    def _inform(self, held_out: ScoredFolds | None) -> ThresholdRule:
         rule = self._resolved_rule()
         if not self._tunes():
             return rule.informed(self._rates)

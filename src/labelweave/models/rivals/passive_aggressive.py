@@ -19,13 +19,14 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_choice
+from labelweave._common.folds import presentation_order
 from labelweave._common.matrices import native_matrix
-from labelweave._common.row_keys import merge_equal_rows, presentation_order
+from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
 from labelweave.decision.rules import ThresholdRule
 from labelweave.models.rivals.margins import (
-    HeldOut,
     LinearScorer,
+    ScoredFolds,
     ThresholdClassifier,
     best_held_out,
     mean_square,
@@ -119,7 +120,7 @@ class PassiveAggressive(ThresholdClassifier):
         What scores the rows that thresholds are tuned on: this learner, or linear SVMs trained on
         all rows but those held out.
     n_folds : int, default=5
-        Parts of the training rows that are held out in turn.
+        Number of folds of the training rows that are held out in turn.
     window : int, default=2000
         The last rows of a stream whose scores, as they were before the rows were learned from,
         tune the thresholds after `partial_fit`.
@@ -161,8 +162,8 @@ class PassiveAggressive(ThresholdClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import PassiveAggressive
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = PassiveAggressive().fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -304,8 +305,8 @@ class PassiveAggressive(ThresholdClassifier):
         learn(weights, X, labels, limits, order, scores=scores, **options)
 
     def _held_out(
-        self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
-    ) -> HeldOut | None:
+        self, X: Any, labels: Labels, weight: Floats, known: ScoredFolds | None
+    ) -> ScoredFolds | None:
         if not self._tunes():
             return None
         if self.tuned_with == "batch":

@@ -19,8 +19,9 @@ from sklearn.svm import LinearSVC
 from labelweave._common.arrays import Counts, Floats, Indices, Labels, Positions
 from labelweave._common.checks import check_choice, check_number
 from labelweave._common.engine import processes
+from labelweave._common.folds import presentation_order
 from labelweave._common.matrices import native_matrix
-from labelweave._common.row_keys import merge_equal_rows, presentation_order
+from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
 from labelweave.decision import FixedThreshold
 from labelweave.decision.rules import ThresholdRule
@@ -62,7 +63,7 @@ class LaSVM(ThresholdClassifier):
         "micro_f1" one for all labels. "cmn" predicts each label on the share of rows that had it in
         training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0.
     n_folds : int, default=5
-        Parts of the training rows that are held out in turn.
+        Number of folds of the training rows that are held out in turn.
     passes : int, default=1
         How often the rows are presented.
     shuffle : bool, default=True
@@ -103,8 +104,8 @@ class LaSVM(ThresholdClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import LaSVM
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = LaSVM(kernel="rbf").fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -269,7 +270,7 @@ class ThresholdedSVM(ThresholdClassifier):
         total weight, label by label. They take the place of tuned thresholds: decisions that tune
         cut at 0 then.
     n_folds : int, default=5
-        Parts of the training rows that are held out in turn.
+        Number of folds of the training rows that are held out in turn.
     tol : float, default=1e-4
         Where liblinear stops.
     max_iter : int, default=1000
@@ -306,8 +307,8 @@ class ThresholdedSVM(ThresholdClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import ThresholdedSVM
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = ThresholdedSVM(C=0.01).fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
