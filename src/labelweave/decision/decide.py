@@ -65,11 +65,9 @@ class Decided:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.joint import IndependentJoint
-    >>> decided = IndependentJoint(np.log([[3.0, 1 / 3]])).decide("subset")
-    >>> decided.labels, decided.score
-    (array([[1, 0]], dtype=int8), array([0.5625]))
+    >>> IndependentJoint([[1.0, -2.0]]).decide("subset").labels
+    array([[1, 0]], dtype=int8)
     """
 
     labels: Labels

@@ -1,37 +1,9 @@
-"""The labels of a test set with the highest expected F-measure or AUC.
+"""The labels of a test set with the highest expected F-measure or AUC (math.md, section 6).
 
-`ExpectedF` and `ExpectedAUC` take the rows to be independent. Let p_1 ≥ p_2 ≥ … be the
-probabilities of one label on n rows, T the number of rows that have it and K_m the number among the
-first m. Whatever the number m of rows that get the label, the first m are the best choice, so the m
-with the highest E[F1(m)] = E[2 K_m / (m + T)] is sought. Since 1/(m+T) = ∫₀¹ t^(m+T−1) dt and the
-rows are independent,
-
-    E[F1(m)] = 2 ∫₀¹ t^m G(t) Σ_{i≤m} p_i / (1 − p_i + p_i t) dt,   G(t) = Π_i (1 − p_i + p_i t).
-
-The integrand is a polynomial of degree m + n − 1 with non-negative coefficients: n nodes of
-Gauss–Legendre quadrature integrate it exactly, for all m together in O(n²), and as all terms are
-positive nothing cancels. Far fewer nodes do: a power t^s is within 2 exp(−d²/s) of a polynomial of
-degree d on [0, 1] (on [−1, 1] it is 2 exp(−d²/2s): Sachdeva and Vishnoi, 2014, theorem 3.3; put
-t = u²), Q nodes are exact to degree 2Q − 1 and their weights sum to 1, and the coefficients sum to
-E[K_m] ≤ m; so the error is at most 8 m exp(−(2Q−1)²/(m+n)). Q grows like √(n log n), hence the work
-like n√(n log n) where dynamic programs need n².
-
-For F_β with β² = a/b in lowest terms, 1/(m + β²T) = b ∫₀¹ t^(bm + aT − 1) dt takes the place of
-that integral: a polynomial again, of degree bm + an − 1 at most,
-
-    E[F_β(m)] = (a + b) ∫₀¹ t^(bm + a − 1) G(t^a) Σ_{i≤m} p_i / (1 − p_i + p_i t^a) dt.
-
-The area under the ROC curve of labels, 0 or 1 as scores, is the mean of the shares of positive rows
-that get the label and of negative rows that do not:
-
-    E[AUC] = ½ + ½ Σ_{i labelled} (E[y_i / T] − E[(1 − y_i) / (n − T)]),
-
-so every row is judged by itself. The first expectation is ∫₀¹ p_i Π_{j≠i} (1 − p_j + p_j t) dt; the
-second is the same with 1 − p in place of p. n/2 nodes integrate both exactly.
-
-`SampledF` (section 4 of the BOMC paper) does without independence: every sample is one model, hence
-one labelling of the whole test set; three counts per label, gathered in one pass over the rows,
-give the F1 of every candidate threshold against every sample.
+`ExpectedF` and `ExpectedAUC` take the rows to be independent, and integrate with Gauss and
+Legendre's rule. `SampledF` (section 4 of the BOMC paper) does without independence: every sample is
+one model, hence one labelling of the whole test set; three counts per label, gathered in one pass
+over the rows, give the F1 of every candidate threshold against every sample.
 """
 
 from __future__ import annotations
@@ -84,8 +56,7 @@ class ExpectedF(ThresholdRule):
 
     Examples
     --------
-    >>> scores = [[0.9], [0.45], [0.4], [0.05]]
-    >>> ExpectedF().label(scores).ravel()
+    >>> ExpectedF().label([[0.9], [0.45], [0.4], [0.05]]).ravel()
     array([1, 1, 1, 0], dtype=int8)
     """
 
@@ -96,7 +67,6 @@ class ExpectedF(ThresholdRule):
     average: str = "macro"
 
     def __post_init__(self) -> None:
-        """Check the parameters that do not depend on scores."""
         check_choice(self.average, "average", ("macro", "micro"))
 
     @property
@@ -131,8 +101,7 @@ class ExpectedAUC(ThresholdRule):
 
     Examples
     --------
-    >>> scores = [[0.3], [0.15], [0.05], [0.01]]
-    >>> ExpectedAUC().label(scores).ravel()
+    >>> ExpectedAUC().label([[0.3], [0.15], [0.05], [0.01]]).ravel()
     array([1, 1, 0, 0], dtype=int8)
     """
 
@@ -167,8 +136,7 @@ class SampledF(ThresholdRule):
     Examples
     --------
     >>> from labelweave.joint import IndependentJoint
-    >>> joint = IndependentJoint(np.array([[2.0], [1.0], [-1.0], [-4.0]]))
-    >>> SampledF(samples=50)(joint).ravel()
+    >>> SampledF(samples=50)(IndependentJoint([[2.0], [1.0], [-1.0], [-4.0]])).ravel()
     array([1, 1, 0, 0], dtype=int8)
     """
 
@@ -352,8 +320,7 @@ def _integrals(p: Floats, nodes: Floats, weights: Floats, a: int, b: int) -> Flo
 def _unit_nodes(degree: int, tolerance: float) -> tuple[Floats, Floats]:
     """Return nodes in (0, 1), descending, and weights, as many as the tolerance needs.
 
-    They are for polynomials below this degree whose coefficients are positive and sum to at most
-    the degree.
+    The polynomials are below this degree; their positive coefficients sum to at most the degree.
     """
     if degree == 0:
         return np.empty(0), np.empty(0)

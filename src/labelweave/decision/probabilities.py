@@ -41,24 +41,19 @@ class Probabilities:
         return self.log_odds.shape
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.log_odds)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        """Return the probabilities."""
         del copy  # they are computed
         return np.asarray(expit(self.log_odds), dtype=dtype)
 
     def __getitem__(self, index: Any) -> Self:
-        """Return some of the probabilities."""
         return type(self)(self.log_odds[index])
 
     def __eq__(self, other: object) -> bool:
-        """Whether the log-odds are the same."""
         return isinstance(other, Probabilities) and np.array_equal(self.log_odds, other.log_odds)
 
     def __hash__(self) -> int:
-        """Return a hash of the log-odds."""
         return hash((self.shape, self.log_odds.tobytes()))
 
     def __repr__(self) -> str:
@@ -77,8 +72,7 @@ def as_scores(values: npt.ArrayLike) -> Scores:
 def check_scores(scores: npt.ArrayLike) -> Floats:
     """Return the numbers that rank the rows, (n, L); raise ValueError unless they are finite.
 
-    Those of `Probabilities` are the log-odds, made finite; other scores are these numbers
-    themselves.
+    They are the scores themselves, or the log-odds of `Probabilities`, made finite.
     """
     given = as_scores(scores)
     values = given.log_odds if isinstance(given, Probabilities) else given

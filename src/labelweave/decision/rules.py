@@ -1,11 +1,10 @@
 """Decide for a whole test set: one threshold per label, chosen with all rows in view.
 
-Measures such as macro F1 couple the rows of a test set, so the labels of one row are no longer a
-matter of that row alone. A `ThresholdRule` looks at the scores of all rows and chooses the score
-above which each label is predicted. It works with the scores of any model, and as the ``decision``
-of any estimator of this library. This module has the rules that match frequencies of training, fix
-a threshold or count votes; `expected` has those that maximise an expectation, `tuned` those that
-learn from held-out rows.
+Measures such as macro F1 couple the rows of a test set, so the best labels of one row depend on the
+other rows. A `ThresholdRule` looks at the scores of all rows, of any model, and chooses the score
+above which each label is predicted. The rules here match frequencies of training, fix a threshold
+or count votes; `expected` has those that maximise an expectation, `tuned` those that learn from
+held-out rows.
 """
 
 from __future__ import annotations
@@ -52,10 +51,7 @@ class ScoredRows(NamedTuple):
 
     @classmethod
     def of(cls, joint: JointDistribution) -> ScoredRows:
-        """Return the marginals of a joint distribution, with the order that rounding takes.
-
-        Draws are the same at every call.
-        """
+        """Return the log-odds of marginals, and draws that are the same at every call."""
         scores = Probabilities(joint.marginal_log_odds())
         return cls(scores, lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
 
@@ -70,10 +66,8 @@ class ThresholdRule(ABC):
     Scores may be the values of any decision function or probabilities, and thresholds are in the
     same units. The estimators of P(y|x) pass `Probabilities`, which hold log-odds: no two rows are
     tied because their probabilities are rounded to the same number. Settings of a rule, such as the
-    threshold of `FixedThreshold`, are probabilities there.
-
-    As the ``decision`` of an estimator a rule labels the rows passed to `predict` as one test set:
-    the labels of a row then depend on the rows beside it.
+    threshold of `FixedThreshold`, are probabilities there. As the ``decision`` of an estimator a
+    rule labels the rows passed to `predict` as one test set.
     """
 
     @property
@@ -107,10 +101,7 @@ class ThresholdRule(ABC):
         return self
 
     def for_labels(self, labels: Indices) -> ThresholdRule:
-        """Return the informed rule for test sets that have only some of the labels.
-
-        Only for rules that go label by label; the rule itself unless it holds values of labels.
-        """
+        """Return the informed rule for some of the labels, if it goes label by label."""
         del labels
         return self
 
@@ -120,9 +111,7 @@ class ThresholdRule(ABC):
 
     @abstractmethod
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
-        """Return the threshold of each label, (L,).
-
-        They are plain numbers for plain scores, and may be `Probabilities` for scores of that kind.
+        """Return the threshold of each label, (L,), in the units of the scores.
 
         Parameters
         ----------
@@ -184,8 +173,8 @@ class ClassMassNormalization(ThresholdRule):
         rule provides it.
     fallback : float or None, default=0.5
         The threshold of labels that are expected on too few rows, see `least_rows`, in the units of
-        the scores: 0.5 suits probabilities (also those that are held as log-odds, as in the
-        estimators of P(y|x)), 0 decision values. If None, their frequency is matched all the same.
+        the scores: 0.5 suits probabilities (also those that are held as log-odds), 0 decision
+        values. If None, their frequency is matched all the same.
     least_rows : float, default=2.0
         A label expected on m test rows is on none of them with probability exp(-m), and then any
         row that gets it is wrong. A label that was not constant in training and is expected on
@@ -196,11 +185,6 @@ class ClassMassNormalization(ThresholdRule):
     >>> rule = ClassMassNormalization(rates=[0.5])
     >>> rule.label([[0.1], [0.4], [0.2], [0.3]]).ravel()
     array([0, 1, 0, 1], dtype=int8)
-
-    One row cannot show a frequency:
-
-    >>> ClassMassNormalization(rates=[0.01]).thresholds([[0.7]])
-    array([0.5])
     """
 
     preset = Preset()
@@ -212,7 +196,6 @@ class ClassMassNormalization(ThresholdRule):
     least_rows: float = 2.0
 
     def __post_init__(self) -> None:
-        """Check the parameters that do not depend on scores."""
         check_number(self.least_rows, "least_rows", minimum=0, finite=False)
         if self.fallback is not None:
             check_number(self.fallback, "fallback", finite=False, otherwise="None")
@@ -271,11 +254,8 @@ class CardinalityThreshold(ThresholdRule):
     which the cardinality of the test rows comes as close as possible to that of the training rows;
     of two that are equally close, the higher one. Equal scores are above it together or not at all.
     The scores of all labels are compared with one another, so they must be on one scale: marginals,
-    or the votes of an ensemble (`MajorityVote`). `ClassMassNormalization` does the same label by
-    label.
-
-    Read, Pfahringer, Holmes and Frank (Machine Learning 85, 2011) decide so with an ensemble of
-    classifier chains.
+    or the votes of an ensemble (`MajorityVote`), as in the ensembles of classifier chains of Read,
+    Pfahringer, Holmes and Frank (Machine Learning 85, 2011).
 
     Parameters
     ----------
@@ -288,15 +268,11 @@ class CardinalityThreshold(ThresholdRule):
     >>> rule = CardinalityThreshold(cardinality=1.5)
     >>> rule.thresholds([[0.9, 0.4], [0.3, 0.2]])
     array([0.25, 0.25])
-    >>> rule.label([[0.9, 0.4], [0.3, 0.2]])
-    array([[1, 1],
-           [1, 0]], dtype=int8)
     """
 
     cardinality: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameter as far as it does not depend on the number of labels."""
         if self.cardinality is not None:
             check_number(self.cardinality, "cardinality", minimum=0, otherwise="None")
 
@@ -340,8 +316,8 @@ class MajorityVote(ThresholdRule):
 
     This is how an ensemble of classifier chains (ECC) decides: every chain predicts a label vector
     on its own, and a label is predicted where enough of them agree. As published, with
-    ``MajorityVote.preset("published")``, enough is as many as give test rows as many labels as
-    training rows had, on average (`CardinalityThreshold`).
+    ``MajorityVote.preset("published")``, the threshold gives test rows as many labels as training
+    rows had, on average (`CardinalityThreshold`).
 
     Parameters
     ----------
@@ -354,12 +330,9 @@ class MajorityVote(ThresholdRule):
     Examples
     --------
     >>> from labelweave.joint import IndependentJoint, MixtureJoint
-    >>> members = [IndependentJoint(np.array([z])) for z in ([1.0, 2.0], [3.0, -1.0], [-1.0, -1.0])]
-    >>> joint = MixtureJoint([1 / 3, 1 / 3, 1 / 3], members)
-    >>> MajorityVote()(joint)
+    >>> members = [IndependentJoint([z]) for z in ([1.0, 2.0], [3.0, -1.0], [-1.0, -1.0])]
+    >>> MajorityVote()(MixtureJoint([1 / 3, 1 / 3, 1 / 3], members))
     array([[1, 0]], dtype=int8)
-    >>> MajorityVote.preset("published").informed(rates=[0.9, 0.8])(joint)
-    array([[1, 1]], dtype=int8)
     """
 
     preset = Preset()
@@ -369,7 +342,6 @@ class MajorityVote(ThresholdRule):
     threshold: float | ThresholdRule = 0.5
 
     def __post_init__(self) -> None:
-        """Check the threshold."""
         if not isinstance(self.threshold, ThresholdRule):
             check_number(self.threshold, "threshold", otherwise="a ThresholdRule")
 
@@ -399,10 +371,7 @@ class MajorityVote(ThresholdRule):
         return self.rule.thresholds(scores, draw)
 
     def shares(self, joint: JointDistribution, /) -> Floats:
-        """Return the share of votes of each label, (n, L).
-
-        A joint that is not a mixture has the only vote.
-        """
+        """Return the share of votes of each label, (n, L); without components, of one vote."""
         if not isinstance(joint, MixtureJoint):
             return np.asarray(joint.mode(self.inference).labels, dtype=np.float64)
         votes = np.zeros((joint.n_rows, joint.n_labels))
@@ -426,8 +395,8 @@ def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels
 def nearest_cut(scores: Floats, counts: Counts, expected: float) -> float:
     """Return the threshold with as many scores above it as come closest to the expected number.
 
-    Scores are distinct and ascending; each occurs `counts` times. Of two thresholds that are
-    equally close, it is the higher one.
+    Distinct, ascending scores occur `counts` times. Of two equally close thresholds it is the
+    higher one.
     """
     above = np.concatenate([[0], np.cumsum(counts[::-1])])
     best = int(np.argmin(np.abs(above - expected)))
@@ -435,10 +404,7 @@ def nearest_cut(scores: Floats, counts: Counts, expected: float) -> float:
 
 
 def cut_between(descending: Floats, n_above: int) -> float:
-    """Return a threshold that has the first `n_above` of the sorted scores above it, no other.
-
-    The midpoint between two scores; infinite where there is nothing to separate.
-    """
+    """Return the midpoint below the first `n_above` sorted scores; infinite at the ends."""
     if n_above == 0:
         return np.inf
     if n_above == len(descending):

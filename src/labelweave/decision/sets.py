@@ -37,9 +37,9 @@ class VectorSets:
     complete : (n,) array of bool
         Whether these are all vectors of the set. If not, the set was too large to be written out.
     inner, outer : (n, L) arrays of bool
-        Labels that all vectors of the set have, and labels that at least one has. If a set is not
-        complete, they are those of all of it nevertheless, or on the safe side: `inner` has no
-        label too many, `outer` none too few.
+        Labels that all vectors of the set have, and labels that at least one has. Where a set is
+        not complete, they err on the safe side: `inner` has no label too many, `outer` none too
+        few.
     label_names : tuple of str or None
         Known if the joint distribution has names.
     confidence : float or None
@@ -55,13 +55,8 @@ class VectorSets:
     >>> sets
     VectorSets: 1 row, 2 vectors on average
     row 0: {0, 1} or {0}
-    >>> sets[0]
-    array([[1, 1, 0],
-           [1, 0, 0]], dtype=int8)
     >>> sets.inner, sets.outer
     (array([[ True, False, False]]), array([[ True,  True, False]]))
-    >>> sets.contains([[1, 0, 1]])
-    array([False])
     """
 
     vectors: Labels
@@ -83,8 +78,8 @@ class VectorSets:
     ) -> Self:
         """Return sets from their vectors and the row of each, in increasing order.
 
-        `reachable` says of the rows that are not complete which values labels can have in the set;
-        see `reachable_values`.
+        `reachable` returns the possible values of labels in sets that are not complete; see
+        `reachable_values`.
         """
         sizes = np.bincount(rows, minlength=len(complete))
         ones = np.add.reduceat(vectors, np.cumsum(sizes) - sizes, axis=0, dtype=np.int64)
@@ -167,8 +162,7 @@ def vector_sets(
 ) -> VectorSets:
     """Return all label vectors of at least a given log-probability, and always the mode.
 
-    `log_floor` is one number or one for each row, -inf for all vectors; at most `max_size` vectors
-    of a row are written out.
+    `log_floor` is one number or one for each row; at most `max_size` vectors of a row are listed.
     """
     floor = np.broadcast_to(np.asarray(log_floor, dtype=np.float64), joint.n_rows)
     if np.isnan(floor).any():
@@ -191,8 +185,8 @@ def probable_vectors(
     """Return the vectors whose log-probability is at least the row's floor, and always the mode.
 
     Lists of the most probable vectors grow until they reach below the floor. The result is the row
-    of each vector, (V,), the vectors, (V, L), the most probable of a row first, and whether all
-    vectors of a row are there, (n,): at most `max_size` of each row are.
+    of each vector, (V,), at most `max_size` vectors of each row, (V, L), the most probable first,
+    and whether all vectors of a row are there, (n,).
     """
     most = min(max_size, 2**joint.n_labels)
     # A list leaves out vectors of probability zero, which are at least as probable as -inf.
@@ -228,8 +222,8 @@ def _everything(rows: Indices, vectors: Labels) -> tuple[Indices, Labels]:
 def reachable_values(joint: JointDistribution, floor: Floats) -> Mask:
     """Return which values labels have in vectors at or above the floor, (n, L, 2), without a list.
 
-    Label j has the value v in such a vector if the mode given y_j = v is one. Where that mode is
-    not proven its upper bound decides, so that no value is missed.
+    Label j has the value v in such a vector if the mode given y_j = v is one. The upper bound of a
+    mode that is not proven decides, so that no value is missed.
     """
     reachable = np.isneginf(floor)[:, None, None].repeat(joint.n_labels, 1).repeat(2, 2)
     for label in range(joint.n_labels):

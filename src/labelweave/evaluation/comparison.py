@@ -95,11 +95,8 @@ def compare(
         Names in :data:`METRICS`.
     decisions : {"own", "matching"}, default="own"
         Whether each method predicts once, by its own decision, or from the same fit once for each
-        metric by the decision with the best expected value: the best labels for exact match are not
-        the best for F1. These are the most probable vector for exact match, likely labels for
-        Hamming loss, and labels of the highest expected F1 or Jaccard index for these; micro and
-        macro F1 take all rows of the test fold into account (`ExpectedF`). Methods that were given
-        a decision or an approximate search keep it, as do those without probabilities.
+        metric by the decision with the best expected value (`Metric.decision`). Methods that were
+        given a decision or an approximate search keep it, as do those without probabilities.
     scale : {"auto", True, False}, default="auto"
         Whether to standardise the features on each training fold; see :func:`with_preprocessing`,
         which also converts categories and missing values to numbers.
@@ -111,8 +108,8 @@ def compare(
     results : path, optional
         A file of JSON lines in which each result is kept as it comes. A comparison that was stopped
         continues where it was, and runs that failed are repeated. Results of other estimators,
-        folds, metrics, data or versions of labelweave stay in the file and are not used; the code
-        of classes of your own is not looked at.
+        folds, metrics, data or versions of labelweave stay in the file and are not used; changes
+        in the code of your own classes are not noticed.
     progress : callable, optional
         Called in this process with the result of each method on each fold as it completes (an
         entry of ``Comparison.results``). Results of an earlier run come at once.
@@ -122,17 +119,14 @@ def compare(
     Returns
     -------
     Comparison
-        The scores of all methods on all folds.
 
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.dummy import DummyClassifier
-    >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, Y = make_multilabel_classification(60, n_classes=3, random_state=0)
-    >>> methods = {"tree": DecisionTreeClassifier(random_state=0), "prior": DummyClassifier()}
-    >>> result = compare(methods, X, Y, cv=3, metrics=["exact_match"])
-    >>> result.scores("tree", "exact_match").shape
+    >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=3, metrics=["exact_match"])
+    >>> result.scores("prior", "exact_match").shape
     (3,)
     """
     if not methods:
@@ -199,7 +193,7 @@ def variants_of(
 ) -> list[tuple[Any, tuple[Metric, ...]]]:
     """Return a method with each decision that its metrics call for, and these metrics.
 
-    The first one has its own decision, for the metrics that call for this one or for none.
+    The first variant has its own decision, for the metrics that call for this one or for none.
     """
     if not (matching and _can_decide_otherwise(estimator)):
         return [(estimator, metrics)]
@@ -300,8 +294,7 @@ def _run_missing(
 def _keys(tasks: Sequence[FoldTask], parts: Sequence[Rows], X: Any, Y: Any) -> list[str]:
     """Return digests of everything that results depend on.
 
-    The rows say more than the splitter and the number of the fold, which may have no useful repr;
-    likewise the state of an estimator, whose repr abbreviates long parameters.
+    The rows of a fold and the state of an estimator are exact, other than their reprs.
     """
     data, code = data_digest(X, Y), code_version()
     rows = [data_digest(*part) for part in parts]

@@ -1,7 +1,7 @@
 """How labels depend on each other: pairs of labels and forests of pairs, in data or given features.
 
-Of given labels it is counted; under a joint distribution it is the dependence that is left once the
-features of a row are known, averaged over rows.
+Given labels are counted. Under a joint distribution, the dependence that is left once the features
+of a row are known is averaged over rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def conditional_matrix(Y: ArrayLike) -> Floats:
 
 
 def mean_conditional_matrix(joint: JointDistribution) -> Floats:
-    """Return the conditional matrix of a row drawn from the batch, by what the joint says of it."""
+    """Return the conditional matrix of a row drawn from the batch, (L, L)."""
     (total,) = _sums_over_rows(joint, lambda pairs: pairs)
     return _given_rows(total)
 
@@ -65,7 +65,7 @@ def _given_rows(pairs: Floats) -> Floats:
 
 
 def mutual_information(Y: ArrayLike) -> Floats:
-    """Return the mutual information of every pair of labels.
+    """Return the mutual information of every pair of labels in nats.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def mutual_information(Y: ArrayLike) -> Floats:
     Returns
     -------
     (L, L) array
-        In nats, symmetric; the entropies of the labels are on the diagonal.
+        Symmetric; the entropies of the labels are on the diagonal.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def _spanning_forest(weight: Floats) -> Indices:
     return parents
 
 
-# Independent labels share this much by rounding: no model says anything with so little.
+# Independent labels share this much by rounding.
 _NOTHING = 1e-9
 
 
@@ -259,12 +259,7 @@ class LabelDependence:
         return len(self.label_names)
 
     def strongest_pairs(self, top: int | None = None) -> tuple[Indices, Indices]:
-        """Return the labels i < j of all pairs, or the first `top`, by mutual information.
-
-        Parameters
-        ----------
-        top : int, optional
-        """
+        """Return the labels i < j of all pairs, or the first `top`, by mutual information."""
         first, second = np.triu_indices(self.n_labels, 1)
         order = np.argsort(-self.mutual_information[first, second], kind="stable")
         if top is not None:
@@ -272,13 +267,7 @@ class LabelDependence:
         return first[order], second[order]
 
     def to_frame(self, top: int | None = None) -> pd.DataFrame:
-        """Return a table of pairs, the strongest first.
-
-        Parameters
-        ----------
-        top : int, optional
-            The number of pairs; by default all.
-        """
+        """Return a table of all pairs, or the first `top`, the strongest first."""
         import pandas as pd
 
         first, second = self.strongest_pairs(top)
@@ -292,17 +281,9 @@ class LabelDependence:
         )
 
     def forest(self, max_edges: int | None = None) -> Structure:
-        """Return the strongest pairs, but for those already joined through stronger ones.
+        """Return the strongest pairs that are not joined through stronger ones, at most `max_edges`.
 
-        Parameters
-        ----------
-        max_edges : int, optional
-            The number of pairs; by default all that have any dependence.
-
-        Returns
-        -------
-        Structure
-            ``gains`` are mutual information in nats, ``couplings`` log-odds ratios.
+        In the `Structure`, ``gains`` are mutual information in nats, ``couplings`` log-odds ratios.
         """
         information = np.where(self.mutual_information > _NOTHING, self.mutual_information, 0.0)
         forest = strongest_forest(information, self.log_odds_ratio, self.label_names)
@@ -310,8 +291,7 @@ class LabelDependence:
             return forest
         child = np.argsort(-forest.gains, kind="stable")[:max_edges]
         kept = np.zeros_like(information)
-        kept[forest.parents[child], child] = kept[child, forest.parents[child]] = forest.gains[
-            child
-        ]
-        # Once more, because smaller trees have other roots.
+        parent = forest.parents[child]
+        kept[parent, child] = kept[child, parent] = forest.gains[child]
+        # Smaller trees have other roots.
         return strongest_forest(kept, self.log_odds_ratio, self.label_names)

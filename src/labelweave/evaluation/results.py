@@ -52,24 +52,11 @@ class DataSummary:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """The result of one method on one fold.
+    """The result of one method on one fold, counted from 0.
 
-    Parameters
-    ----------
-    method : str
-        Name of the method in the comparison.
-    fold : int
-        Index of the fold, from 0.
-    scores : dict
-        Score by metric; metrics that do not apply to the method are absent.
-    fit_seconds, predict_seconds : float
-        Wall-clock time; nan if the method failed before.
-    warnings : tuple of str
-        Distinct warnings that were raised.
-    error : str or None
-        Why the method failed on this fold, on one line.
-    traceback : str or None
-        The traceback of the failure.
+    `scores` are by metric; metrics that do not apply to the method are absent. Wall-clock times are
+    nan if the method failed before. `warnings` are distinct; `error` says on one line why the
+    method failed.
     """
 
     method: str
@@ -126,16 +113,13 @@ class Comparison:
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
-    >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
-    >>> result
+    >>> compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
     data: 40 rows, 5 features, 5 labels; 2 folds
                                prior
     micro F1         0... ± 0...
     fit seconds      0... ± 0...
     predict seconds  0... ± 0...
     mean ± standard deviation over folds
-    >>> result.to_frame().columns.tolist()
-    ['method', 'fold', 'f1_micro', 'fit_seconds', 'predict_seconds', 'error']
     """
 
     data: DataSummary
@@ -279,12 +263,7 @@ class Comparison:
     def to_markdown(self, *, test: str = "paired", alpha: float = 0.05) -> str:
         """Return means, standard deviations and marks of significance as a Markdown table.
 
-        Parameters
-        ----------
-        test : {"paired", "corrected"}, default="paired"
-            The t-test of the first method against each of the others.
-        alpha : float, default=0.05
-            Significance level.
+        The parameters are those of `verdicts`.
         """
 
         def written(figure: Figure) -> str:

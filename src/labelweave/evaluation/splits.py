@@ -1,8 +1,4 @@
-"""Splitters for cross-validation, with stratification for multi-label data.
-
-scikit-learn's ``KFold`` ignores the labels; :class:`IterativeStratification` gives each fold its
-share of every label and every label combination.
-"""
+"""Splitters for cross-validation, with stratification for multi-label data."""
 
 from __future__ import annotations
 
@@ -136,7 +132,7 @@ class _Dealer:
         """Assign a row to the open fold that lacks `label` most.
 
         Ties are broken in favour of a fold without a remaining row of this combination, then of the
-        one that lacks the row's labels most in total, then of the emptiest, then at random.
+        fold that lacks the row's labels most in total, then of the emptiest, then at random.
         """
         candidates = np.flatnonzero(self.room > 0)
         others = self.demand[labels].sum(axis=0)

@@ -126,12 +126,7 @@ def _predicting(classifier: Any) -> list[str]:
 class SharedFit:
     """One fit on the same rows for all estimators with the same `fit_key`.
 
-    Attributes
-    ----------
-    seconds : float
-        How long the fit took.
-    warnings : list of warnings.WarningMessage
-        The warnings of the last attempt to fit.
+    `seconds` is the time of the fit, `warnings` those of the last attempt.
     """
 
     def __init__(self) -> None:

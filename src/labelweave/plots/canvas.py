@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from labelweave.models.predictions import predict_joint
 
 __all__ = [
     "Display",
+    "LabelChoice",
     "choose_labels",
     "display_labels",
     "draw_line",
@@ -31,6 +32,14 @@ __all__ = [
 # Seven markers and eight colours, so that 56 curves differ in one or the other.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _MOST_WITH_MARKERS = 30
+
+
+class LabelChoice(TypedDict, total=False):
+    """Options of ``plot`` that methods of displays pass on: which labels to draw, and where."""
+
+    ax: Any
+    labels: Sequence[int | str] | None
+    max_labels: int
 
 
 class Display:

@@ -52,9 +52,6 @@ class ComparisonDisplay(Display):
     ----------
     verdicts_ : dict
         By metric and then by method, whether the first method is "better", "worse" or a "tie".
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -96,24 +93,11 @@ class ComparisonDisplay(Display):
         alpha: float = 0.05,
         ax: Any = None,
     ) -> Self:
-        """Draw the result of `labelweave.compare`.
-
-        Parameters
-        ----------
-        comparison, metrics, test, alpha
-            As in the class.
-        ax : matplotlib Axes, or a sequence with one for each metric, optional
-        """
+        """Draw the result of `labelweave.compare`; the parameters are those of the class."""
         return cls(comparison, metrics=metrics, test=test, alpha=alpha).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw one panel per metric.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, or a sequence with one for each metric, optional
-            By default panels of a new figure.
-        """
+        """Draw one panel per metric."""
         names = self.comparison.method_names
         size = (2.8, 0.36 * len(names) + 1.0)
         columns = 4 if len(self.metrics) == 4 else 3

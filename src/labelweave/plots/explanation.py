@@ -37,15 +37,13 @@ class ExplanationDisplay(Display):
     ----------
     table_ : DataFrame
         The terms that are drawn, as from ``Explanation.to_frame``.
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
     >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
+    >>> from labelweave.data.load import load_emotions
+    >>> train, test = load_emotions().published_split()
     >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
     >>> display = ExplanationDisplay.from_estimator(
     ...     model, test.X, row=3, label=5, max_terms=8, ax=Figure().subplots()
@@ -76,10 +74,8 @@ class ExplanationDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator
-            As in `explain_label`.
-        X : array, sparse matrix or data frame
-            Features.
+        model, X, ax
+            As in `labelweave.plots`; the model as in `explain_label`.
         row : int, default=0
             Position of the row in X.
         label : int or str, optional
@@ -89,7 +85,6 @@ class ExplanationDisplay(Display):
         feature_names : sequence of str, optional
         max_terms : int, default=20
             Number of contributions to draw; the others are summed up.
-        ax : matplotlib Axes, optional
         """
         X = X if hasattr(X, "shape") else np.asarray(X)
         row = check_whole_number(row, "row", 0, X.shape[0] - 1)
@@ -109,28 +104,12 @@ class ExplanationDisplay(Display):
     def from_explanation(
         cls, explanation: Explanation, *, row: int = 0, max_terms: int = 20, ax: Any = None
     ) -> Self:
-        """Draw one row of an explanation.
-
-        Parameters
-        ----------
-        explanation : Explanation
-        row : int, default=0
-        max_terms, ax
-            As in `from_estimator`.
-        """
+        """Draw one row of an explanation, with its `max_terms` largest contributions."""
         display = cls(explanation, row=row, title=explanation.title(row))
         return display.plot(ax, max_terms=max_terms)
 
     def plot(self, ax: Any = None, *, max_terms: int = 20) -> Self:
-        """Draw the bars, the largest contribution first.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure, high enough for all terms.
-        max_terms : int, default=20
-            As in `from_estimator`.
-        """
+        """Draw the bars, the largest of `max_terms` contributions first."""
         self.table_ = self.explanation.to_frame(self.row, max_terms)
         contribution = self.table_.contribution.to_numpy()
         place = np.arange(len(contribution))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
-from labelweave._common.arrays import Floats, Labels
+from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, INK
 from labelweave.joint import JointDistribution
 from labelweave.plots.canvas import (
     Display,
+    LabelChoice,
     choose_labels,
     display_labels,
     joint_of,
@@ -48,15 +49,13 @@ class MarginalsDisplay(Display):
     ----------
     shown_ : (K,) int array
         The labels in the order in which they are drawn, from above.
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
     >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
+    >>> from labelweave.data.load import load_emotions
+    >>> train, test = load_emotions().published_split()
     >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
     >>> display = MarginalsDisplay.from_estimator(
     ...     model, test.X, test.Y, row=3, evidence={5: 1}, ax=Figure().subplots()
@@ -108,22 +107,11 @@ class MarginalsDisplay(Display):
         row: int = 0,
         evidence: Mapping[int | str, int] | None = None,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw the marginals of a row under a fitted model.
+        """Draw the marginals of a row of X under a fitted model; Y are the true labels of all rows.
 
-        Parameters
-        ----------
-        model : fitted estimator
-            With ``predict_joint``; also inside a pipeline.
-        X : array, sparse matrix or data frame
-            Features.
-        Y : array, sparse matrix or data frame of 0/1, optional
-            The true labels of all rows of X.
-        row, evidence, label_names, labels, max_labels, ax
-            As in `from_joint`.
+        The other parameters are those of `from_joint`.
         """
         n_rows = len(X) if not hasattr(X, "shape") else X.shape[0]
         row = check_whole_number(row, "row", 0, n_rows - 1)
@@ -134,15 +122,13 @@ class MarginalsDisplay(Display):
             names = names_of(Y, None, joint.n_labels)
         truth = None
         if Y is not None:
-            labels_of_rows = label_matrix(Y)
-            if labels_of_rows.shape != (n_rows, joint.n_labels):
+            truth = label_matrix(Y)
+            if truth.shape != (n_rows, joint.n_labels):
                 raise ValueError(
-                    f"Y must have shape ({n_rows}, {joint.n_labels}); "
-                    f"its shape is {labels_of_rows.shape}"
+                    f"Y must have shape ({n_rows}, {joint.n_labels}); its shape is {truth.shape}"
                 )
-            truth = labels_of_rows[row]
-        display = cls._of_row(joint, truth, evidence, names, f"row {row}")
-        return display.plot(ax, labels=labels, max_labels=max_labels)
+            truth = truth[row]
+        return cls._of_row(joint, truth, evidence, names, f"row {row}").plot(**drawn)
 
     @classmethod
     def from_joint(
@@ -153,40 +139,32 @@ class MarginalsDisplay(Display):
         truth: Any = None,
         evidence: Mapping[int | str, int] | None = None,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
         """Draw the marginals of a row of a batch.
 
+        By default the most probable labels are drawn, and those that the row has or that are known.
+
         Parameters
         ----------
-        joint : JointDistribution
         row : int, default=0
             Position of the row.
         truth : (L,) array of 0/1, optional
             Its labels.
         evidence : mapping from label to 0 or 1, optional
             Labels that are known: marginals are then conditional on them.
-        label_names : sequence of str, optional
-            By default those of the joint.
-        labels : sequence of int or str, optional
-            Which labels to draw, in this order; by default the most probable ones, and those that
-            the row has or that are known.
-        max_labels : int, default=30
-            How many of them.
-        ax : matplotlib Axes, optional
+        joint, label_names, labels, max_labels, ax
+            As in `labelweave.plots`.
         """
         row = check_whole_number(row, "row", 0, joint.n_rows - 1)
         names = joint.label_names if label_names is None else label_names
-        display = cls._of_row(joint[row], truth, evidence, names, f"row {row}")
-        return display.plot(ax, labels=labels, max_labels=max_labels)
+        return cls._of_row(joint[row], truth, evidence, names, f"row {row}").plot(**drawn)
 
     @classmethod
     def _of_row(
         cls,
         joint: JointDistribution,
-        truth: Labels | None,
+        truth: Any,
         evidence: Mapping[int | str, int] | None,
         names: Sequence[str] | None,
         title: str,
@@ -214,16 +192,8 @@ class MarginalsDisplay(Display):
         labels: Sequence[int | str] | None = None,
         max_labels: int = 30,
     ) -> Self:
-        """Draw the bars, the most probable label first unless `labels` are given.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure, high enough for all names.
-        labels, max_labels
-            As in `from_joint`.
-        """
-        # Those that the row has or that are known come before all others.
+        """Draw the bars, the most probable label first unless `labels` are given."""
+        # Labels that the row has or that are known come before all others.
         wanted = self.marginals + 2.0 * (self.known >= 0)
         if self.truth is not None:
             wanted = wanted + 2.0 * self.truth

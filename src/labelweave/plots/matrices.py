@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -17,6 +17,7 @@ from labelweave.evaluation.dependence import mean_conditional_matrix
 from labelweave.joint import JointDistribution
 from labelweave.plots.canvas import (
     Display,
+    LabelChoice,
     choose_labels,
     display_labels,
     joint_of,
@@ -80,7 +81,6 @@ class _HeatMap(Display):
         panel.set_title(literal(self.title), loc="left", fontsize=10)
 
     def _number(self, value: float) -> str:
-        """Return a cell's value as it is written."""
         raise NotImplementedError
 
     def _write_numbers(self, panel: Any, cells: Any) -> None:
@@ -125,15 +125,12 @@ class ConditionalMatrixDisplay(_HeatMap):
     shown_ : (K,) int array
         The labels that are drawn.
     image_ : matplotlib AxesImage
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> import labelweave as lw
-    >>> data = lw.load_emotions()
+    >>> from labelweave.data.load import load_emotions
+    >>> data = load_emotions()
     >>> display = ConditionalMatrixDisplay.from_labels(data.Y, label_names=data.label_names)
     >>> display.matrix.shape
     (6, 6)
@@ -161,34 +158,14 @@ class ConditionalMatrixDisplay(_HeatMap):
 
     @classmethod
     def from_labels(
-        cls,
-        Y: Any,
-        *,
-        label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        cls, Y: Any, *, label_names: Sequence[str] | None = None, **drawn: Unpack[LabelChoice]
     ) -> Self:
-        """Draw how often labels occur together in data.
-
-        Parameters
-        ----------
-        Y : (n, L) array, sparse matrix or data frame of 0/1
-            True or predicted labels.
-        label_names : sequence of str, optional
-            By default the columns of a data frame, or positions.
-        labels : sequence of int or str, optional
-            Which labels to draw, in this order; by default the most frequent ones.
-        max_labels : int, default=30
-            How many of them.
-        ax : matplotlib Axes, optional
-        """
+        """Draw how often true or predicted labels occur together; by default the most frequent."""
         truth = label_matrix(Y)
         names = names_of(Y, label_names, truth.shape[1])
         title = f"P(column | row) in {len(truth)} rows"
         matrix, frequency = conditional_matrix(truth), truth.mean(axis=0)
-        display = cls(matrix, frequency, label_names=names, title=title)
-        return display.plot(ax, labels=labels, max_labels=max_labels)
+        return cls(matrix, frequency, label_names=names, title=title).plot(**drawn)
 
     @classmethod
     def from_joint(
@@ -196,27 +173,13 @@ class ConditionalMatrixDisplay(_HeatMap):
         joint: JointDistribution,
         *,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw how often labels occur together under joint distributions, averaged over rows.
-
-        Parameters
-        ----------
-        joint : JointDistribution
-        label_names, labels, max_labels, ax
-            As in `from_labels`; names are by default those of the joint.
-        """
-        matrix = mean_conditional_matrix(joint)
+        """Draw how often labels occur together under joint distributions, averaged over rows."""
         names = joint.label_names if label_names is None else label_names
-        display = cls(
-            matrix,
-            joint.marginals().mean(axis=0),
-            label_names=names,
-            title=f"P(column | row), {joint.n_rows} rows under the model",
-        )
-        return display.plot(ax, labels=labels, max_labels=max_labels)
+        title = f"P(column | row), {joint.n_rows} rows under the model"
+        matrix, frequency = mean_conditional_matrix(joint), joint.marginals().mean(axis=0)
+        return cls(matrix, frequency, label_names=names, title=title).plot(**drawn)
 
     @classmethod
     def from_estimator(
@@ -225,24 +188,10 @@ class ConditionalMatrixDisplay(_HeatMap):
         X: Any,
         *,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw how often labels occur together under a fitted model, averaged over rows.
-
-        Parameters
-        ----------
-        model : fitted estimator
-            With ``predict_joint``; also inside a pipeline.
-        X : array, sparse matrix or data frame
-            Features.
-        label_names, labels, max_labels, ax
-            As in `from_joint`.
-        """
-        return cls.from_joint(
-            joint_of(model, X), label_names=label_names, labels=labels, max_labels=max_labels, ax=ax
-        )
+        """Draw how often labels occur together under a fitted model, averaged over rows."""
+        return cls.from_joint(joint_of(model, X), label_names=label_names, **drawn)
 
     def plot(
         self,
@@ -251,15 +200,7 @@ class ConditionalMatrixDisplay(_HeatMap):
         labels: Sequence[int | str] | None = None,
         max_labels: int = 30,
     ) -> Self:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure, large enough for all names.
-        labels, max_labels
-            As in `from_labels`.
-        """
+        """Draw the matrix."""
         self.shown_ = choose_labels(labels, self.label_names, self.frequency, max_labels)
         shares = [f"{self.frequency[label]:.0%}" for label in self.shown_]
         self._draw_cells(ax, self.matrix, beside=shares, cmap="cividis", vmin=0, vmax=1)
@@ -287,15 +228,13 @@ class DependenceMatrixDisplay(_HeatMap):
     shown_ : (K,) int array
         The labels that are drawn.
     image_ : matplotlib AxesImage
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
     >>> import labelweave as lw
-    >>> data = lw.load_emotions()
+    >>> from labelweave.data.load import load_emotions
+    >>> data = load_emotions()
     >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> display = DependenceMatrixDisplay.from_estimator(model, data.X, of="log_odds_ratio")
     >>> display.dependence.to_frame(top=1).round(2)
@@ -325,28 +264,14 @@ class DependenceMatrixDisplay(_HeatMap):
         of: Measure = "mutual_information",
         row: int | None = None,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw the dependence of labels in a row, or averaged over all rows.
+        """Draw the dependence of labels in a row, by default averaged over all rows.
 
-        Parameters
-        ----------
-        joint : JointDistribution
-        of : {"mutual_information", "log_odds_ratio"}, default="mutual_information"
-        row : int, optional
-            Position of the row; by default the average.
-        label_names : sequence of str, optional
-            By default those of the joint, or positions.
-        labels : sequence of int or str, optional
-            Which labels to draw, in this order; by default those of the strongest pairs.
-        max_labels : int, default=30
-            How many of them.
-        ax : matplotlib Axes, optional
+        By default the labels of the strongest pairs are drawn.
         """
         found = LabelDependence.from_joint(joint, row=row, label_names=label_names)
-        return cls(found, of=of).plot(ax, labels=labels, max_labels=max_labels)
+        return cls(found, of=of).plot(**drawn)
 
     @classmethod
     def from_estimator(
@@ -357,23 +282,11 @@ class DependenceMatrixDisplay(_HeatMap):
         of: Measure = "mutual_information",
         row: int | None = None,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw the dependence of labels under a fitted model.
-
-        Parameters
-        ----------
-        model : fitted estimator
-            With ``predict_joint``; also inside a pipeline.
-        X : array, sparse matrix or data frame
-            Features.
-        of, row, label_names, labels, max_labels, ax
-            As in `from_joint`.
-        """
-        found = LabelDependence.from_joint(joint_of(model, X), row=row, label_names=label_names)
-        return cls(found, of=of).plot(ax, labels=labels, max_labels=max_labels)
+        """Draw the dependence of labels under a fitted model, as `from_joint` does."""
+        joint = joint_of(model, X)
+        return cls.from_joint(joint, of=of, row=row, label_names=label_names, **drawn)
 
     def plot(
         self,
@@ -382,15 +295,7 @@ class DependenceMatrixDisplay(_HeatMap):
         labels: Sequence[int | str] | None = None,
         max_labels: int = 30,
     ) -> Self:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure, large enough for all names.
-        labels, max_labels
-            As in `from_joint`.
-        """
+        """Draw the matrix."""
         n_labels = self.dependence.n_labels
         information = self.dependence.mutual_information
         apart = np.where(np.eye(n_labels, dtype=bool) | (information < _ROUNDING), 0.0, information)
