@@ -6,9 +6,8 @@ so macro F1 counts it as 0, as scikit-learn does (``zero_division=0``); otherwis
 would score well whenever most labels are rare. The titles of the metrics state the convention.
 
 Scores are marginal probabilities or any other values that increase with the probability of a
-label. As in scikit-learn, an irrelevant label with the same score as a relevant one counts as
-ranked before it. Only where a fixed number of labels is selected (one-error, precision at k) are
-ties broken at random, and the expected value is returned.
+label. As in scikit-learn, an irrelevant label with the same score as a relevant one is ranked
+before it; only one-error and precision at k take the expected value over the orders of ties.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def _at_least_two(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, Ind
     """Return true and predicted labels; the column of a single label twice.
 
     scikit-learn treats a single column as a binary problem and averages over the *classes* 0
-    and 1. No metric here changes when every label is duplicated, so a single label is.
+    and 1. No metric here changes when every label is duplicated.
     """
     truth, prediction = _check_pair(Y_true, Y_pred)
     if truth.shape[1] == 1:
@@ -198,8 +197,7 @@ def _of_rows(
 ) -> float:
     """Return a measure of scikit-learn's, which takes at least two labels.
 
-    Beside a single label stands one that no row has and that is ranked last: no measure of rows
-    changes.
+    A single label is joined by one that no row has and that is ranked last; no measure changes.
     """
     if truth.shape[1] == 1:
         truth = np.column_stack([truth, np.zeros_like(truth)])
@@ -211,8 +209,7 @@ def _average_precision_of_rows(truth: Indicators, scores: Floats) -> float:
     """Return the precision at each relevant label in the ranking of a row, averaged twice.
 
     A row without relevant or without irrelevant labels counts as 1. scikit-learn's
-    ``label_ranking_average_precision_score`` differs in rounding only, but goes row by row in
-    Python, up to 40 times as slowly.
+    ``label_ranking_average_precision_score`` differs in rounding only and is up to 40 times slower.
     """
     overall = stats.rankdata(-scores, method="max", axis=1).astype(np.float64)
     # With irrelevant labels last, the ranks of the relevant ones are those among themselves.
@@ -343,9 +340,6 @@ def _of_labels(
     return Metric(name, title, function, "labels", True, options, decision)
 
 
-_MACRO, _MICRO = {"average": "macro"}, {"average": "micro"}
-_AUC = {"by_label": _auc_by_label}
-_PRECISIONS = {"by_label": _average_precision_by_label}
 _LIST = (
     Metric("exact_match", "exact match", accuracy_score, "labels", True, decision="subset"),
     Metric("hamming_loss", "Hamming loss", hamming_loss, "labels", False, decision="hamming"),
@@ -372,23 +366,14 @@ _LIST = (
         False,
     ),
     Metric("log_loss", "log-loss of marginals", _log_loss, "probabilities", False),
-    Metric("auc_macro", "macro AUC", _averaged, "scores", True, _AUC | _MACRO),
-    Metric("auc_micro", "micro AUC", _averaged, "scores", True, _AUC | _MICRO),
-    Metric(
-        "average_precision_macro",
-        "macro average precision",
-        _averaged,
-        "scores",
-        True,
-        _PRECISIONS | _MACRO,
-    ),
-    Metric(
-        "average_precision_micro",
-        "micro average precision",
-        _averaged,
-        "scores",
-        True,
-        _PRECISIONS | _MICRO,
+    *(
+        Metric(f"{name}_{average}", f"{average} {title}", _averaged, "scores", True, options)
+        for name, title, by_label in (
+            ("auc", "AUC", _auc_by_label),
+            ("average_precision", "average precision", _average_precision_by_label),
+        )
+        for average in ("macro", "micro")
+        for options in [{"by_label": by_label, "average": average}]
     ),
     Metric(
         "average_precision_ranking",
@@ -449,11 +434,10 @@ def scores_by_label(
     *,
     label_names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return a table with the figures of each label on its own.
+    """Return a table of the support, predicted rows, precision, recall and F1 of each label.
 
-    They are the numbers of rows that have the label (support) and are predicted to have it,
-    precision, recall and F1 (0 where they are 0/0), and, given `scores`, the AUC (nan if all rows
-    or none have the label) and average precision.
+    0/0 counts as 0. Given `scores`, there are also the AUC (nan if all rows or none have the label)
+    and average precision.
     """
     import pandas as pd
 

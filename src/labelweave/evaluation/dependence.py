@@ -281,7 +281,7 @@ class LabelDependence:
         )
 
     def forest(self, max_edges: int | None = None) -> Structure:
-        """Return the strongest pairs that are not joined through stronger ones, at most `max_edges`.
+        """Return the strongest pairs, at most `max_edges`, but those joined through stronger ones.
 
         In the `Structure`, ``gains`` are mutual information in nats, ``couplings`` log-odds ratios.
         """

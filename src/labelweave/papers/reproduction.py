@@ -72,18 +72,11 @@ _TIMED = ("enumeration", "training_time")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The outcome of a run.
+    """The outcome of a run: the report, and what is missing in it.
 
-    Parameters
-    ----------
-    document : Document
-        The report.
-    failures : tuple of str
-        The tasks that failed, one line each; the next run tries them again.
-    left_out : tuple of str
-        Data sets that are not on this machine, and how to get them.
-    n_tasks : int
-        Number of tasks, including those of earlier runs.
+    `failures` are the tasks that failed, one line each; the next run tries them again. `left_out`
+    are data sets that are not on this machine, and how to get them. `n_tasks` includes the tasks of
+    earlier runs.
     """
 
     document: Document
@@ -138,8 +131,8 @@ def reproduce(
         Where to run instead, such as the workers of a cluster (:mod:`labelweave.distributed`).
         Measurements of time stay on this machine.
     progress : callable, optional
-        Called after each task that is measured, with an object that has the `record` of the task,
-        the numbers of tasks `done` and in `total`, and an estimate of the `seconds_left`.
+        Called after each measured task with its `record`, the numbers of tasks `done` and in
+        `total`, and an estimate of the `seconds_left`, as attributes of an object.
     command : str
         The command that repeats the run, for the report.
 
@@ -151,12 +144,8 @@ def reproduce(
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> from labelweave.papers import reproduce
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = reproduce("bomc", folder, quick=True, only=["biases"], n_jobs=1)
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['report.html', 'report.md', 'report.tex', 'results.jsonl', 'values.csv']
     >>> found.n_tasks, found.failures
     (8, ())
     """

@@ -210,25 +210,11 @@ def score_table(
     reference: str = "",
     note: str = "",
 ) -> Table:
-    """Return a table of one metric: a row per data set, a column per method.
+    """Return a table of one metric of the folds: a row per data set, a column per method.
 
-    Parameters
-    ----------
-    title : str
-        Caption.
-    results : Results
-        Results of the measurement ``fold``.
-    metric : str
-        Name of the metric.
-    methods : mapping
-        Specifications of the methods by heading.
-    published : mapping, optional
-        Published figures by data set and heading, in a row below the measured ones.
-    reference : str
-        Heading of the method to which the marks refer: where it is significantly better (●) or
-        worse (○) than the other.
-    note : str
-        A note below the table.
+    `methods` are specifications by heading. Published figures, by data set and heading, stand below
+    the measured ones. Marks say where the method of the heading `reference` is significantly better
+    (●) or worse (○) than the other.
     """
     rows: list[tuple[Cell | str, ...]] = []
     for data in results.data("fold"):

@@ -86,6 +86,19 @@ class Display:
             raise ValueError(f"ax must be {wanted}; got {len(given)}")
         return self._keep(given)
 
+    def _bars(
+        self, ax: Any, width: float, lengths: Floats, colours: Any, names: Sequence[str]
+    ) -> Any:
+        """Draw a horizontal bar for each name, from above, and return the panel."""
+        place = np.arange(len(names))
+        (panel,) = self._panels(ax, 1, (width, 0.26 * len(names) + 1.1))
+        tidy(panel)
+        panel.barh(place, lengths, height=0.72, color=colours, zorder=2)
+        panel.set_yticks(place, names)
+        panel.set_ylim(len(names) - 0.4, -0.6)
+        panel.grid(visible=False, axis="y")
+        return panel
+
     def _keep(self, panels: Iterable[Any]) -> list[Any]:
         self.axes_ = list(panels)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure

@@ -12,7 +12,7 @@ from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, literal
 from labelweave.joint.distribution import Evidence
 from labelweave.models.explanations import Explanation, explain_label, explain_set
-from labelweave.plots.canvas import Display, shortened, tidy
+from labelweave.plots.canvas import Display, shortened
 
 __all__ = ["ExplanationDisplay"]
 
@@ -112,18 +112,11 @@ class ExplanationDisplay(Display):
         """Draw the bars, the largest of `max_terms` contributions first."""
         self.table_ = self.explanation.to_frame(self.row, max_terms)
         contribution = self.table_.contribution.to_numpy()
-        place = np.arange(len(contribution))
-        (panel,) = self._panels(ax, 1, (6.4, 0.26 * len(place) + 1.1))
-        tidy(panel)
         is_sum = self.table_.kind.isin(["base", "rest"])
-        colours = np.where(contribution > 0, COLOURS[5], COLOURS[1])
-        panel.barh(
-            place, contribution, height=0.72, color=np.where(is_sum, EDGE, colours), zorder=2
-        )
+        colours = np.where(is_sum, EDGE, np.where(contribution > 0, COLOURS[5], COLOURS[1]))
+        names = [_tick(*line) for line in self.table_.itertuples(index=False)]
+        panel = self._bars(ax, 6.4, contribution, colours, names)
         panel.axvline(0.0, color=EDGE, linewidth=1, zorder=1)
-        panel.set_yticks(place, [_tick(*line) for line in self.table_.itertuples(index=False)])
-        panel.set_ylim(len(place) - 0.4, -0.6)
-        panel.grid(visible=False, axis="y")
         panel.set_xlabel("contribution to the log-odds")
         title = f"{self.title}: {self.explanation.log_ratio[self.row]:+.2f}"
         lines = [literal(line) for line in wrap(title, _TITLE_WIDTH)]

@@ -19,7 +19,6 @@ from labelweave.plots.canvas import (
     joint_of,
     label_matrix,
     names_of,
-    tidy,
 )
 
 __all__ = ["MarginalsDisplay"]
@@ -201,12 +200,10 @@ class MarginalsDisplay(Display):
         if labels is None:
             chosen = chosen[np.argsort(-self.marginals[chosen], kind="stable")]
         self.shown_ = chosen
-        (panel,) = self._panels(ax, 1, (5.6, 0.26 * len(chosen) + 1.1))
-        tidy(panel)
-        self._draw_bars(panel)
-        panel.set_yticks(np.arange(len(chosen)), display_labels(self.label_names, chosen))
-        panel.set_ylim(len(chosen) - 0.4, -0.6)
-        panel.grid(visible=False, axis="y")
+        colours = np.where(self.known[chosen] >= 0, EDGE, COLOURS[5])
+        names = display_labels(self.label_names, chosen)
+        panel = self._bars(ax, 5.6, self.marginals[chosen], colours, names)
+        self._draw_marks(panel)
         panel.set_xlim(0, 1 if self.truth is None else 1.06)
         panel.set_xticks(np.linspace(0, 1, 6))
         panel.set_xlabel("P(label | x, evidence)" if (self.known >= 0).any() else "P(label | x)")
@@ -217,11 +214,10 @@ class MarginalsDisplay(Display):
         n = len(self.marginals) - len(self.shown_)
         return f"  ({n} label{'s' if n > 1 else ''} not shown)" if n else ""
 
-    def _draw_bars(self, panel: Any) -> None:
+    def _draw_marks(self, panel: Any) -> None:
+        """Draw errors, marginals without the evidence, and the labels that the row has."""
         chosen, place = self.shown_, np.arange(len(self.shown_))
-        value, known = self.marginals[chosen], self.known[chosen] >= 0
-        colours = np.where(known, EDGE, COLOURS[5])
-        panel.barh(place, value, height=0.72, color=colours, zorder=2)
+        value = self.marginals[chosen]
         error = 2.0 * self.standard_error[chosen]
         sampled = error > 0
         if sampled.any():

@@ -52,6 +52,16 @@ class _HeatMap(Display):
     shown_: Indices
     image_: Any
 
+    @classmethod
+    def from_joint(cls, *args: Any, **options: Any) -> Self:
+        """Draw the matrix of joint distributions."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, **options: Any) -> Self:
+        """Draw the matrix of the rows of X under a fitted model; options as in `from_joint`."""
+        return cls.from_joint(joint_of(model, X), **options)
+
     def _draw_cells(
         self,
         ax: Any,
@@ -181,18 +191,6 @@ class ConditionalMatrixDisplay(_HeatMap):
         matrix, frequency = mean_conditional_matrix(joint), joint.marginals().mean(axis=0)
         return cls(matrix, frequency, label_names=names, title=title).plot(**drawn)
 
-    @classmethod
-    def from_estimator(
-        cls,
-        model: Any,
-        X: Any,
-        *,
-        label_names: Sequence[str] | None = None,
-        **drawn: Unpack[LabelChoice],
-    ) -> Self:
-        """Draw how often labels occur together under a fitted model, averaged over rows."""
-        return cls.from_joint(joint_of(model, X), label_names=label_names, **drawn)
-
     def plot(
         self,
         ax: Any = None,
@@ -221,7 +219,6 @@ class DependenceMatrixDisplay(_HeatMap):
     ----------
     dependence : LabelDependence
     of : {"mutual_information", "log_odds_ratio"}, default="mutual_information"
-    title : str, optional
 
     Attributes
     ----------
@@ -232,29 +229,20 @@ class DependenceMatrixDisplay(_HeatMap):
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> import labelweave as lw
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
-    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
-    >>> display = DependenceMatrixDisplay.from_estimator(model, data.X, of="log_odds_ratio")
-    >>> display.dependence.to_frame(top=1).round(2)
-      label other_label  mutual_information  log_odds_ratio
-    0     2           5                0.07           -2.39
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint([[0.3, -1.0, 0.5]], [[0, 0, 0], [2, 0, 0], [-1, 0, 0]])
+    >>> display = DependenceMatrixDisplay.from_joint(joint, of="log_odds_ratio")
+    >>> display.ax_.get_title("left")
+    'log-odds ratio given x: row 0'
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        dependence: LabelDependence,
-        *,
-        of: Measure = "mutual_information",
-        title: str | None = None,
-    ) -> None:
+    def __init__(self, dependence: LabelDependence, *, of: Measure = "mutual_information") -> None:
         check_choice(of, "of", tuple(_TITLES))
         self.of: Measure = of
         self.dependence = dependence
         self.label_names = dependence.label_names
-        self.title = f"{_TITLES[of]}: {dependence.rows}" if title is None else title
+        self.title = f"{_TITLES[of]}: {dependence.rows}"
 
     @classmethod
     def from_joint(
@@ -272,21 +260,6 @@ class DependenceMatrixDisplay(_HeatMap):
         """
         found = LabelDependence.from_joint(joint, row=row, label_names=label_names)
         return cls(found, of=of).plot(**drawn)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        model: Any,
-        X: Any,
-        *,
-        of: Measure = "mutual_information",
-        row: int | None = None,
-        label_names: Sequence[str] | None = None,
-        **drawn: Unpack[LabelChoice],
-    ) -> Self:
-        """Draw the dependence of labels under a fitted model, as `from_joint` does."""
-        joint = joint_of(model, X)
-        return cls.from_joint(joint, of=of, row=row, label_names=label_names, **drawn)
 
     def plot(
         self,
