@@ -18,10 +18,9 @@ _CERTAIN = 1e300
 class Probabilities:
     """Probabilities that are held as log-odds, so that those near 0 and 1 keep their order.
 
-    A probability is rounded to 1 from log-odds of 37 on, and many rows have equal scores then.
-    Rules for test sets rank rows by `log_odds`, which are infinite for a probability of 0 or 1;
-    NumPy's functions take the object for an array of probabilities. Thresholds that were chosen
-    among such scores are of this class, too.
+    A probability is rounded to 1 from log-odds of 37 on, and many rows would have equal scores.
+    Rules for test sets rank rows by `log_odds`, which are infinite for a probability of 0 or 1, and
+    choose thresholds of this class; NumPy takes the object for an array of probabilities.
     """
 
     def __init__(self, log_odds: npt.ArrayLike) -> None:

@@ -31,15 +31,13 @@ from labelweave.inference import Greedy
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
 
-#: Scores (n, L) of rows the model was not trained on, their true labels (n, L) and, optionally, the
-#: weights of the rows (n,).
+#: Scores (n, L) of rows the model was not trained on, their labels (n, L), and weights (n,) if any.
 HeldOut: TypeAlias = (
     tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 )
 #: Given S, returns S label matrices (n, L) of the test rows, drawn from the model.
 Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
-#: What a rule may need: test rows, held-out rows, draws of labels, other scores than the marginals
-#: of the joint distribution, scores that are probabilities.
+#: What a rule may need; see `ThresholdRule.needs`.
 Need: TypeAlias = Literal["rows", "held_out", "draws", "joint", "probabilities"]
 
 
@@ -76,8 +74,8 @@ class ThresholdRule(ABC):
 
         With "held_out", `informed` takes scores of rows the model was not trained on. With "rows",
         thresholds depend on the test rows; with "draws" also on label vectors drawn from the model.
-        With "joint", `scored` finds other scores than the marginals in the joint distribution. With
-        "probabilities", scores have to be probabilities.
+        With "joint", `scored` takes other scores than the marginals. With "probabilities", scores
+        have to be probabilities.
         """
         return frozenset({"rows"})
 
@@ -89,13 +87,8 @@ class ThresholdRule(ABC):
     def informed(self, rates: npt.ArrayLike, held_out: HeldOut | None = None) -> ThresholdRule:
         """Return the rule with the facts about training that it needs.
 
-        Parameters
-        ----------
-        rates : (L,) array
-            Share of the training rows that have each label.
-        held_out : (scores, labels) or (scores, labels, weight), optional
-            Scores (n, L) of rows the model was not trained on, their true labels (n, L), and the
-            weights of the rows; only for rules that need them.
+        `rates`, (L,), are the shares of the training rows that have each label. Only rules that
+        need them use `held_out` rows, which the model was not trained on.
         """
         del rates, held_out
         return self
@@ -113,13 +106,8 @@ class ThresholdRule(ABC):
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
         """Return the threshold of each label, (L,), in the units of the scores.
 
-        Parameters
-        ----------
-        scores : (n, L) array or Probabilities
-            The scores of the test rows, usually their marginal probabilities.
-        draw : callable, optional
-            ``draw(S)`` returns S label matrices of the test rows, drawn from the model; only
-            `SampledF` uses it.
+        `scores`, (n, L), are usually the marginal probabilities of the test rows. Only `SampledF`
+        uses ``draw(S)``, which returns S label matrices of the test rows, drawn from the model.
         """
 
     def label(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Labels:

@@ -42,8 +42,6 @@ from labelweave.models.methods import Scale, check_classifier, deciding, with_pr
 from labelweave.models.predictions import score_model
 from labelweave.versions import code_version, environment, library_versions
 
-__all__ = ["compare"]
-
 Rows = tuple[Indices, Indices]  # to train on and to test on
 # These search for the most probable vector and nothing else, which leaves the decision open.
 _EXACT = (Auto, BestFirst, Exhaustive)

@@ -24,17 +24,6 @@ from labelweave.metrics import METRICS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Comparison",
-    "DataSummary",
-    "Figure",
-    "FoldResult",
-    "ScoreRow",
-    "heading",
-    "legend",
-    "score_rows",
-]
-
 # Version of the JSON schema; incremented when readers of the old one would misread the new one.
 _SCHEMA_VERSION = 1
 _SYMBOLS = Symbols.of("utf-8")

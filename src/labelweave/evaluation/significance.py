@@ -22,8 +22,6 @@ from scipy import stats
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 
-__all__ = ["Ranking", "Standing", "TTest", "paired_t_test", "rank_methods"]
-
 #: Whether a method is significantly better or worse than another one, or neither.
 Standing = Literal["better", "worse", "tie"]
 

@@ -11,8 +11,6 @@ from sklearn.model_selection import BaseCrossValidator, KFold
 from labelweave._common.arrays import Floats, Indices, Mask
 from labelweave._common.checks import check_choice, check_whole_number
 
-__all__ = ["IterativeStratification", "make_splitter"]
-
 
 class IterativeStratification(BaseCrossValidator):
     """K-fold splitter that preserves the frequency of every label and label combination.

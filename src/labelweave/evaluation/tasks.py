@@ -25,14 +25,13 @@ from labelweave._common.engine import Call, Engine, Lost
 from labelweave._common.keyed_lines import KeyedLines
 from labelweave._common.pipelines import last
 
-__all__ = ["Kept", "SharedFit", "content_key", "fit_key", "keeping", "run_tasks"]
-
 
 class Outcome(Protocol):
     """The result of a task, which says why if the task failed."""
 
     @property
-    def error(self) -> str | None: ...
+    def error(self) -> str | None:
+        """Why the task failed, if it did."""
 
 
 Task = TypeVar("Task")

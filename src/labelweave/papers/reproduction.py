@@ -47,8 +47,6 @@ from labelweave.report.document import (
 )
 from labelweave.versions import code_version, environment, library_versions
 
-__all__ = ["reproduce"]
-
 #: The papers by name.
 PAPERS: dict[str, Plan] = {plan.name: plan for plan in (p2cg.PLAN, mc.PLAN, bomc_claims.PLAN)}
 

@@ -15,20 +15,6 @@ from labelweave._common.pipelines import inside
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint
 
-__all__ = [
-    "Display",
-    "LabelChoice",
-    "choose_labels",
-    "display_labels",
-    "draw_line",
-    "joint_of",
-    "label_matrix",
-    "model_names",
-    "names_of",
-    "shortened",
-    "tidy",
-]
-
 # Seven markers and eight colours, so that 56 curves differ in one or the other.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _MOST_WITH_MARKERS = 30

@@ -14,8 +14,6 @@ from labelweave.evaluation import Comparison
 from labelweave.metrics import METRICS
 from labelweave.plots.canvas import Display, shortened, tidy
 
-__all__ = ["ComparisonDisplay", "draw_ranks", "draw_strips", "indistinguishable_groups"]
-
 # The mark of another method and its meaning, by the result of the test of the first method.
 _MARKS = {
     "better": ("v", COLOURS[1], "significantly worse than the first"),
@@ -43,10 +41,8 @@ class ComparisonDisplay(Display):
         The result of `labelweave.compare`.
     metrics : iterable of str, optional
         Metrics to draw; by default all.
-    test : {"paired", "corrected"}, default="paired"
-        The t-test, as in `Comparison.verdicts`.
-    alpha : float, default=0.05
-        Significance level.
+    test, alpha
+        The t-test and its level of significance, as in `Comparison.verdicts`.
 
     Attributes
     ----------
@@ -55,16 +51,15 @@ class ComparisonDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
+    >>> from matplotlib.figure import Figure
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
     >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
-    >>> display = ComparisonDisplay.from_comparison(result)
+    >>> display = ComparisonDisplay.from_comparison(result, ax=Figure().subplots())
     >>> display.ax_.get_title("left")
     'micro F1 ↑'
-    >>> plt.close(display.figure_)
     """
 
     def __init__(

@@ -29,13 +29,6 @@ from labelweave.plots.canvas import (
     tidy,
 )
 
-__all__ = [
-    "ConvergenceDisplay",
-    "ExpectedF1Display",
-    "ReliabilityDisplay",
-    "StreamDisplay",
-]
-
 _RELIABILITY = ("marginals", "labels", "joint")
 _CONVERGENCE = ("iterations", "components")
 _MOST_PANELS = 4
@@ -68,15 +61,12 @@ class ReliabilityDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> import labelweave as lw
-    >>> from labelweave.data.load import load_emotions
-    >>> train, test = load_emotions().published_split()
-    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
-    >>> display = ReliabilityDisplay.from_estimator(model, test.X, test.Y, of="joint", n_bins=5)
+    >>> from matplotlib.figure import Figure
+    >>> display = ReliabilityDisplay.from_predictions(
+    ...     [[0.2], [0.7]], [[0], [1]], n_bins=5, ax=Figure().subplots()
+    ... )
     >>> display.ax_.get_xlabel()
-    'probability of the predicted label vector'
-    >>> plt.close(display.figure_)
+    'predicted probability'
     """
 
     def __init__(self, curves: Mapping[str, ReliabilityCurve], *, of: str = "marginals") -> None:
@@ -394,14 +384,14 @@ class ExpectedF1Display(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
+    >>> from matplotlib.figure import Figure
     >>> counts = F1Statistics(n_labels=1, samples=1)
-    >>> scores, Y = np.array([[0.9], [0.2]]), np.array([[1], [0]])
-    >>> counts.update(scores, Y[None])
-    >>> display = ExpectedF1Display.from_predictions(counts, scores, Y, label_names=["sad"])
+    >>> counts.update([[0.9], [0.2]], [[[1], [0]]])
+    >>> display = ExpectedF1Display.from_predictions(
+    ...     counts, [[0.9], [0.2]], [[1], [0]], label_names=["sad"], ax=Figure().subplots()
+    ... )
     >>> display.ax_.get_title()
     'sad: 1 of 2 rows'
-    >>> plt.close(display.figure_)
     """
 
     def __init__(

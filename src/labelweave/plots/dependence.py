@@ -18,8 +18,6 @@ from labelweave.joint import JointDistribution
 from labelweave.models.structure import Structure, figure_of, plot_structures, structures_of
 from labelweave.plots.canvas import Display, joint_of, label_matrix, names_of
 
-__all__ = ["FIGURE_FORMATS", "DependenceDisplay", "save_structures"]
-
 #: The extensions of files that `save_structures` can write.
 FIGURE_FORMATS = (".png", ".svg", ".pdf", ".dot")
 
@@ -38,13 +36,10 @@ class DependenceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
-    >>> display = DependenceDisplay.from_labels(data.Y, label_names=data.label_names)
-    >>> display.structures[0].n_labels
-    6
-    >>> plt.close(display.figure_)
+    >>> from matplotlib.figure import Figure
+    >>> Y = [[0, 0, 1], [1, 1, 0]] * 5
+    >>> DependenceDisplay.from_labels(Y, ax=Figure().subplots()).structures[0].n_labels
+    3
     """
 
     def __init__(
@@ -79,13 +74,11 @@ class DependenceDisplay(Display):
         model : fitted estimator
             With ``predict_joint`` if X is given, otherwise a `TreeNetwork`, `TreeMixture` or
             `TreeEnsemble`; also inside a pipeline.
-        X : array, sparse matrix or data frame, optional
-            Features. With them, the strongest pairs of labels are drawn as by `from_joint`.
-        row, max_edges
-            As in `from_joint`; only with X.
         components : sequence of int, optional
             Which trees of a mixture or an ensemble to draw; by default all.
-        label_names, ax
+        row, max_edges
+            As in `from_joint`; only with X.
+        X, label_names, ax
             As in `labelweave.plots`.
         """
         if X is not None:

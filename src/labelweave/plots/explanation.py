@@ -14,8 +14,6 @@ from labelweave.joint.distribution import Evidence
 from labelweave.models.explanations import Explanation, explain_label, explain_set
 from labelweave.plots.canvas import Display, shortened
 
-__all__ = ["ExplanationDisplay"]
-
 # Letters that fit above the bars, beside the names of terms.
 _TITLE_WIDTH = 30
 
@@ -41,15 +39,12 @@ class ExplanationDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> import labelweave as lw
-    >>> from labelweave.data.load import load_emotions
-    >>> train, test = load_emotions().published_split()
-    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
-    >>> display = ExplanationDisplay.from_estimator(
-    ...     model, test.X, row=3, label=5, max_terms=8, ax=Figure().subplots()
-    ... )
-    >>> len(display.table_)
-    10
+    >>> from labelweave import TreeNetwork
+    >>> X, Y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 4, [[0, 1], [1, 0], [1, 1]] * 4
+    >>> model = TreeNetwork(C=1.0, label_penalty=1.0).fit(X, Y)
+    >>> display = ExplanationDisplay.from_estimator(model, X, label=1, ax=Figure().subplots())
+    >>> display.table_.term.tolist()[0]
+    'base value'
     """
 
     def __init__(self, explanation: Explanation, *, row: int = 0, title: str = "") -> None:

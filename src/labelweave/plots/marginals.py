@@ -21,8 +21,6 @@ from labelweave.plots.canvas import (
     names_of,
 )
 
-__all__ = ["MarginalsDisplay"]
-
 
 class MarginalsDisplay(Display):
     """P(y_j = 1 | x) of every label of one row, as bars.
@@ -52,13 +50,9 @@ class MarginalsDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> import labelweave as lw
-    >>> from labelweave.data.load import load_emotions
-    >>> train, test = load_emotions().published_split()
-    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
-    >>> display = MarginalsDisplay.from_estimator(
-    ...     model, test.X, test.Y, row=3, evidence={5: 1}, ax=Figure().subplots()
-    ... )
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint([[-1.0, 2.0]])
+    >>> display = MarginalsDisplay.from_joint(joint, evidence={0: 1}, ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'P(label | x, evidence)'
     """

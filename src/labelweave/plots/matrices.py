@@ -25,8 +25,6 @@ from labelweave.plots.canvas import (
     names_of,
 )
 
-__all__ = ["ConditionalMatrixDisplay", "DependenceMatrixDisplay"]
-
 Measure: TypeAlias = Literal["mutual_information", "log_odds_ratio"]
 _TITLES = {
     "mutual_information": "mutual information given x, nats",
@@ -138,13 +136,11 @@ class ConditionalMatrixDisplay(_HeatMap):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
-    >>> display = ConditionalMatrixDisplay.from_labels(data.Y, label_names=data.label_names)
-    >>> display.matrix.shape
-    (6, 6)
-    >>> plt.close(display.figure_)
+    >>> from matplotlib.figure import Figure
+    >>> Y = [[1, 1, 0], [1, 0, 0], [0, 0, 1]]
+    >>> display = ConditionalMatrixDisplay.from_labels(Y, ax=Figure().subplots())
+    >>> display.matrix.round(2).tolist()
+    [[1.0, 0.5, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
     def __init__(
@@ -228,13 +224,12 @@ class DependenceMatrixDisplay(_HeatMap):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
+    >>> from matplotlib.figure import Figure
     >>> from labelweave.joint import ChainJoint
     >>> joint = ChainJoint([[0.3, -1.0, 0.5]], [[0, 0, 0], [2, 0, 0], [-1, 0, 0]])
-    >>> display = DependenceMatrixDisplay.from_joint(joint, of="log_odds_ratio")
+    >>> display = DependenceMatrixDisplay.from_joint(joint, ax=Figure().subplots())
     >>> display.ax_.get_title("left")
-    'log-odds ratio given x: row 0'
-    >>> plt.close(display.figure_)
+    'mutual information given x, nats: row 0'
     """
 
     def __init__(self, dependence: LabelDependence, *, of: Measure = "mutual_information") -> None:

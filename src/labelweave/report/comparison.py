@@ -30,15 +30,6 @@ from labelweave.report.document import (
     write_document,
 )
 
-__all__ = [
-    "command_paragraph",
-    "comparison_document",
-    "comparison_table",
-    "rank_diagram",
-    "warning_notes",
-    "write_report",
-]
-
 _SYMBOLS = Symbols.of("utf-8")
 _SCALING = {"auto": "yes if they are dense", "True": "yes", "False": "no"}
 _NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
@@ -61,26 +52,22 @@ def write_report(
     path : str or path-like
         A file with the extension ``.html`` (one page with charts, which needs no other file),
         ``.md`` (Markdown) or ``.tex`` (the tables, one ``table`` environment each).
-    test : {"paired", "corrected"}, default="paired"
-        The t-test of the first method against each of the others.
-    alpha : float, default=0.05
-        Significance level.
+    test, alpha
+        The t-test of the first method against each of the others and its level of significance,
+        as in `Comparison.verdicts`.
     command : str, default=""
         The command that repeats the comparison.
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import tempfile
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
     >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "report.md")
-    ...     write_report(result, path)
-    ...     path.read_text(encoding="utf-8").splitlines()[0]
-    '# Methods compared on data'
+    ...     write_report(result, f"{folder}/report.html")
     """
     document = comparison_document(comparisons, test=test, alpha=alpha, command=command)
     write_document(document, path)

@@ -18,32 +18,6 @@ from typing import Literal, get_args
 from labelweave._common.checks import check_choice
 from labelweave._common.files import replacing
 
-__all__ = [
-    "DOCUMENT_FORMATS",
-    "OUTCOMES",
-    "Block",
-    "Cell",
-    "Chart",
-    "Document",
-    "Facts",
-    "LineChart",
-    "Outcome",
-    "Paragraph",
-    "RankDiagram",
-    "Section",
-    "Series",
-    "Strips",
-    "Table",
-    "Verdict",
-    "Verdicts",
-    "block_name",
-    "chart_table",
-    "check_document_path",
-    "clean",
-    "spans",
-    "write_document",
-]
-
 #: The possible results of testing a published claim.
 Outcome = Literal["reproduced", "partly", "not reproduced", "not testable"]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)

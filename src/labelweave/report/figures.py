@@ -15,8 +15,6 @@ from labelweave._common.arrays import Floats
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal
 from labelweave.report.document import Chart, LineChart, RankDiagram, Strips, clean
 
-__all__ = ["draw"]
-
 # Inches. At this width, the text is readable on a phone.
 _WIDTH = 5.0
 _FONT_SIZE = 11.0

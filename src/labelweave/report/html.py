@@ -28,8 +28,6 @@ from labelweave.report.document import (
 )
 from labelweave.report.figures import draw
 
-__all__ = ["to_html"]
-
 # Tables with more columns become lists of their rows on a phone, where not all methods would fit.
 _FEW_COLUMNS = 3
 _TAGS = {"plain": "", "code": "code", "bold": "strong"}

@@ -22,8 +22,6 @@ from labelweave.report.document import (
     spans,
 )
 
-__all__ = ["to_latex", "to_markdown"]
-
 # Characters with a meaning anywhere in a line of Markdown; `<` and `&` would begin HTML.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#$])")
 # At the beginning of a paragraph: lists, rules, and the underline of a heading.
