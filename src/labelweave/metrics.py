@@ -99,20 +99,12 @@ def _check_scored(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Flo
     return truth, values
 
 
-def _check_judged(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floats]:
-    """Return labels and probabilities, not log-odds: probabilities themselves are judged."""
-    return _check_scored(Y_true, np.asarray(scores))
-
-
-def _check_joint(Y_true: ArrayLike, joint: Any) -> tuple[Indicators, Any]:
-    return check_labels(Y_true, "Y_true"), joint
-
-
 _CHECKS: dict[str, Callable[[Any, Any], tuple[Indicators, Any]]] = {
     "labels": _at_least_two,
     "scores": _check_scored,
-    "probabilities": _check_judged,
-    "joint": _check_joint,
+    # Not log-odds: probabilities themselves are judged.
+    "probabilities": lambda truth, scores: _check_scored(truth, np.asarray(scores)),
+    "joint": lambda truth, joint: (check_labels(truth, "Y_true"), joint),
 }
 
 
@@ -509,7 +501,9 @@ def reliability_curve(
 
     For marginals, pass one column for the reliability of a label, or whole matrices to pool all
     labels. For a joint distribution, pass the probabilities of the predicted label vectors,
-    ``np.exp(joint.log_prob(predicted))``, and whether all labels of the row were right.
+    ``np.exp(joint.log_prob(predicted))``, and whether all labels of the row were right. The result
+    has arrays `p`, `rate`, `n`, `low` and `high` with an entry for each bin that is not empty, and
+    the expected calibration `error`.
 
     Parameters
     ----------
@@ -524,13 +518,7 @@ def reliability_curve(
         most probabilities of rare labels lie close to 0, in one bin of equal width.
     level : float, default=0.95
         Confidence level of the intervals (Wilson's). They take predictions to be independent;
-        the labels of one row are not, so that those of pooled labels are somewhat too narrow.
-
-    Returns
-    -------
-    ReliabilityCurve
-        Arrays `p`, `rate`, `n`, `low` and `high` with an entry for each bin that is not empty, and
-        the expected calibration `error`.
+        as the labels of one row are not, intervals of pooled labels are somewhat too narrow.
 
     Examples
     --------

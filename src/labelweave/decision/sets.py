@@ -122,7 +122,9 @@ class VectorSets:
             "label vectors": [" or ".join(self._listed(row)) for row in shown],
             "labels of all": [self._named(self.inner[row]) for row in shown],
             "labels of some": [self._named(self.outer[row] & ~self.inner[row]) for row in shown],
-            "size": [f"{self.sizes[row]}{self._open_end(row)}" for row in shown],
+            "size": [
+                f"{self.sizes[row]}{'' if self.complete[row] else ' or more'}" for row in shown
+            ],
         }
         table = pd.DataFrame(columns, index=[f"row {row}" for row in shown])
         with pd.option_context("display.max_colwidth", None, "display.html.use_mathjax", False):
@@ -152,9 +154,6 @@ class VectorSets:
 
     def _named(self, labels: Labels | Mask) -> str:
         return positive_labels(labels, self.label_names, _LABELS)
-
-    def _open_end(self, row: int) -> str:
-        return "" if self.complete[row] else " or more"
 
 
 def vector_sets(
@@ -192,7 +191,8 @@ def probable_vectors(
     # A list leaves out vectors of probability zero, which are at least as probable as -inf.
     all_vectors = np.isneginf(floor) & (most == 2**joint.n_labels)
     every = label_vectors(joint.n_labels) if all_vectors.any() else np.empty((0, joint.n_labels))
-    parts = [_everything(np.flatnonzero(all_vectors), every.astype(np.int8))]
+    rows = np.flatnonzero(all_vectors)
+    parts = [(np.repeat(rows, len(every)), np.tile(every.astype(np.int8), (len(rows), 1)))]
     complete = all_vectors.copy()
     waiting, k = np.flatnonzero(~all_vectors), min(_FIRST, most)
     while len(waiting):
@@ -213,10 +213,6 @@ def probable_vectors(
         np.concatenate([vectors for _, vectors in parts]),
         complete,
     )
-
-
-def _everything(rows: Indices, vectors: Labels) -> tuple[Indices, Labels]:
-    return np.repeat(rows, len(vectors)), np.tile(vectors, (len(rows), 1))
 
 
 def reachable_values(joint: JointDistribution, floor: Floats) -> Mask:

@@ -114,10 +114,6 @@ def compare(
     name : str, default=""
         Name of the data set, recorded in the result.
 
-    Returns
-    -------
-    Comparison
-
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
@@ -275,6 +271,10 @@ def _run_missing(
     def rows(fold: int) -> Any:
         return engine.share(parts[fold])
 
+    def shared(task: FoldTask) -> tuple[int, str] | None:
+        key = fit_key(task.estimator)
+        return None if key is None else (task.fold, key)
+
     def call(group: Sequence[FoldTask]) -> Call:
         first = group[0]
         arguments = (group, rows(first.fold), *data())
@@ -283,8 +283,7 @@ def _run_missing(
     lines = None if file is None else KeyedLines(file, asdict, FoldResult.from_dict)
     with keeping(lines) as kept:
         distinct = {key: tasks[same[0]] for key, same in numbers.items()}
-        runs = run_tasks(distinct, kept, engine, shared=_shared_key, call=call, lost=_failed)
-        for key, run in runs:
+        for key, run in run_tasks(distinct, kept, engine, shared=shared, call=call, lost=_failed):
             for number in numbers[key]:
                 yield number, replace(run, method=tasks[number].method, fold=tasks[number].fold)
 
@@ -306,11 +305,6 @@ def _keys(tasks: Sequence[FoldTask], parts: Sequence[Rows], X: Any, Y: Any) -> l
         )
         for task in tasks
     ]
-
-
-def _shared_key(task: FoldTask) -> tuple[int, str] | None:
-    key = fit_key(task.estimator)
-    return None if key is None else (task.fold, key)
 
 
 def _failed(task: FoldTask, failure: Lost) -> FoldResult:

@@ -169,6 +169,9 @@ class Comparison:
     ) -> dict[str, Standing | None]:
         """Test the first method against each of the others on one metric.
 
+        The result says for each other method whether the first method is "better" or "worse", or a
+        "tie"; None if no test is possible (fewer than two folds in common, or no scores).
+
         Parameters
         ----------
         metric : str
@@ -177,12 +180,6 @@ class Comparison:
             Which t-test over the folds, see :func:`paired_t_test`.
         alpha : float, default=0.05
             Significance level.
-
-        Returns
-        -------
-        dict
-            For each other method, whether the first method is "better" or "worse", or "tie"; None
-            if no test is possible (fewer than two folds in common, or no scores).
         """
         check_choice(test, "test", ("paired", "corrected"))
         check_number(alpha, "alpha", above=0, below=1)

@@ -52,7 +52,10 @@ class TTest:
 def paired_t_test(
     a: ArrayLike, b: ArrayLike, *, n_train: float | None = None, n_test: float | None = None
 ) -> TTest:
-    """Paired two-sided t-test over folds; folds with nan on either side are omitted.
+    """Test two methods by a paired two-sided t-test over the folds that both completed.
+
+    The result has the mean `difference`, `statistic`, `p_value` and `n_pairs`; its method
+    `standing` returns which method is better. Folds with nan on either side are left out.
 
     Parameters
     ----------
@@ -61,11 +64,6 @@ def paired_t_test(
     n_train, n_test : float, optional
         Average numbers of training and test rows in a fold. If they are given, the test is
         corrected for overlapping training sets: its variance is (1/k + n_test/n_train)·s².
-
-    Returns
-    -------
-    TTest
-        `difference`, `statistic`, `p_value` and `n_pairs`; `standing` says which method is better.
 
     Examples
     --------
@@ -148,6 +146,9 @@ class Ranking:
 def rank_methods(scores: ArrayLike, *, higher_is_better: bool = True) -> Ranking:
     """Rank methods on every data set, and test whether their average ranks differ.
 
+    The result has the `average` ranks, the `p_value` of Friedman's test, and a method for the
+    `critical_difference` of two ranks.
+
     Parameters
     ----------
     scores : array-like of shape (n_data_sets, n_methods)
@@ -155,11 +156,6 @@ def rank_methods(scores: ArrayLike, *, higher_is_better: bool = True) -> Ranking
         must be at least two data sets and two methods.
     higher_is_better : bool, default=True
         Whether high scores are good.
-
-    Returns
-    -------
-    Ranking
-        `average` ranks, `p_value` of Friedman's test, and `critical_difference` of two ranks.
 
     Examples
     --------

@@ -109,7 +109,8 @@ def reproduce(
 
     Results are kept in ``folder/results.jsonl``: a run that was stopped continues where it was, and
     results of other settings, data or versions of the code are not used. The report is written to
-    ``report.html``, ``report.md`` and ``report.tex``, all values to ``values.csv``.
+    ``report.html``, ``report.md`` and ``report.tex``, all values to ``values.csv``; it is the
+    `document` of the result, whose `failures` and `left_out` list what is missing.
 
     Parameters
     ----------
@@ -133,11 +134,6 @@ def reproduce(
         `total`, and an estimate of the `seconds_left`, as attributes of an object.
     command : str
         The command that repeats the run, for the report.
-
-    Returns
-    -------
-    Reproduction
-        The report is its `document`; `failures` and `left_out` list the missing results.
 
     Examples
     --------
@@ -249,10 +245,13 @@ def run(
 def _measured(
     tasks: Mapping[str, Task], kept: Kept[Record], engine: Engine
 ) -> Iterator[tuple[str, Record]]:
+    def lost(task: Task, failure: Lost) -> Record:
+        return Record(task, {}, 0.0, failure.reason)
+
     for timed, where in ((False, engine), (True, JoblibEngine(1))):
         some = {k: task for k, task in tasks.items() if (task.measurement in _TIMED) == timed}
         call = _calls_on(where)
-        yield from run_tasks(some, kept, where, shared=shared_key, call=call, lost=_failed)
+        yield from run_tasks(some, kept, where, shared=shared_key, call=call, lost=lost)
 
 
 def _calls_on(engine: Engine) -> Callable[[Sequence[Task]], Call]:
@@ -284,10 +283,6 @@ def _measure(task: Task, data: Dataset, fit: SharedFit) -> Record:
     except Exception as error:
         values, reason = {}, Lost.by(str(task), error).reason
     return Record(task, values, time.perf_counter() - start, reason)
-
-
-def _failed(task: Task, lost: Lost) -> Record:
-    return Record(task, {}, 0.0, lost.reason)
 
 
 def _seconds_left(finished: Iterable[Record], missing: Collection[Task], n_workers: int) -> float:

@@ -97,7 +97,10 @@ def comparison_document(
         subtitle = ", ".join(map(_name, all_of_them))
         ranks = tuple(_rank_blocks(all_of_them, alpha))
         body = [Section("Ranks", ranks)] if ranks else []
-        body += [_data_set_section(one, test, alpha) for one in all_of_them]
+        for one in all_of_them:
+            table = comparison_table(one, test=test, alpha=alpha)
+            charts = (*_fold_strips(one, test, alpha), *_time_strips(one))
+            body.append(Section(_name(one), (table, *charts)))
     end = (
         Section("Problems", _problems(all_of_them)),
         Section("Settings", _settings(all_of_them)),
@@ -158,12 +161,6 @@ def _time_strips(comparison: Comparison) -> tuple[Strips, ...]:
         )
         for phase in ("fit", "predict")
     )
-
-
-def _data_set_section(comparison: Comparison, test: str, alpha: float) -> Section:
-    table = comparison_table(comparison, test=test, alpha=alpha)
-    charts = (*_fold_strips(comparison, test, alpha), *_time_strips(comparison))
-    return Section(_name(comparison), (table, *charts))
 
 
 def _name(comparison: Comparison) -> str:
