@@ -26,7 +26,7 @@ from labelweave.decision.decide import resolve_decision
 from labelweave.decision.probabilities import Probabilities
 from labelweave.joint import IndependentJoint
 from labelweave.models.cross_fitting import N_FOLDS
-from labelweave.persistence import load, save
+from labelweave.persistence import load_model, save_model
 from tests.decision.tuning import tune_common_threshold, tune_thresholds
 
 DECISIONS = ("macro_f1", "micro_f1")
@@ -112,8 +112,8 @@ def test_any_estimator_tunes_its_decision(name, decision, tmp_path):
     assert "held_out" not in model.threshold_rule().needs
     np.testing.assert_array_equal(model.predict_above(X[:9], model.thresholds_), labels[:9])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), labels)
-    save(model, tmp_path / "model.skops")
-    kept = load(tmp_path / "model.skops")
+    save_model(model, tmp_path / "model.skops")
+    kept = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(kept.predict(X), labels)
     np.testing.assert_array_equal(kept.thresholds_, model.thresholds_)
 
@@ -207,11 +207,11 @@ def test_streams_have_no_rows_to_hold_out():
 
 @pytest.mark.parametrize("decision", ["macro_f1", "micro_f1"])
 def test_scores_are_tuned_as_probabilities_are(decision):
-    model = ThresholdedSVM(C=1.0, cv=2, decision=decision).fit(X, Y)
+    model = ThresholdedSVM(C=1.0, n_folds=2, decision=decision).fit(X, Y)
     same = set(model.thresholds_)
     assert len(same) == (1 if decision == "micro_f1" else 3)
     if decision == "macro_f1":
-        scut = ThresholdedSVM(C=1.0, cv=2).fit(X, Y)
+        scut = ThresholdedSVM(C=1.0, n_folds=2).fit(X, Y)
         np.testing.assert_array_equal(scut.thresholds_, model.thresholds_)
 
 

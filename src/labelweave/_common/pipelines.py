@@ -50,7 +50,7 @@ def inside(
 def layers(
     model: Any, X: Any = None, *, names: Sequence[str] | None = None, delegates: bool = False
 ) -> Iterator[Inside]:
-    """Yield the model itself and, layer by layer, what is inside it; the last is `inside`."""
+    """Yield the model itself and, layer by layer, the models inside it."""
     found: Inside | None = Inside(model, X, X, names)
     while found is not None:
         yield found
@@ -58,7 +58,7 @@ def layers(
 
 
 def _further(at: Inside, delegates: bool) -> Inside | None:
-    """Return what is one layer further inside; None at the end."""
+    """Return the next layer; None at the end."""
     model = at.model
     if isinstance(model, Pipeline):
         return _at_last_step(at)
@@ -105,7 +105,7 @@ def last(model: Any) -> Any:
     """Return the classifier at the end of pipelines and fitted searches, to set its parameters.
 
     Unlike `inside` it stops at frozen models, which others share, and at searches that will be
-    fitted, as what they choose depends on all parameters of their estimator.
+    fitted, as their choice depends on all parameters of their estimator.
     """
     if isinstance(model, Pipeline):
         return last(model.steps[-1][1])
@@ -114,7 +114,7 @@ def last(model: Any) -> Any:
 
 
 def first(model: Any) -> Any:
-    """Return what sees the features first in pipelines."""
+    """Return the step of pipelines that sees the features first."""
     if not isinstance(model, Pipeline):
         return model
     return first(next(step for _, step in model.steps if step not in (None, "passthrough")))
@@ -124,7 +124,7 @@ def copy_for_fold(fitted: Any) -> Any:
     """Return an unfitted copy for parts of the rows, with the choices that were made on all.
 
     These are penalties of "cv", the best parameters of a search and the best of several models. The
-    weights of a pool are chosen anew, and a pipeline learns anew what it learns from features.
+    weights of a pool are chosen anew, and the transformers of a pipeline learn anew.
     """
     if isinstance(fitted, FrozenEstimator):
         return fitted

@@ -175,7 +175,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LabelDependence:
-    """What labels tell about each other once the features are known, for all pairs of labels.
+    """The dependence of all pairs of labels once the features are known.
 
     Attributes
     ----------

@@ -61,8 +61,8 @@ class ChainJoint(JointDistribution):
         k comes before j in ``order``.
     order : (L,) array of int, optional
         The labels in the order of the chain; by default 0 … L−1.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Notes
     -----
@@ -120,8 +120,8 @@ class ChainJoint(JointDistribution):
         n_rows, n_labels : int
         order : (L,) array of int, optional
             The labels in the order of the chain; by default 0 … L−1.
-        label_names, row_ids, n_threads
-            As in `JointDistribution`.
+        **rows
+            ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
         Examples
         --------

@@ -195,10 +195,10 @@ class JointDistribution(ABC):
         index = np.arange(self.n_rows, dtype=np.int64)[rows]  # type: ignore[index]
         return self._take(np.atleast_1d(index))
 
-    def with_row_ids(self, row_ids: Indices) -> Self:
+    def with_row_ids(self, row_ids: npt.ArrayLike | None) -> Self:
         """Return the same distributions with other row ids: draws are keyed by these."""
         joint = copy.copy(self)
-        joint.row_ids = row_ids
+        joint.row_ids = check_row_ids(row_ids, self.n_rows)
         return joint
 
     def with_inference(self, inference: Strategy | None) -> Self:

@@ -72,8 +72,8 @@ class FieldJoint(JointDistribution):
         Log-odds of each label when all others are 0.
     coupling : (L, L) array
         Symmetric with zero diagonal: what two labels add to each other's log-odds.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Examples
     --------

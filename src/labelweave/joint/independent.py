@@ -28,8 +28,8 @@ class IndependentJoint(JointDistribution):
     ----------
     scores : (n, L) array
         Log-odds of each label; ±inf for a label that is certain.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Examples
     --------

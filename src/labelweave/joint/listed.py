@@ -28,8 +28,8 @@ class ListedJoint(JointDistribution):
         Distinct label vectors of 0/1.
     log_weights : (n, V) array
         Log-probability of each of them; every row must sum to one.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Examples
     --------
@@ -79,8 +79,8 @@ class ListedJoint(JointDistribution):
         log_table : (n, 2^L) array
             Log-probability of every label vector; bit j of the column index is label j. -inf marks
             impossible vectors. Every row must sum to one.
-        label_names, row_ids, n_threads
-            As in `JointDistribution`.
+        **rows
+            ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
         Examples
         --------

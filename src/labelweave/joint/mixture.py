@@ -45,9 +45,9 @@ class MixtureJoint(JointDistribution):
         Non-negative, summing to one; per row if two-dimensional.
     components : sequence of JointDistribution
         K distributions over the same rows and labels.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`; label names and row ids are by default those of the first
-        component, and row ids hold for all components.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`; names and ids are
+        by default those of the first component, and row ids hold for all components.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class MixtureJoint(JointDistribution):
         part.components = tuple(component[index] for component in self.components)
         return part
 
-    def with_row_ids(self, row_ids: Indices) -> Self:
+    def with_row_ids(self, row_ids: npt.ArrayLike | None) -> Self:
         """Return the same mixtures with other row ids, also in their components."""
         joint = super().with_row_ids(row_ids)
         joint.components = tuple(component.with_row_ids(row_ids) for component in self.components)

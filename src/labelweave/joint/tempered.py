@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels
@@ -63,7 +64,7 @@ class TemperedJoint(JointDistribution):
             part._normaliser = self._normaliser[index]
         return part
 
-    def with_row_ids(self, row_ids: Indices) -> Self:
+    def with_row_ids(self, row_ids: npt.ArrayLike | None) -> Self:
         """Return the same distributions with other row ids, also in the base."""
         joint = super().with_row_ids(row_ids)
         joint.base = self.base.with_row_ids(row_ids)

@@ -132,8 +132,8 @@ class TreeJoint(JointDistribution):
         then certain. A root reads ``[..., 0]``.
     parents : (L,) array of int
         The parent of each label, -1 for a root; several roots make a forest.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
 from labelweave._common.files import check_shape
 from labelweave._common.labels import LabelEncoding, read_batch_labels, read_labels
@@ -41,23 +41,13 @@ from labelweave.decision.rules import ScoredRows, ThresholdRule, apply_threshold
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
 from labelweave.models.conditionals import LinearMembers
 from labelweave.models.cross_fitting import cross_fitted_scores
 
 # What `fit` learns beside the attributes that end in an underscore.
 _LEARNED = ("_encoding", "_rates", "_means", "_untuned_rule", "_is_fitted")
-
-
-class RowOptions(TypedDict):
-    """What every joint distribution is told about its rows.
-
-    The keys of the rows (``row_ids``) seed their random numbers.
-    """
-
-    label_names: tuple[str, ...] | None
-    row_ids: Indices
-    n_threads: int
 
 
 def _settings(value: Any) -> dict[str, Any]:
@@ -427,9 +417,9 @@ class MultiLabelClassifier(Estimator):
     --------
     What every estimator can predict:
 
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BinaryRelevance, MultiLabelClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model: MultiLabelClassifier = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> model.predict(data.X[:2]).shape, model.predict_proba(data.X[:2]).shape
     ((2, 6), (2, 6))

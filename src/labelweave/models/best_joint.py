@@ -35,8 +35,9 @@ from labelweave.decision.rules import ThresholdRule
 from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import Metric, resolve_metrics
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.cross_fitting import CrossFit, cross_fit
 from labelweave.models.methods import make_method, with_preprocessing
@@ -80,7 +81,7 @@ def unaffordable(name: str, n_features: int, n_labels: int) -> str:
 def make_candidates(
     given: Sequence[Any] | None, decision: str | Decision, X: Any, seed: int
 ) -> list[tuple[str, Any]]:
-    """Return estimators with distinct names, a decision, and what X needs in front of them."""
+    """Return estimators with distinct names, a decision, and the preprocessing that X needs."""
     given = PORTFOLIO if given is None else given
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise ValueError(
@@ -385,7 +386,7 @@ class BestJoint(MultiLabelClassifier):
     rows. Candidates that the first fold shows to be far behind are not tried on the others. With
     ``pool=True`` the model is a mixture of the candidates, with the weights under which the
     held-out rows are most probable: it takes all of their fits, and is better than the best of them
-    where each is right about other rows. `table` shows what was compared.
+    where each is right about other rows. `table` shows the comparison.
 
     Parameters
     ----------
@@ -409,8 +410,8 @@ class BestJoint(MultiLabelClassifier):
         How training rows are held out. A number of folds deals the rows by their content: their
         order does not matter, and equal rows share a fold.
     time_budget : float, optional
-        Seconds after which no further candidate is tried; the first one always is. What is chosen
-        then depends on how fast the machine is. The last fit comes on top.
+        Seconds after which no further candidate is tried; the first one always is. The
+        choice then depends on the speed of the machine. The last fit comes on top.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
@@ -440,9 +441,9 @@ class BestJoint(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BestJoint
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BestJoint(["br(C=0.01)", "auto(C=0.01,label_penalty=0.03)"])
     >>> model = model.fit(data.X[:300], data.Y[:300])
     >>> model.best_name_
@@ -458,7 +459,7 @@ class BestJoint(MultiLabelClassifier):
     time_budget: float | None = None
 
     def table(self) -> pd.DataFrame:
-        """Return what was compared: the best first, what was given up or failed last."""
+        """Return the comparison: the best first, candidates that were given up or failed last."""
         import pandas as pd
 
         check_is_fitted(self, "members_")
@@ -492,6 +493,11 @@ class BestJoint(MultiLabelClassifier):
             )
         check_folds(self.cv)
 
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        # Rows of weight zero are left out of every fit, but a splitter counts them.
+        return X, labels, checked_weight(X, sample_weight)
+
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
         candidates = make_candidates(self.candidates, self.decision, X, seed)
@@ -511,9 +517,8 @@ class BestJoint(MultiLabelClassifier):
             raise ValueError(f"none of the candidates can be fitted: {reasons}") from race.error
         chosen, self.weights_ = self._weighed(race, best)
         self._held_out = self._scores(race, chosen)
-        data = TrainingData(X, self._encoding.named(labels), sample_weight)
         self.members_ = {
-            candidates[k][0]: fitted(self._member(candidates[k][1]), data) for k in chosen
+            candidates[k][0]: self._fitted_member(candidates[k][1], race.data) for k in chosen
         }
         self.best_name_ = candidates[best][0]
         self.best_estimator_ = self.members_[self.best_name_]
@@ -554,10 +559,13 @@ class BestJoint(MultiLabelClassifier):
         members = [k for k, is_in in zip(members, counts, strict=True) if is_in or k == best]
         return members, pool_weights(race.log_probs(members), weight)
 
-    def _member(self, estimator: Any) -> Any:
-        """Return a candidate as it is fitted to all rows."""
+    def _fitted_member(self, estimator: Any, data: TrainingData) -> Any:
+        """Return a candidate fitted to all rows that have weight."""
         is_tuned_here = self._metric() is None and self._untuned() is not None
-        return without_tuning(estimator) if is_tuned_here else estimator
+        wanted = without_tuning(estimator) if is_tuned_here else estimator
+        if data.weight is not None:
+            data = data.taken(np.flatnonzero(data.weight))
+        return fitted(wanted, data._replace(labels=self._encoding.named(data.labels)))
 
     def _metric(self) -> Metric | None:
         if self.scoring == "log_likelihood":
@@ -588,7 +596,7 @@ class BestJoint(MultiLabelClassifier):
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
-        """The decision, unless candidates are judged by what they decide, or it is tuned."""
+        """The decision, unless candidates are judged by their decisions, or it is tuned."""
         is_free = self.scoring == "log_likelihood" and self._untuned() is None
         return ("decision",) if is_free else ()
 

@@ -44,8 +44,9 @@ from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import METRICS
-from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.conformal import ConformalClassifier
@@ -193,7 +194,7 @@ def _fit_isotonic(p: Floats, label: Labels | Indicators, weight: Floats) -> Floa
 #: The largest temperature, and one over the smallest. Data that are separated, or that a model
 #: knows nothing about, would have none.
 MAX_TEMPERATURE = 100.0
-# Of log T: less than what thousands of held-out rows can tell.
+# Tolerance of log T: thousands of held-out rows do not tell it more exactly.
 _TOLERANCE = 1e-3
 _FIRST_STEP = 0.25
 # The prior of 1/T is that of two pseudo-rows, for each of which the variance of log P(y) is one: a
@@ -375,7 +376,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         T; if it is chosen, it is between 0.01 and 100, near 1 if there are few rows, and at least 1
         if labels of held-out rows have probability 0, of which a warning tells.
     marginal_calibration_ : MarginalCalibration or None
-        What is made of the marginals of `estimator_`.
+        The function of the marginals of `estimator_`.
     log_loss_ : dict
         The held-out log-loss before and after: "joint" of label vectors, per row; "marginals" per
         row and label, if these are calibrated, each fold by functions fitted to the others. It is
@@ -395,10 +396,10 @@ class CalibratedJointCV(MultiLabelClassifier):
     Naive Bayes is too sure, as it counts the same evidence many times:
 
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import CalibratedJointCV
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> naive = BinaryRelevance(estimator=GaussianNB())
     >>> model = CalibratedJointCV(naive).fit(data.X[:400], data.Y[:400])
     >>> round(model.temperature_, 1)
@@ -521,7 +522,7 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _unexplained_because(self) -> str:
         return (
-            "model is calibrated, and no contributions add up to what it predicts: explain "
+            "model is calibrated, and no contributions add up to its predictions: explain "
             "model.estimator_, the model before calibration (on the command line: a model that is "
             "fitted by the method inside calibrated(...))"
         )
@@ -530,25 +531,25 @@ class CalibratedJointCV(MultiLabelClassifier):
         return joint_of(self.estimator_, self._features(X, reset=False))
 
     def _marginals(self, joint: JointDistribution) -> Floats:
-        """Return calibrated marginals, given what the estimator predicts."""
+        """Return calibrated marginals, given the joint of the estimator."""
         if self.marginal_calibration_ is None:
             return joint.tempered(self.temperature_).marginals()
         return self.marginal_calibration_(joint.marginals())
 
     def _log_odds(self, joint: JointDistribution) -> Floats:
-        """Return the log-odds of calibrated marginals, given what the estimator predicts."""
+        """Return the log-odds of calibrated marginals, given the joint of the estimator."""
         if self.marginal_calibration_ is None:
             return joint.tempered(self.temperature_).marginal_log_odds()
         return self.marginal_calibration_.log_odds(joint.marginal_log_odds())
 
     def _scores(self, rule: ThresholdRule | None, joint: JointDistribution) -> Scores:
-        """Return what a rule decides by, given what the estimator predicts."""
+        """Return the scores by which a rule decides, given the joint of the estimator."""
         if rule is not None and "joint" in rule.needs:
             return rule.scored(joint).scores
         return Probabilities(self._log_odds(joint))
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
-        """Return what a decision looks at, given what the estimator predicts."""
+        """Return the joint that a decision looks at, given the joint of the estimator."""
         by_marginals = isinstance(decision, _BY_MARGINALS) or decision == RankingLoss(
             normalized=False
         )
@@ -607,7 +608,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         return decided
 
     def scored(self, X: Any) -> ScoredRows:
-        """Return what `threshold_rule` decides by, usually the calibrated marginals."""
+        """Return the scores by which `threshold_rule` decides, usually calibrated marginals."""
         check_is_fitted(self)
         joint = self._base_joint(X)
         scores, tempered = (

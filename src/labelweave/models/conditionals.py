@@ -42,7 +42,7 @@ from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.logistic.problem import ClassWeight
 
 if TYPE_CHECKING:
-    from labelweave.models.base import RowOptions
+    from labelweave.joint.distribution import RowOptions
 
 # Largest loss of a single row when edges are weighed: a probability of about 1e-6.
 _LARGEST_LOSS = 14.0

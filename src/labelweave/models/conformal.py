@@ -31,8 +31,9 @@ from labelweave.decision.sets import probable_vectors, reachable_values, vector_
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.enumeration import row_blocks
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.cross_fitting import check_frozen, check_wrapped, cross_fit, joint_of
@@ -189,11 +190,11 @@ class ConformalClassifier(MultiLabelClassifier):
     cv : float or int, default=0.25
         A fraction is the share of rows that are held out, on which the estimator is not fitted
         (split conformal prediction). A whole number is a number of folds, each held out once (CV+):
-        all rows are used for both, and coverage is about `confidence` in practice, but what is
-        guaranteed is twice the error, 1 - 2 (1 - confidence), but for a term that vanishes with the
-        number of rows.
+        all rows are used for both, and coverage is about `confidence` in practice; the guarantee
+        allows twice the error, 1 - 2 (1 - confidence), up to a term that vanishes with the number
+        of rows.
     nonconformity : {"ratio", "probability"}, default="ratio"
-        What makes a vector strange. "ratio": how much less probable it is than the most probable
+        The strangeness of a vector. "ratio": how much less probable it is than the most probable
         vector, log P(y*|x) - log P(y|x). "probability": -log P(y|x), by which rows that the model
         is unsure about have smaller sets, and are covered less often.
     max_size : int, default=1000
@@ -210,8 +211,8 @@ class ConformalClassifier(MultiLabelClassifier):
     Attributes
     ----------
     estimator_ : estimator
-        What `predict` and `predict_joint` ask: fitted to the rows that are not held out or, with
-        folds, to all of them.
+        The model of `predict` and `predict_joint`: fitted to the rows that are not held out or,
+        with folds, to all of them.
     estimators_ : list of estimators
         Those that held-out rows were scored by: one, or one per fold.
     held_out_rows_ : (m,) array of int
@@ -221,7 +222,7 @@ class ConformalClassifier(MultiLabelClassifier):
     groups_ : array or None
         The distinct groups.
     nonconformity_ : str
-        What the scores are.
+        The kind of the scores.
 
     Notes
     -----
@@ -234,10 +235,10 @@ class ConformalClassifier(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ConformalClassifier
     >>> from labelweave import ClassifierChain
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> chain = ClassifierChain(C=0.01, label_penalty=0.03)
     >>> model = ConformalClassifier(chain, confidence=0.8)
     >>> model = model.fit(data.X[:400], data.Y[:400])

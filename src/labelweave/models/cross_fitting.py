@@ -91,7 +91,7 @@ def cross_fit(
 ) -> CrossFit:
     """Fit a model to the training rows of each fold, and score the held-out rows right there.
 
-    The parts are the models if there is no `score`. `name` says to whoever watches what goes on.
+    The parts are the models if there is no `score`. `name` is the stage that progress bars show.
     """
     calls = [delayed(_fit_and_score)(fit, score, fold) for fold in folds]
     return CrossFit(run_fits(calls, n_jobs, name), list(folds))

@@ -60,14 +60,14 @@ class Explanation:
     by_label : (n, L) array
         The same log-ratio by conditionals: log P(y_j | parents, x) less the same of y'.
     between_components : (n,) array
-        What `by_label` lacks in a mixture; zero otherwise.
+        The rest of the log-ratio beside `by_label`, in a mixture; zero otherwise.
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ClassifierChain
     >>> from labelweave import explain_label
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_label(model, data.X[:3], 2)
     >>> explanation
@@ -119,12 +119,12 @@ class Explanation:
 
     @property
     def log_ratio(self) -> Floats:
-        """What the terms add up to, (n,)."""
+        """The sum of the terms, (n,)."""
         total: Floats = self.base_values + self.values.sum(axis=1)
         return total
 
     def title(self, row: int = 0) -> str:
-        """Return in words what the log-ratio of a row is about.
+        """Return the two sides of the log-ratio of a row in words.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Explanation:
         return pd.DataFrame(lines, columns=["term", "kind", "value", "contribution"])
 
     def by_label_frame(self, row: int = 0) -> pd.DataFrame:
-        """Return the log-ratio of a row by labels: what the conditional of each contributes.
+        """Return the contribution of each label's conditional to the log-ratio of a row.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class LogRatio:
     labels : (n, L) array
         Of labels as parents of those that differ, and of the conditionals of labels that do not.
     interaction : (n,) array
-        What is not linear in labels that differ together with their parents.
+        The part that is not linear, in labels that differ together with their parents.
     components : (n, K) array
         Of mixing: how far the members that explain the row differ from those of the baseline.
     shares : (n, K) array
@@ -223,7 +223,7 @@ class LogRatio:
     by_label : (n, L) array
         Differences of the conditionals' log-probabilities, averaged over the members.
     between_components : (n,) array
-        The rest of the log-ratio: what the vectors say about the member.
+        The rest of the log-ratio: the information of the vectors about the member.
     """
 
     base: Floats
@@ -336,7 +336,7 @@ def explain_label(
     baseline: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Return what adds up to the log-odds of a label given all other labels.
+    """Return the contributions to the log-odds of a label given all other labels.
 
     A feature contributes its weight times its distance from the baseline, as in shap's
     ``LinearExplainer``; a label on which this one depends, its coupling times its distance from its
@@ -397,11 +397,11 @@ def explain_set(
     baseline: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Return what adds up to log P(y|x) - log P(y'|x).
+    """Return the contributions to log P(y|x) - log P(y'|x).
 
     A feature contributes to the log-odds of each label in which the vectors differ, as in
     `explain_label`. Where a label and one that it depends on both differ, its conditional is not
-    linear: the linear part is taken midway between the vectors, and what remains is the
+    linear: the linear part is taken midway between the vectors, and the rest is the
     interaction. The split is antisymmetric: swapping the vectors changes every sign.
 
     Parameters
@@ -419,9 +419,9 @@ def explain_set(
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import TreeNetwork
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_set(model, data.X[:1], feature_names=data.feature_names)
     >>> explanation.labels, explanation.against

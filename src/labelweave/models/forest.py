@@ -35,10 +35,11 @@ from sklearn.utils import Tags, get_tags
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_choice, check_flag, check_number
-from labelweave._common.folds import check_folds, deal, presentation_order
+from labelweave._common.folds import Fold, check_folds, deal, presentation_order
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.quantities import bernoulli_log_prob
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 from labelweave.models.cross_fitting import cross_fit
 
@@ -91,7 +92,7 @@ class LeafMates:
             (weight * share.mean(axis=1), (np.arange(len(at)), place)), shape=total.shape
         )
         total = (total - own.tocsr()).tocsr()
-        total.data = np.maximum(total.data, 0.0)  # what is left of the row itself is rounding
+        total.data = np.maximum(total.data, 0.0)  # the row itself leaves rounding errors
         return _normalised(total), np.asarray(usable.any(axis=1))
 
     def _averaged(self, at: Indices, share: Floats) -> Shares:
@@ -375,7 +376,7 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
             self.oob_decision_function_ = np.where(judged[:, None, None], both, 0.0)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return (n, L) probabilities of many labels; of few, what scikit-learn's trees return."""
+        """Return (n, L) probabilities of many labels; of few, as scikit-learn's trees do."""
         if isinstance(self.forest_, ExtraTreesClassifier):
             return self.forest_.predict_proba(X)
         return np.asarray(self.leaf_mates_.shares(leaves_of(self.forest_, X)) @ self.vectors_)
@@ -442,7 +443,7 @@ class DistributionalForest(MultiLabelClassifier):
     random_state : int, RandomState or None, default=None
         Seeds the folds and every unset `random_state` of `estimator`. None means 0.
     verbose : int, default=0
-        If positive, print what was chosen and the number of label vectors.
+        If positive, print the chosen smoothing and the number of label vectors.
 
     Attributes
     ----------
@@ -474,10 +475,10 @@ class DistributionalForest(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import DistributionalForest
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> forest = RandomForestClassifier(n_estimators=50)
     >>> model = DistributionalForest(forest).fit(data.X[:400], data.Y[:400])
     >>> joint = model.predict_joint(data.X[400:])
@@ -495,18 +496,30 @@ class DistributionalForest(MultiLabelClassifier):
     temperature: float | str = "cv"
     cv: Any = 5
 
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        # Rows of weight zero are left out of every fit, but a splitter counts them.
+        return X, labels, checked_weight(X, sample_weight)
+
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         temperatures = self._check_settings(sample_weight)
         # In an order of their own: bootstrap samples depend on the order of the rows.
         order = presentation_order(X, labels, self._seed())
-        rows = TrainingRows.of(X, labels, sample_weight).taken(order)
+        if sample_weight is not None:
+            order = order[sample_weight[order] > 0]
+        weight = None if sample_weight is None else sample_weight[order]
+        rows = TrainingRows.of(X[order], labels[order], weight)
         total = float(rows.weight.sum())
         self.vectors_ = rows.vectors
         self.frequencies_ = (rows.weight @ rows.labels + 1) / (total + 2)
         self.forest_ = self._grown(rows)
         leaves = leaves_of(self.forest_, rows.X)
         self.leaf_mates_ = _mates(rows, leaves)
-        shares, held_out = self._held_out(rows, leaves)
+        unseen = unseen_by(self.forest_, len(leaves))
+        if unseen is None:
+            shares, held_out = self._by_folds(rows, self._folds(X, labels, sample_weight, order))
+        else:
+            shares, held_out = self._by_bags(rows, leaves, unseen)
         # As much as Laplace's rule of succession gives to an event that has not occurred.
         chosen = Smoothing(temperatures[0], DEFAULT_SHRINKAGE, 1 / (total + 2))
         if len(held_out.labels) > 0:
@@ -560,7 +573,7 @@ class DistributionalForest(MultiLabelClassifier):
         return forest.fit(rows.X, target, **weights)
 
     def _target(self, rows: TrainingRows) -> Labels | Indices | sp.csr_array:
-        """Return what the trees are to tell apart: a column, or the columns of a matrix."""
+        """Return the target of the trees: a column, or the columns of a matrix."""
         if self.targets == "labels":
             return rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
         if self.estimator is not None or len(rows.vectors) <= _MOST_CLASSES:
@@ -569,18 +582,23 @@ class DistributionalForest(MultiLabelClassifier):
         ones, shape = np.ones(n, dtype=np.int8), (n, len(rows.vectors))
         return sp.csr_array((ones, rows.place, np.arange(n + 1)), shape=shape)
 
-    def _held_out(self, rows: TrainingRows, leaves: Indices) -> tuple[Shares, TrainingRows]:
-        """Return rows with the shares of the vectors by trees that have not seen them."""
-        unseen = unseen_by(self.forest_, len(leaves))
-        if unseen is None:
-            return self._by_folds(rows)
+    def _by_bags(
+        self, rows: TrainingRows, leaves: Indices, unseen: Mask
+    ) -> tuple[Shares, TrainingRows]:
+        """Return rows with the shares of the vectors by trees that have not drawn them."""
         shares, judged = self.leaf_mates_.shares_without(leaves, unseen, rows.place, rows.weight)
         at = np.flatnonzero(judged)
         return shares[at], rows.taken(at)
 
-    def _by_folds(self, rows: TrainingRows) -> tuple[Shares, TrainingRows]:
+    def _folds(self, X: Any, labels: Labels, weight: Floats | None, order: Indices) -> list[Fold]:
+        """Return the folds of rows that are taken in this order."""
+        place = np.empty(len(labels), dtype=np.intp)
+        place[order] = np.arange(len(order))
+        folds = deal(self.cv, X, labels, weight, self._seed())
+        return [Fold(np.sort(place[train]), np.sort(place[held_out])) for train, held_out in folds]
+
+    def _by_folds(self, rows: TrainingRows, folds: list[Fold]) -> tuple[Shares, TrainingRows]:
         """Hold out folds until enough rows are known; none if all rows are equal."""
-        folds = deal(self.cv, rows.X, rows.labels, rows.weight, self._seed())
         enough = math.ceil(_ENOUGH_HELD_OUT * len(folds) / rows.weight.sum())
 
         def fit(train: Positions) -> tuple[Any, LeafMates]:

@@ -278,7 +278,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     random_state : int, RandomState, Generator or None, default=None
         Seeds landmarks and folds. None means 0: results are reproducible by default.
     verbose : int, default=0
-        If positive, show progress and print what was chosen.
+        If positive, show progress and print the chosen width.
 
     Attributes
     ----------
@@ -420,7 +420,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return progress_shown("fitting KernelFeatures") if self.verbose > 0 else nullcontext()
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the transformer accepts."""
+        """Tell scikit-learn which input the transformer accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = self._is_supervised()

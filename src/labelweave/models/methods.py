@@ -39,7 +39,7 @@ from labelweave.models.kernel_features import KernelFeatures
 
 
 def check_classifier(estimator: Any, name: str) -> None:
-    """Raise ValueError if `estimator` is not a classifier; `name` is what the user called it.
+    """Raise ValueError if `estimator`, which the user calls `name`, is not a classifier.
 
     An estimator without scikit-learn's tags, as in older libraries, is assumed to be a classifier.
     """
@@ -95,7 +95,7 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
 
 @dataclass(frozen=True)
 class Method:
-    """What a short name stands for.
+    """The meaning of a short name.
 
     Parameters
     ----------
@@ -147,19 +147,20 @@ METHODS: dict[str, Method] = {
         "sets of label vectors with guaranteed coverage; conformal(mc())",
     ),
     "bomc-cmn": Method(
-        "BayesianOnlineClassifier(decision=ClassMassNormalization())",
+        "BayesianOnlineClassifier(decision=ClassMassNormalization(), settings=OnlineSettings())",
         "Bayesian online learner; test labels as frequent as in training",
     ),
     "bomc-sample": Method(
-        "BayesianOnlineClassifier(decision=SampledF())",
+        "BayesianOnlineClassifier(decision=SampledF(), settings=OnlineSettings())",
         "Bayesian online learner; expected F1 by posterior samples",
     ),
     "bomc-ind-cmn": Method(
-        "BayesianOnlineClassifier(coupled=False, decision=ClassMassNormalization())",
+        "BayesianOnlineClassifier(coupled=False, decision=ClassMassNormalization(), "
+        "settings=OnlineSettings())",
         "the same with one independent bias per label",
     ),
     "bomc-ind-sample": Method(
-        "BayesianOnlineClassifier(coupled=False, decision=SampledF())",
+        "BayesianOnlineClassifier(coupled=False, decision=SampledF(), settings=OnlineSettings())",
         "the same with one independent bias per label",
     ),
     "lp": Method("LabelPowerset()", "label powerset: each label vector is a class"),
@@ -177,7 +178,7 @@ METHODS: dict[str, Method] = {
     ),
 }
 
-#: What papers call some of the methods.
+#: Names of some methods in papers.
 _ALIASES = {
     "ctbn": "sc",
     "svm-batch": "svm",
@@ -400,7 +401,7 @@ def _suggestion(name: str) -> str:
 
 
 def make_decisions(text: str) -> dict[str, str | Decision]:
-    """Return the decisions of a comma-separated list, by what was written."""
+    """Return the decisions of a comma-separated list, by their text."""
     texts = split_specifications(text)
     if not texts:
         raise ValueError(f"no decisions given: choose from {', '.join(DECISION_NAMES)}")

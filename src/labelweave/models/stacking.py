@@ -28,7 +28,8 @@ from labelweave._common.pipelines import first, fit_arguments, last
 from labelweave.decision.rules import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
-from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
+from labelweave.joint.distribution import RowOptions
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 from labelweave.models.cross_fitting import N_FOLDS, CrossFit, run_fits
@@ -38,7 +39,7 @@ from labelweave.models.forest import ProjectedExtraTrees
 def handles_all_labels(estimator: Any) -> bool:
     """Whether scikit-learn's tags say that a classifier learns a label matrix as it is.
 
-    A pipeline learns what its last step learns.
+    A pipeline learns as its last step does.
     """
     tags = get_tags(last(estimator))
     is_multi_label = tags.classifier_tags is not None and tags.classifier_tags.multi_label
@@ -247,7 +248,7 @@ class JointClassifierCV(MultiLabelClassifier):
 
     Base classifiers predict each training row without having seen it, out of bag or by
     cross-fitting, and a joint model learns the labels from the log-odds of these predictions. So it
-    learns how far to trust each classifier, and what one label says about another. For new rows the
+    learns how far to trust each classifier, and how labels depend on each other. For new rows the
     base classifiers, fitted to all training rows, give the log-odds.
 
     Parameters
@@ -259,7 +260,7 @@ class JointClassifierCV(MultiLabelClassifier):
         too, such as ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap
         samples, for more than 16 labels grown on random projections of them.
     joint : estimator of P(y|x), optional
-        What learns the labels from the log-odds, for example ``TreeMixture()``. By default
+        The model that learns the labels from the log-odds, such as ``TreeMixture()``. By default
         ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
         has no effect.
     passthrough : bool or "auto", default=False
@@ -314,17 +315,17 @@ class JointClassifierCV(MultiLabelClassifier):
     class, or of training rows if that is smaller; where probabilities are continuous the log-odds
     barely change but for that limit.
 
-    Beside what the classifiers themselves take, ``fit`` takes a copy of the training rows for each
-    fit that is in progress, and 64 n M bytes for n rows and M log-odds (labels times classifiers);
-    with `passthrough` another copy of X. Sparse features with more than 3 % nonzero entries are
-    made dense for the default forest, if that takes no more than 1 GB.
+    Beside the memory of the classifiers themselves, ``fit`` takes a copy of the training rows for
+    each fit that is in progress, and 64 n M bytes for n rows and M log-odds (labels times
+    classifiers); with `passthrough` another copy of X. Sparse features with more than 3 % nonzero
+    entries are made dense for the default forest, if that takes no more than 1 GB.
 
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ClassifierChain, JointClassifierCV
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> forest = RandomForestClassifier(n_estimators=50, min_samples_leaf=3)
     >>> chain = ClassifierChain(C=1.0, label_penalty=1.0)
     >>> model = JointClassifierCV(forest, joint=chain).fit(data.X[:400], data.Y[:400])
@@ -388,7 +389,7 @@ class JointClassifierCV(MultiLabelClassifier):
         known = np.isfinite(held_out).all(axis=1)
         rows = np.flatnonzero(known if sample_weight is None else known & (sample_weight > 0))
         self._tell(f"{len(rows)} of {len(labels)} rows held out")
-        if len(rows) == 0:  # all rows are equal, say: nothing shows what the predictions are worth
+        if len(rows) == 0:  # if all rows are equal, nothing shows how good the predictions are
             rows = np.arange(len(labels))
             frequencies = np.hstack([base.frequencies for base in self.bases_])
             held_out = np.tile(frequencies, (len(rows), 1))
@@ -417,7 +418,7 @@ class JointClassifierCV(MultiLabelClassifier):
     def _tuned(
         self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> ThresholdRule:
-        # What the joint model sees of the rows is held out already, so it cross-fits itself alone.
+        # The joint model sees held-out predictions already, so only this model is cross-fitted.
         del rule, X, labels, sample_weight
         tuned: ThresholdRule = self.joint_.rule_
         return tuned
@@ -435,7 +436,7 @@ class JointClassifierCV(MultiLabelClassifier):
             check_shape(self.votes_, (n_predicted,), "votes_")
 
     def _probabilities(self, X: Any) -> Floats:
-        """Return what the base classifiers predict for new rows, (n, M)."""
+        """Return the predictions of the base classifiers for new rows, (n, M)."""
         return np.hstack([base.probabilities(X) for base in self.bases_])
 
     def _delegate(
@@ -450,7 +451,7 @@ class JointClassifierCV(MultiLabelClassifier):
         return self.joint_, self._seen(X, self._probabilities(X)), seen
 
     def _seen(self, X: Any, probabilities: Floats) -> Any:
-        """Return what the joint model sees of rows: log-odds and, if asked for, features."""
+        """Return rows as the joint model sees them: log-odds and, if wanted, features."""
         log_odds = smoothed_log_odds(probabilities, self.votes_)
         if not self._sees_features:
             return log_odds
@@ -541,7 +542,7 @@ class JointClassifierCV(MultiLabelClassifier):
         return offered
 
     def _folds(self) -> Any:
-        """Return the number of folds, or what splits the rows."""
+        """Return the number of folds, a splitter or a list of splits."""
         if isinstance(self.cv, str) and self.cv in ("auto", "oob"):
             return N_FOLDS
         return check_folds(self.cv, otherwise="'auto', 'oob'")

@@ -20,7 +20,7 @@ from labelweave.joint import TreeJoint
 from labelweave.logistic.conditionals import LabelGraph
 
 if TYPE_CHECKING:
-    from labelweave.models.base import RowOptions
+    from labelweave.joint.distribution import RowOptions
     from labelweave.models.conditionals import LabelConditionals
 
 _FONT = 9.0  # points

@@ -236,7 +236,7 @@ class ThresholdClassifier(Estimator):
     # Parameters every such classifier has.
     C: float | str
     decision: str | ThresholdRule
-    cv: int
+    n_folds: int
 
     @abstractmethod
     def _scorer(
@@ -338,7 +338,7 @@ class ThresholdClassifier(Estimator):
             labels,
             weight,
             C,
-            cv=self.cv,
+            cv=self.n_folds,
             seed=self.seed_,
             n_threads=self._n_threads(),
         )
@@ -363,7 +363,7 @@ class ThresholdClassifier(Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._resolved_rule()
-        check_whole_number(self.cv, "cv", 2)  # rows are held out from the others
+        check_whole_number(self.n_folds, "n_folds", 2)  # rows are held out from the others
         if not (isinstance(self.C, str) and self.C in ("scale", "cv")):
             check_number(self.C, "C", above=0, otherwise="'scale', 'cv'")
 

@@ -33,9 +33,10 @@ from labelweave._common.files import check_shape
 from labelweave._common.presets import Presets, published
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.logistic.two_layers import fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 
 # Pairs of query rows and candidate neighbours, sorted by query row, and whether each candidate is
 # certainly a neighbour.
@@ -281,8 +282,8 @@ class InstanceBasedLogistic(NeighbourClassifier):
     Examples
     --------
     >>> from labelweave import InstanceBasedLogistic
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = InstanceBasedLogistic(C=1.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
     array([[0.13, 0.25, 0.61, 0.57, 0.39, 0.12],
@@ -383,8 +384,8 @@ class MLkNN(NeighbourClassifier):
     Examples
     --------
     >>> from labelweave import MLkNN
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = MLkNN().fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
     array([[0.14, 0.26, 0.45, 0.74, 0.44, 0.07],

@@ -498,8 +498,8 @@ class MaxMarginOutputCoding(Estimator):
     Examples
     --------
     >>> from labelweave import MaxMarginOutputCoding
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = MaxMarginOutputCoding(C=0.01, ridge=100.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

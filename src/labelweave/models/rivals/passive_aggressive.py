@@ -119,7 +119,7 @@ class PassiveAggressive(ThresholdClassifier):
     tuned_with : {"online", "batch"}, default="online"
         What scores the rows that thresholds are tuned on: this learner, or linear SVMs trained on
         all rows but those held out.
-    cv : int, default=5
+    n_folds : int, default=5
         Number of folds of the training rows that are held out in turn.
     window : int, default=2000
         The last rows of a stream whose scores, as they were before the rows were learned from,
@@ -162,8 +162,8 @@ class PassiveAggressive(ThresholdClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import PassiveAggressive
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = PassiveAggressive().fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -186,7 +186,7 @@ class PassiveAggressive(ThresholdClassifier):
         C: float | str = "cv",
         decision: str | ThresholdRule = "macro_f1",
         tuned_with: str = "online",
-        cv: int = 5,
+        n_folds: int = 5,
         window: int = 2000,
         fit_intercept: bool = True,
         passes: int = 1,
@@ -199,7 +199,7 @@ class PassiveAggressive(ThresholdClassifier):
         self.C = C
         self.decision = decision
         self.tuned_with = tuned_with
-        self.cv = cv
+        self.n_folds = n_folds
         self.window = window
         self.fit_intercept = fit_intercept
         self.passes = passes

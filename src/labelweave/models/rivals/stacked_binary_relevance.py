@@ -8,12 +8,13 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_choice, check_whole_number
+from labelweave._common.checks import check_choice
 from labelweave._common.presets import Presets, published
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 
 OUTPUTS = ("probability", "label")
 
@@ -30,8 +31,8 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     ----------
     outputs : {"probability", "label"}, default="probability"
         Predictions of the first layer that the second one sees: probabilities, or labels of 0/1.
-    cv : int or None, default=5
-        Number of folds of the out-of-fold predictions; None, as in
+    n_folds : int, default=5
+        Number of folds of the out-of-fold predictions; 1, as in
         ``StackedBinaryRelevance.preset("published")``, takes predictions for the first layer's own
         training rows.
     C : float or "cv", default="cv"
@@ -61,21 +62,21 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import StackedBinaryRelevance
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = StackedBinaryRelevance(C=0.01, label_penalty=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
     """
 
-    presets: ClassVar[Presets] = published(cv=None, label_penalty=1.0)
+    presets: ClassVar[Presets] = published(n_folds=1, label_penalty=1.0)
 
     def __init__(
         self,
         *,
         outputs: str = "probability",
-        cv: int | None = 5,
+        n_folds: int = 5,
         C: float | str = "cv",
         label_penalty: float | str = "cv",
         decision: str | Decision = "subset",
@@ -84,7 +85,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         verbose: int = 0,
     ) -> None:
         self.outputs = outputs
-        self.cv = cv
+        self.n_folds = n_folds
         self.C = C
         self.label_penalty = label_penalty
         self.decision = decision
@@ -94,7 +95,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
-        n_folds = 1 if self.cv is None else check_whole_number(self.cv, "cv", 2, otherwise="None")
+        n_folds = self._count("n_folds")
         check_choice(self.outputs, "outputs", OUTPUTS)
         shared: dict[str, Any] = {
             "sample_weight": sample_weight,

@@ -62,7 +62,7 @@ class LaSVM(ThresholdClassifier):
         "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`),
         "micro_f1" one for all labels. "cmn" predicts each label on the share of rows that had it in
         training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0.
-    cv : int, default=5
+    n_folds : int, default=5
         Number of folds of the training rows that are held out in turn.
     passes : int, default=1
         How often the rows are presented.
@@ -104,8 +104,8 @@ class LaSVM(ThresholdClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import LaSVM
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = LaSVM(kernel="rbf").fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -120,7 +120,7 @@ class LaSVM(ThresholdClassifier):
         gamma: float | str = "scale",
         C: float | str = "scale",
         decision: str | ThresholdRule = "macro_f1",
-        cv: int = 5,
+        n_folds: int = 5,
         passes: int = 1,
         shuffle: bool = True,
         tol: float = 1e-3,
@@ -134,7 +134,7 @@ class LaSVM(ThresholdClassifier):
         self.gamma = gamma
         self.C = C
         self.decision = decision
-        self.cv = cv
+        self.n_folds = n_folds
         self.passes = passes
         self.shuffle = shuffle
         self.tol = tol
@@ -269,7 +269,7 @@ class ThresholdedSVM(ThresholdClassifier):
         Weights of the losses of the classes 0 and 1 of each label; "balanced" gives both the same
         total weight, label by label. They take the place of tuned thresholds: decisions that tune
         cut at 0 then.
-    cv : int, default=5
+    n_folds : int, default=5
         Number of folds of the training rows that are held out in turn.
     tol : float, default=1e-4
         Where liblinear stops.
@@ -307,8 +307,8 @@ class ThresholdedSVM(ThresholdClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import ThresholdedSVM
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = ThresholdedSVM(C=0.01).fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -324,7 +324,7 @@ class ThresholdedSVM(ThresholdClassifier):
         C: float | str = "cv",
         decision: str | ThresholdRule = "macro_f1",
         class_weight: Mapping[int, float] | str | None = None,
-        cv: int = 5,
+        n_folds: int = 5,
         tol: float = 1e-4,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -334,7 +334,7 @@ class ThresholdedSVM(ThresholdClassifier):
         self.C = C
         self.decision = decision
         self.class_weight = class_weight
-        self.cv = cv
+        self.n_folds = n_folds
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
