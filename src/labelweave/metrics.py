@@ -102,7 +102,7 @@ def _check_scored(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Flo
 _CHECKS: dict[str, Callable[[Any, Any], tuple[Indicators, Any]]] = {
     "labels": _at_least_two,
     "scores": _check_scored,
-    # Not log-odds: probabilities themselves are judged.
+    # Probabilities themselves are judged, not log-odds.
     "probabilities": lambda truth, scores: _check_scored(truth, np.asarray(scores)),
     "joint": lambda truth, joint: (check_labels(truth, "Y_true"), joint),
 }
@@ -187,10 +187,7 @@ def _averaged(
 def _of_rows(
     truth: Indicators, scores: Floats, *, of: Callable[[Indicators, Floats], float]
 ) -> float:
-    """Return a measure of scikit-learn's, which takes at least two labels.
-
-    A single label is joined by one that no row has and that is ranked last; no measure changes.
-    """
+    """Return a measure of scikit-learn's; beside one label stands one without rows, ranked last."""
     if truth.shape[1] == 1:
         truth = np.column_stack([truth, np.zeros_like(truth)])
         scores = np.column_stack([scores, np.full(len(scores), scores.min() - 1.0)])
@@ -245,10 +242,7 @@ def _are_probabilities(values: Floats) -> bool:
 def _log_loss(
     truth: Indicators, probabilities: Floats, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return −log P(y_nj | x_n) of marginals, averaged over rows and labels; nan for other scores.
-
-    As in scikit-learn, probabilities of 0 and 1 are moved by 2⁻⁵².
-    """
+    """Return −log P(y_nj | x_n), averaged and clipped as in scikit-learn; nan for other scores."""
     if not _are_probabilities(probabilities):
         return float("nan")
     smallest = np.finfo(np.float64).eps
@@ -301,10 +295,7 @@ def _calibration_error(truth: Indicators, probabilities: Floats) -> float:
 
 
 def _joint_calibration_error(truth: Indicators, joint: JointDistribution) -> float:
-    """Return the expected calibration error of the most probable vectors, over ten bins.
-
-    Of the vectors that are predicted with probability 0.8, eight of ten should be right.
-    """
+    """Return the expected calibration error of the most probable vectors, over ten bins."""
     if not hasattr(joint, "mode"):
         return float("nan")
     mode = joint.mode(Auto())
@@ -428,8 +419,7 @@ def scores_by_label(
 ) -> pd.DataFrame:
     """Return a table of the support, predicted rows, precision, recall and F1 of each label.
 
-    0/0 counts as 0. Given `scores`, there are also the AUC (nan if all rows or none have the label)
-    and average precision.
+    0/0 counts as 0. Given `scores`, there are the AUC (nan if undefined) and average precision.
     """
     import pandas as pd
 
@@ -451,12 +441,9 @@ def scores_by_label(
 
 
 def f1_by_threshold(scores: ArrayLike, Y_true: ArrayLike, grid: ArrayLike) -> Floats:
-    """Return the F1 of each label if scores above each threshold of the grid are positive, (L, G).
-
-    It is 1 where a label neither occurs nor is predicted.
-    """
+    """Return the F1 of each label at each threshold of the grid, (L, G); 0/0 counts as 1."""
     truth = check_labels(Y_true, "Y_true")
-    # One labelling, the true one, in place of the sampled ones that it counts.
+    # The true labelling takes the place of the sampled ones.
     counts = F1Statistics(truth.shape[1], samples=1, grid=np.asarray(grid, dtype=np.float64))
     counts.update(scores, truth[None])
     return counts.expected_f1()

@@ -115,10 +115,7 @@ def resolve_decision(decision: str | Decision) -> Decision:
 
 
 def resolve_score_rule(decision: str | ThresholdRule) -> ThresholdRule:
-    """Return the threshold rule that a name stands for, for scores that are not probabilities.
-
-    0 takes the place of one half. Rules that maximise an expectation are refused.
-    """
+    """Return the threshold rule of a name, for scores that are no probabilities: 0 replaces ½."""
     rule = decision
     if isinstance(decision, str) and decision in _RULES:
         rule = _RULES[decision](False)

@@ -69,10 +69,7 @@ def as_scores(values: npt.ArrayLike) -> Scores:
 
 
 def check_scores(scores: npt.ArrayLike) -> Floats:
-    """Return the numbers that rank the rows, (n, L); raise ValueError unless they are finite.
-
-    They are the scores themselves, or the log-odds of `Probabilities`, made finite.
-    """
+    """Return the finite numbers that rank the rows, (n, L): scores, or log-odds cut off."""
     given = as_scores(scores)
     values = given.log_odds if isinstance(given, Probabilities) else given
     if values.ndim != 2:

@@ -225,7 +225,7 @@ class ClassMassNormalization(ThresholdRule):
     def _cut(self, scores: Floats, rate: float, fallback: float | None) -> float:
         n_rows = len(scores)
         expected = rate * n_rows
-        # Rates are quotients: exactly two rows may come out as a little less.
+        # Rates are quotients: an expectation of two rows may be computed as slightly less.
         too_few = min(expected, n_rows - expected) < self.least_rows * (1 - 1e-9)
         if too_few and 0 < rate < 1 and fallback is not None:
             return fallback
@@ -288,7 +288,7 @@ class CardinalityThreshold(ThresholdRule):
                 "CardinalityThreshold needs cardinality=, the mean number of labels of a training "
                 "row"
             )
-        # Rates are quotients: the sum of those of labels that all rows have may exceed L a little.
+        # Rates are quotients: if all rows have all labels, their sum may exceed L slightly.
         share = self.cardinality / n_labels
         if share > 1 + 1e-9:
             raise ValueError(
@@ -381,11 +381,7 @@ def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels
 
 
 def nearest_cut(scores: Floats, counts: Counts, expected: float) -> float:
-    """Return the threshold with as many scores above it as come closest to the expected number.
-
-    Distinct, ascending scores occur `counts` times. Of two equally close thresholds it is the
-    higher one.
-    """
+    """Return the (higher) threshold with nearly `expected` of the ascending scores above it."""
     above = np.concatenate([[0], np.cumsum(counts[::-1])])
     best = int(np.argmin(np.abs(above - expected)))
     return cut_between(scores[::-1], best)

@@ -16,7 +16,7 @@ from labelweave._common.wording import counted, left_out, positive_labels
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
-# Vectors of the first list of a row; each further list is so many times as long as the one before.
+# The length of the first list of a row, and the factor by which each further list is longer.
 _FIRST, _GROWTH = 16, 4
 # Rows that are shown, vectors of each, and labels of a vector.
 _ROWS, _VECTORS, _LABELS = 5, 3, 6
@@ -159,10 +159,7 @@ class VectorSets:
 def vector_sets(
     joint: JointDistribution, log_floor: npt.ArrayLike, *, max_size: int = 1000
 ) -> VectorSets:
-    """Return all label vectors of at least a given log-probability, and always the mode.
-
-    `log_floor` is one number or one for each row; at most `max_size` vectors of a row are listed.
-    """
+    """Return all vectors of log-probability at least `log_floor`, (n,) or one, and the mode."""
     floor = np.broadcast_to(np.asarray(log_floor, dtype=np.float64), joint.n_rows)
     if np.isnan(floor).any():
         raise ValueError("log_floor must be a number for each row; it contains NaN")
@@ -181,14 +178,13 @@ def vector_sets(
 def probable_vectors(
     joint: JointDistribution, floor: Floats, max_size: int
 ) -> tuple[Indices, Labels, Mask]:
-    """Return the vectors whose log-probability is at least the row's floor, and always the mode.
+    """Return the vectors at or above the row's floor, and always the mode, by growing lists.
 
-    Lists of the most probable vectors grow until they reach below the floor. The result is the row
-    of each vector, (V,), at most `max_size` vectors of each row, (V, L), the most probable first,
-    and whether all vectors of a row are there, (n,).
+    The result is the row of each vector, (V,), the at most `max_size` vectors of each row, (V, L),
+    the most probable first, and whether all vectors of a row are there, (n,).
     """
     most = min(max_size, 2**joint.n_labels)
-    # A list leaves out vectors of probability zero, which are at least as probable as -inf.
+    # Lists leave out vectors of probability zero, which a floor of -inf includes.
     all_vectors = np.isneginf(floor) & (most == 2**joint.n_labels)
     every = label_vectors(joint.n_labels) if all_vectors.any() else np.empty((0, joint.n_labels))
     rows = np.flatnonzero(all_vectors)

@@ -189,10 +189,7 @@ def _smoothed(known: LabelledScores, smoothing: float) -> Floats:
 
 
 def best_cut(scores: Floats, truth: npt.NDArray[Any], weight: Floats) -> tuple[float, float]:
-    """Return the threshold of a label with the best F1, and that F1.
-
-    F1 is 1 where there are no positives, true or predicted.
-    """
+    """Return the threshold with the best F1, and that F1; it is 1 if there are no positives."""
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
     cuts = possible_cuts(descending)

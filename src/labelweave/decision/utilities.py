@@ -19,7 +19,7 @@ from labelweave.joint.enumeration import label_vectors, row_blocks
 
 # Up to this many labels all vectors are scenarios and candidates: decisions are exact.
 _MAX_EXACT = 8
-# The most probable scenarios that are candidates too where there are more labels.
+# With more labels, this many of the most probable scenarios are candidates.
 _MOST_CANDIDATES = 64
 
 
@@ -100,7 +100,7 @@ class FLoss:
         # The value of each found label if s labels are true.
         shares = np.asarray((1 + self.beta**2) / (self.beta**2 * true + size[:, None]))
         expected = (found * shares).sum(axis=1)
-        # A prediction of no labels is right if there are none.
+        # The prediction of no labels is right if there are none.
         return np.asarray(1.0 - np.where(size > 0, expected, none))
 
 
@@ -237,10 +237,7 @@ class JaccardLoss(_ByScenarios):
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Label vectors that stand for a joint distribution in sums over all label vectors.
-
-    `labels` are (n, m, L) int8; the `weights`, (n, m), of each row sum to one.
-    """
+    """Label vectors, (n, m, L) int8, and weights, (n, m), that stand for a joint distribution."""
 
     labels: Labels
     weights: Floats
@@ -289,7 +286,7 @@ def _occurs(draws: Labels, listed: Scenarios) -> Mask:
 def _candidates(joint: JointDistribution, scenarios: Scenarios) -> Labels:
     """Return the vectors to choose from, (n, c, L).
 
-    Beyond few labels they are the most probable scenarios and those of the highest marginals.
+    With many labels they are the most probable scenarios and those of the highest marginals.
     """
     n, n_labels = joint.n_rows, joint.n_labels
     if n_labels <= _MAX_EXACT:

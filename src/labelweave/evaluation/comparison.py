@@ -43,9 +43,9 @@ from labelweave.models.predictions import score_model
 from labelweave.versions import code_version, environment, library_versions
 
 Rows = tuple[Indices, Indices]  # to train on and to test on
-# These search for the most probable vector and nothing else, which leaves the decision open.
+# These strategies only search for the most probable vector, which leaves the decision open.
 _EXACT = (Auto, BestFirst, Exhaustive)
-# These are addressed to developers, not to someone who compares methods.
+# These warnings address developers, not users who compare methods.
 _DEVELOPER_WARNINGS = (
     DeprecationWarning,
     PendingDeprecationWarning,
@@ -185,10 +185,7 @@ class FoldTask:
 def variants_of(
     estimator: Any, metrics: tuple[Metric, ...], *, matching: bool = True
 ) -> list[tuple[Any, tuple[Metric, ...]]]:
-    """Return a method with each decision that its metrics call for, and these metrics.
-
-    The first variant has its own decision, for the metrics that call for this one or for none.
-    """
+    """Return a method with each decision that its metrics call for, its own first."""
     if not (matching and _can_decide_otherwise(estimator)):
         return [(estimator, metrics)]
     own = last(estimator).decision
@@ -202,10 +199,7 @@ def variants_of(
 
 
 def _can_decide_otherwise(estimator: Any) -> bool:
-    """Whether nobody has chosen how a method decides, and its fit does not depend on it.
-
-    An approximate search is such a choice: a classifier chain is defined by its greedy search.
-    """
+    """Whether users chose neither decision nor approximate search, as of a classifier chain."""
     classifier = last(estimator)
     free, defaults = getattr(classifier, "prediction_parameters", ()), signature(type(classifier))
     chosen = {name: getattr(classifier, name) for name in free if name in defaults.parameters}
@@ -222,10 +216,7 @@ def _can_decide_otherwise(estimator: Any) -> bool:
 def _merged(
     tasks: Sequence[FoldTask], metrics: Sequence[Metric], runs: Iterable[tuple[int, FoldResult]]
 ) -> Iterator[FoldResult]:
-    """Yield the result of a method on a fold once all of its variants have theirs.
-
-    It has the scores of all variants and the times of the first.
-    """
+    """Yield the scores of all variants of a method on a fold, and the times of the first."""
     waiting: dict[tuple[str, int], dict[int, FoldResult | None]] = defaultdict(dict)
     for number, task in enumerate(tasks):
         waiting[task.method, task.fold][number] = None
@@ -289,10 +280,7 @@ def _run_missing(
 
 
 def _keys(tasks: Sequence[FoldTask], parts: Sequence[Rows], X: Any, Y: Any) -> list[str]:
-    """Return digests of everything that results depend on.
-
-    The rows of a fold and the state of an estimator are exact, other than their reprs.
-    """
+    """Return digests of everything that results depend on; reprs would not be exact."""
     data, code = data_digest(X, Y), code_version()
     rows = [data_digest(*part) for part in parts]
     return [

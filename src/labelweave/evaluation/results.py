@@ -213,7 +213,7 @@ class Comparison:
             lambda figure: f"{figure.written}{'*' if figure.is_best else ''}{figure.mark}"
         )
         notes = "<br>".join(map(escape, self._notes("*")))
-        # By its class, notebooks know that dollar signs enclose no formula.
+        # The class tells notebooks that dollar signs enclose no formula.
         return f'<div class="tex2jax_ignore">{escape(heading(self))}{table.to_html()}{notes}</div>'
 
     def _table(self, write: Callable[[Figure], str], **test: Any) -> pd.DataFrame:

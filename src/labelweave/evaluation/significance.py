@@ -133,10 +133,7 @@ class Ranking:
     p_value: float
 
     def critical_difference(self, alpha: float = 0.05) -> float:
-        """Return how far two average ranks must be apart to differ significantly (Nemenyi).
-
-        `alpha` is the significance level of all pairs together.
-        """
+        """Return the difference of average ranks that is significant at alpha (Nemenyi)."""
         check_number(alpha, "alpha", above=0, below=1)
         n_methods = len(self.average)
         quantile = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)

@@ -109,7 +109,7 @@ class _Dealer:
         """Assign rows of the rarest label first; rows without labels fill the remaining room."""
         rows = self.random.permutation(rows)
         labels = self.labels[rows]
-        # Counts the remaining rows of combination g in fold f, to spread them as well.
+        # The remaining rows of combination g in fold f are counted, to spread them as well.
         _, group = np.unique(self.combination[rows], return_inverse=True)
         given = np.zeros((int(group.max(initial=-1)) + 1, self.n_folds))
         left = labels.sum(axis=0)

@@ -57,11 +57,11 @@ _CLOSE, _ROUGHLY = 0.944, 0.9
 _VERY_POORLY = 0.25
 # "Much more confident": a tenth of the variance.
 _MUCH_SURER = 10.0
-# "Linear": an exponent of the time from one to the other; LaSVM's is to be higher.
+# "Linear": the exponent of the time is in this range; LaSVM's has to be higher.
 _LINEAR = (0.8, 1.2)
 # "A factor of 2-3", rounded.
 _FACTOR = (1.5, 3.5)
-# "Slower" if so on at least this share of the splits.
+# "Slower": on at least this share of the splits.
 _CONSISTENT = 0.8
 # "Settled": messages change by less, relative to their size.
 _SETTLED = 1e-3
@@ -162,7 +162,7 @@ def _large_test_sets(results: Results) -> Judgement:
 
 @_claim(33, "stream", CMN, IND_CMN, NARROW_CMN)
 def _independent_on_topics(results: Results) -> Judgement:
-    # Of the two halves of the claim, only the one on topics is testable, for two priors of biases.
+    # Only the half of the claim on topics is testable; it is judged for two priors of biases.
     coupled = _curve(results, CMN)
     wide, narrow = _curve(results, IND_CMN), _curve(results, NARROW_CMN)
     measured = f"topics: coupled {_listed(coupled)}; independent, local biases N(0, 10⁴) "
@@ -208,7 +208,7 @@ def _five_samples_enough(results: Results) -> Judgement:
 def _poor_without_heuristic(results: Results) -> Judgement:
     pairs = {m: (_curve(results, m), _curve(results, bare)) for m, bare in HEURISTICS.items()}
     losses = np.array([1 - bare / tuned for tuned, bare in pairs.values()])
-    # A method that was not run at a size does not count there.
+    # Methods that were not run at a size do not count there.
     poor = np.asarray((np.isnan(losses) | (losses >= _VERY_POORLY)).all(axis=0))
     curves = (f"{NAMES[HEURISTICS[m]]} {_listed(bare)}" for m, (_, bare) in pairs.items())
     reason = f"all lose at least {_VERY_POORLY:.0%} {_at_sizes(poor)}"
@@ -297,7 +297,7 @@ def _peers_faster(results: Results) -> Judgement:
 
 @_claim(40, "message_changes", CMN)
 def _messages_settle(results: Results) -> Judgement:
-    # The claim is judged by the change that the third iteration itself still makes.
+    # The claim is judged by the change in the third iteration.
     learned = results.select("message_changes", DATA, CMN)[0].task.settings["learned"]
     third = {
         kind: np.array(
@@ -308,7 +308,7 @@ def _messages_settle(results: Results) -> Judgement:
         )
         for kind in ("mean", "variance")
     }
-    # A stage stands for the documents up to the next one, which change messages less.
+    # A stage stands for all documents up to the next stage, which change messages less.
     documents = np.diff([*learned, SIZES[-1]])
     average = {kind: np.average(changes, weights=documents) for kind, changes in third.items()}
     measured = ", ".join(f"{kind} {value:.1e}" for kind, value in average.items())

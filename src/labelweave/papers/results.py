@@ -124,10 +124,7 @@ class Results:
         return np.array([first[key] for key in common]), np.array([second[key] for key in common])
 
     def compare(self, data: str, method: str, rival: str, metric: str) -> Standing | None:
-        """Compare two methods by paired t-tests over the folds, one per seed; the majority counts.
-
-        None if there are no scores to compare, or fewer than five folds.
-        """
+        """Compare two methods by most of their paired t-tests, one per seed; None if untested."""
         higher = METRICS[metric].higher_is_better
         seeds = sorted({record.task.seed for record in self.select("fold", data, method)})
         pairs = [self.paired("fold", data, (method, rival), metric, seed) for seed in seeds]

@@ -1,4 +1,4 @@
-"""Axes to draw into, the labels that a display shows, and what displays ask of a fitted model."""
+"""Axes to draw into, the labels that a display shows, and facts about fitted models."""
 
 from __future__ import annotations
 
@@ -29,16 +29,7 @@ class LabelChoice(TypedDict, total=False):
 
 
 class Display:
-    """The base of all displays: it keeps the Axes that they were drawn into, and the figure.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The first, or only, panel.
-    axes_ : list of matplotlib Axes
-        All panels.
-    figure_ : matplotlib Figure
-    """
+    """The base of all displays: it keeps the Axes that they were drawn into, and the figure."""
 
     ax_: Any  # matplotlib is imported only when something is drawn
     axes_: list[Any]
@@ -110,10 +101,7 @@ def draw_line(
     linestyle: str = "-",
     error: ArrayLike = (),
 ) -> Any:
-    """Draw a curve, and return its handle for a legend; the look says which colour and marker.
-
-    The markers of dashed curves are hollow.
-    """
+    """Draw a curve of a look (colour and marker), hollow if dashed; return its legend handle."""
     marker = _MARKERS[look % len(_MARKERS)] if len(x) <= _MOST_WITH_MARKERS else ""
     colour = COLOURS[look % len(COLOURS)]
     style = {"color": colour, "marker": marker, "markersize": 5, "linestyle": linestyle}

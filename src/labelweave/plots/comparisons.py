@@ -119,11 +119,7 @@ class ComparisonDisplay(Display):
 def draw_strips(
     panel: Any, scores: Mapping[str, Floats], standings: Mapping[str, str | None] | None = None
 ) -> dict[str, Any]:
-    """Draw the scores and the mean of every method; return the marks by their meaning.
-
-    `standings` are the results of the test of the first method against the others; None if nothing
-    was tested.
-    """
+    """Draw scores and means; return marks by meaning. Without a test, `standings` is None."""
     tidy(panel)
     panel.grid(visible=False, axis="y")
     used: dict[str, Any] = {}
@@ -158,10 +154,7 @@ def draw_strips(
 
 
 def draw_ranks(panel: Any, ranks: Mapping[str, float], critical_difference: float) -> float:
-    """Draw a critical-difference diagram, best rank at the left; return its height in inches.
-
-    Names stand in the order of their ranks from top to bottom, hence no two lines cross.
-    """
+    """Draw a critical-difference diagram, best rank at the left; return its height in inches."""
     known = {name: rank for name, rank in ranks.items() if math.isfinite(rank)}
     order = sorted(known, key=known.__getitem__)
     groups = indistinguishable_groups(known, critical_difference)

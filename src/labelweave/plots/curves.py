@@ -224,15 +224,8 @@ def _draw_reliability(panel: Any, curve: ReliabilityCurve) -> None:
 class ConvergenceDisplay(Display):
     """Curves that should have become flat.
 
-    Parameters
-    ----------
-    curves : mapping from str to (x, y)
-        Arrays of the same length, by name.
-    x_label, y_label : str
-    limit : (float, str), optional
-        A level that no curve exceeds, and its name.
-    chosen : float, optional
-        The x that was chosen.
+    `curves` are arrays (x, y) by name. `limit` is a level that no curve exceeds, and its name;
+    `chosen` is the x that was chosen.
 
     Examples
     --------
@@ -320,8 +313,6 @@ class ConvergenceDisplay(Display):
             The objective of the final fit over the iterations of EM; or the quality of mixtures of
             increasing size on the rows fitted and on those held out, for mixtures that chose their
             size themselves.
-        ax
-            As in `labelweave.plots`.
         """
         inner = inside(model, delegates=True).model
         if not (hasattr(inner, "objectives_") and hasattr(inner, "history_")):
@@ -370,17 +361,8 @@ class ExpectedF1Display(Display):
     """Expected and true F1 against the threshold, as in figure 4 of the BOMC paper.
 
     If the two curves peak at nearly the same threshold, choosing it by the expected F1 is sound;
-    their heights matter less.
-
-    Parameters
-    ----------
-    grid : (G,) array
-        Thresholds.
-    expected, true : (K, G) arrays
-        F1 of K labels at each threshold.
-    chosen : (K,) array
-        The threshold with the highest expected F1.
-    titles : sequence of str
+    their heights matter less. `expected` and `true`, (K, G), are the F1 of K labels at the G
+    thresholds of `grid`; `chosen`, (K,), are the thresholds with the highest expected F1.
 
     Examples
     --------
@@ -411,7 +393,7 @@ class ExpectedF1Display(Display):
         label_names: Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the curves of test rows.
+        """Draw the curves of test rows, by default of four labels, from frequent to rare.
 
         Parameters
         ----------
@@ -419,11 +401,7 @@ class ExpectedF1Display(Display):
             Counts over the test rows and their sampled labels.
         scores : (n, L) array
             Probabilities of the test rows.
-        Y : (n, L) array, sparse matrix or data frame of 0/1
-            Their true labels.
-        labels : sequence of int or str, optional
-            Which labels to draw, one panel each; by default four, from frequent to rare.
-        label_names, ax
+        Y, labels, label_names, ax
             As in `labelweave.plots`.
         """
         truth, values = label_matrix(Y), np.asarray(scores, dtype=np.float64)
@@ -537,7 +515,7 @@ class StreamDisplay(Display):
         panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         panel.set(xlabel="rows", ylabel="F1 before learning", ylim=(0, 1.02))
         panel.set_xlim(left=0)
-        # Above the curves, which may be anywhere.
+        # The legend stands above the curves, which may be anywhere.
         where = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3 if one else 2}
         panel.legend(fontsize=8, frameon=False, **where)
         return self

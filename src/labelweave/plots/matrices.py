@@ -33,7 +33,7 @@ _TITLES = {
 # Odds that change 150-fold. Stronger dependence has the same colour; otherwise a single very strong
 # pair would make all others pale.
 _MOST_LOG_ODDS = 5.0
-# Less than this is the rounding of labels that do not depend on each other.
+# Smaller values are rounding errors of labels that do not depend on each other.
 _ROUNDING = 1e-9
 # Numbers fit into the cells of at most this many labels.
 _MOST_WITH_NUMBERS = 14

@@ -120,8 +120,7 @@ def comparison_table(
 ) -> Table:
     """Return means ± standard deviations, a row per metric and a column per method.
 
-    The best score of a row is strong, which the note calls `best`. A mark says that the first
-    method is significantly better or worse. The last row counts its wins, ties and losses.
+    The note calls the style of the best scores `best`, and explains the marks of significance.
     """
     rows = score_rows(comparison, symbols, test=test, alpha=alpha, with_spread=with_spread)
     cells: tuple[tuple[Cell | str, ...], ...] = tuple(
@@ -181,8 +180,7 @@ def _problems(comparisons: Sequence[Comparison]) -> tuple[Block, ...]:
 def warning_notes(comparison: Comparison, *, limit: int = 3, width: int = 200) -> list[str]:
     """Summarise the warnings of all folds, one line per method and warning.
 
-    Warnings that differ only in numbers count as one, and the first is shown. A method has at most
-    `limit` lines, with at most `width` characters of the message.
+    Warnings that differ only in numbers count as one; a method has at most `limit` lines.
     """
     notes = []
     for method in comparison.methods:

@@ -71,10 +71,7 @@ def show_comparison(
 def comparison_tables(
     comparison: Comparison, console: Console, *, test: str = "paired", alpha: float = 0.05
 ) -> list[Table]:
-    """Return the table of a comparison, in blocks of methods if the console is narrow.
-
-    The best score of a row is bold, or followed by a star on a plain stream.
-    """
+    """Return the table of a comparison, in blocks of methods if the console is narrow."""
     symbols = Symbols.of(console.encoding)
     table, spare = (
         comparison_table(comparison, test=test, alpha=alpha, symbols=symbols, with_spread=spread)

@@ -108,10 +108,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a chart, interrupted where x or y is not finite; error bars are optional.
-
-    Measured lines are solid; published ones beside them are dashed.
-    """
+    """One line of a chart, interrupted where x or y is not finite; published ones are dashed."""
 
     name: str
     x: tuple[float, ...]
@@ -144,10 +141,7 @@ class LineChart:
 
 @dataclass(frozen=True)
 class RankDiagram:
-    """Average ranks of methods (1 is best); bars connect ranks that do not differ significantly.
-
-    Two ranks differ significantly if they are at least `critical_difference` apart (Demšar, 2006).
-    """
+    """Average ranks; bars connect those less than `critical_difference` apart (Demšar, 2006)."""
 
     title: str
     ranks: Mapping[str, float]
@@ -159,8 +153,7 @@ class RankDiagram:
 class Strips:
     """One strip of dots per method: a dot for each fold, and a mark at the mean.
 
-    `standings` are the results of a test of the first method against each of the others ("better",
-    "worse", "tie", or None where no test was possible); None if nothing was tested.
+    `standings` are "better", "worse", "tie" or None, as in `Comparison.verdicts`.
     """
 
     title: str
