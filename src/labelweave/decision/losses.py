@@ -66,7 +66,6 @@ class SubsetLoss:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.joint import ListedJoint
     >>> joint = ListedJoint.of_table(np.log([[0.4, 0.3, 0.001, 0.299]]))
     >>> SubsetLoss()(joint), SubsetLoss().risk(joint, [[0, 0]])
@@ -116,7 +115,6 @@ class HammingLoss:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.joint import ListedJoint
     >>> joint = ListedJoint.of_table(np.log([[0.4, 0.3, 0.001, 0.299]]))
     >>> HammingLoss()(joint), HammingLoss(false_negative=[1, 5])(joint)
@@ -360,7 +358,6 @@ class RecallAtK(_TopK):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.joint import ListedJoint
     >>> joint = ListedJoint.of_table(np.log([[0.1, 0.4, 0.1, 0.4]]))  # 00, 10, 01, 11
     >>> RecallAtK(1)(joint), RecallAtK(1).risk(joint, [[1, 0]])

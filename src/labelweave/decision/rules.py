@@ -20,13 +20,7 @@ import numpy.typing as npt
 from labelweave._common.arrays import Counts, Floats, Indices, Labels
 from labelweave._common.checks import check_number
 from labelweave._common.presets import Preset, Presets, published
-from labelweave.decision.probabilities import (
-    Probabilities,
-    Scores,
-    check_scores,
-    like,
-    ranked_like,
-)
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores, like, ranked_like
 from labelweave.inference import Greedy
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint

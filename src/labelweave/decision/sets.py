@@ -48,7 +48,6 @@ class VectorSets:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.decision.sets import vector_sets
     >>> from labelweave.joint import IndependentJoint
     >>> sets = vector_sets(IndependentJoint([[4.0, 0.5, -4.0]]), np.log(0.1))

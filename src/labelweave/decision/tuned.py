@@ -18,14 +18,7 @@ from labelweave.decision.probabilities import (
     check_scores,
     like,
 )
-from labelweave.decision.rules import (
-    Draw,
-    HeldOut,
-    Need,
-    ThresholdRule,
-    cut_between,
-    possible_cuts,
-)
+from labelweave.decision.rules import Draw, HeldOut, Need, ThresholdRule, cut_between, possible_cuts
 
 
 class LabelledScores(NamedTuple):

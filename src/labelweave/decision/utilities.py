@@ -39,7 +39,6 @@ class FLoss:
     --------
     Labels of probability 0.45 and 0.3 are both worth predicting:
 
-    >>> import numpy as np
     >>> from labelweave.joint import IndependentJoint
     >>> joint = IndependentJoint(np.log([[0.45 / 0.55, 0.3 / 0.7]]))
     >>> FLoss()(joint), FLoss().risk(joint, [[1, 1]]).round(3)
@@ -179,7 +178,6 @@ class MinimumBayesRisk(_ByScenarios):
     --------
     Finding "beach" is worth 3, every wrong label costs 1; both labels have probability 1/4:
 
-    >>> import numpy as np
     >>> from labelweave.joint import IndependentJoint
     >>> def utility(truth, predicted):
     ...     return 3 * (truth & predicted)[..., 0] - (truth != predicted).sum(axis=-1)
@@ -219,7 +217,6 @@ class JaccardLoss(_ByScenarios):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.joint import ListedJoint
     >>> joint = ListedJoint.of_table(np.log([[0.001, 0.3, 0.3, 0.399]]))  # 00, 10, 01, 11
     >>> JaccardLoss()(joint), JaccardLoss().risk(joint, [[1, 1]])

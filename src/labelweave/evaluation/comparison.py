@@ -283,16 +283,12 @@ def _keys(tasks: Sequence[FoldTask], parts: Sequence[Rows], X: Any, Y: Any) -> l
     """Return digests of everything that results depend on; reprs would not be exact."""
     data, code = data_digest(X, Y), code_version()
     rows = [data_digest(*part) for part in parts]
-    return [
-        content_key(
-            data,
-            code,
-            [metric.name for metric in task.metrics],
-            joblib.hash(task.estimator),
-            rows[task.fold],
-        )
-        for task in tasks
-    ]
+
+    def key(task: FoldTask) -> str:
+        names = [metric.name for metric in task.metrics]
+        return content_key(data, code, names, joblib.hash(task.estimator), rows[task.fold])
+
+    return list(map(key, tasks))
 
 
 def _failed(task: FoldTask, failure: Lost) -> FoldResult:

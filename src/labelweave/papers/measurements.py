@@ -220,10 +220,7 @@ def map_agreement(task: Task, data: Dataset) -> Values:
     candidates = [joint.log_prob(tree.mode().labels) for tree in joint.components]
     found: Floats = np.max(candidates, axis=0)
     same = found >= mode.log_prob - 1e-9
-    return {
-        "agreement": float(same[mode.optimal].mean()),
-        "proven": float(mode.optimal.mean()),
-    }
+    return {"agreement": float(same[mode.optimal].mean()), "proven": float(mode.optimal.mean())}
 
 
 def _mixture(task: Task, train: Dataset, **parameters: Any) -> Any:

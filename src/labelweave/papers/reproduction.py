@@ -31,7 +31,7 @@ from labelweave.data import Dataset
 from labelweave.evaluation.tasks import Kept, SharedFit, keeping, run_tasks
 from labelweave.papers import bomc_claims, mc, measurements, p2cg, posteriors
 from labelweave.papers.measurements import data_hash, load_data, shared_key
-from labelweave.papers.plan import Experiment, Plan, Task, tasks_of
+from labelweave.papers.plan import Claim, Experiment, Plan, Task, tasks_of
 from labelweave.papers.results import COLUMNS, Record, Results, result_lines
 from labelweave.report.comparison import command_paragraph
 from labelweave.report.document import (
@@ -328,18 +328,13 @@ def reproduction_document(
 
 def verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
     """Judge the claims of a paper by its results."""
-    judged = [(claim, claim.judge(results)) for claim in plan.claims]
-    return tuple(
-        Verdict(
-            str(claim.number),
-            claim.text,
-            found.outcome,
-            claim.published,
-            found.measured,
-            found.reason,
-        )
-        for claim, found in judged
-    )
+
+    def verdict(claim: Claim) -> Verdict:
+        found = claim.judge(results)
+        stated = str(claim.number), claim.text
+        return Verdict(*stated, found.outcome, claim.published, found.measured, found.reason)
+
+    return tuple(map(verdict, plan.claims))
 
 
 def _of_paper(plan: Plan, section: Section) -> Section:

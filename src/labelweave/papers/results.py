@@ -39,11 +39,11 @@ class Record:
 
 def result_lines(folder: Path) -> KeyedLines[Record]:
     """Return the file of results in a folder: one line for each finished task."""
-    return KeyedLines(folder / "results.jsonl", asdict, _record)
 
+    def record(content: dict[str, Any]) -> Record:
+        return Record(**content | {"task": Task(**content["task"])})
 
-def _record(content: dict[str, Any]) -> Record:
-    return Record(**content | {"task": Task(**content["task"])})
+    return KeyedLines(folder / "results.jsonl", asdict, record)
 
 
 @dataclass(frozen=True)

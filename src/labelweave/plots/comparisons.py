@@ -126,15 +126,8 @@ def draw_strips(
     for place, (name, values) in enumerate(scores.items()):
         known = values[np.isfinite(values)]
         if len(known) == 0:
-            panel.text(
-                0.5,
-                place,
-                "no scores",
-                transform=panel.get_yaxis_transform(),
-                ha="center",
-                va="center",
-                color=EDGE,
-            )
+            middle = {"ha": "center", "va": "center", "color": EDGE}
+            panel.text(0.5, place, "no scores", transform=panel.get_yaxis_transform(), **middle)
             continue
         (used["one fold"],) = panel.plot(
             known, np.full(len(known), place), "o", color=EDGE, alpha=0.5, markersize=4

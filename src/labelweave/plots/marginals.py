@@ -179,11 +179,7 @@ class MarginalsDisplay(Display):
         )
 
     def plot(
-        self,
-        ax: Any = None,
-        *,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
+        self, ax: Any = None, *, labels: Sequence[int | str] | None = None, max_labels: int = 30
     ) -> Self:
         """Draw the bars, the most probable label first unless `labels` are given."""
         # Labels that the row has or that are known come before all others.

@@ -188,11 +188,7 @@ class ConditionalMatrixDisplay(_HeatMap):
         return cls(matrix, frequency, label_names=names, title=title).plot(**drawn)
 
     def plot(
-        self,
-        ax: Any = None,
-        *,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
+        self, ax: Any = None, *, labels: Sequence[int | str] | None = None, max_labels: int = 30
     ) -> Self:
         """Draw the matrix."""
         self.shown_ = choose_labels(labels, self.label_names, self.frequency, max_labels)
@@ -257,11 +253,7 @@ class DependenceMatrixDisplay(_HeatMap):
         return cls(found, of=of).plot(**drawn)
 
     def plot(
-        self,
-        ax: Any = None,
-        *,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
+        self, ax: Any = None, *, labels: Sequence[int | str] | None = None, max_labels: int = 30
     ) -> Self:
         """Draw the matrix."""
         n_labels = self.dependence.n_labels
