@@ -37,7 +37,7 @@ from labelweave.joint.quantities import (
     normalised_weights,
     resample,
 )
-from labelweave.joint.results import Mode, Ranked, certified
+from labelweave.joint.results import Mode, Ranked, certified, scattered
 
 # Weighted vectors that stand for the ancestors of the evidence when these are too many for a table.
 POOL_SIZE = 1024
@@ -327,11 +327,8 @@ class ChainJoint(JointDistribution):
             else:
                 part = self[rows]._from_populations(quantity, k, seed, ancestors)
             parts.append((rows, *part))
-        value = np.empty((self.n_rows, *parts[0][1].shape[1:]))
-        error = np.empty_like(value)
-        for rows, part_value, part_error in parts:
-            value[rows], error[rows] = part_value, part_error
-        return value, error
+        value = scattered(self.n_rows, [(rows, part) for rows, part, _ in parts])
+        return value, scattered(self.n_rows, [(rows, part) for rows, _, part in parts])
 
     def _from_populations(
         self, quantity: Quantity, k: int, seed: int, ancestors: Indices

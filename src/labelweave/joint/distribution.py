@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks
 from labelweave.joint.events import Query, parse_query, probability
 from labelweave.joint.pairs import log_odds_ratios, mutual_information
 from labelweave.joint.quantities import QUANTITIES, Estimate, Quantity
-from labelweave.joint.results import Mode, Ranked, frame_html
+from labelweave.joint.results import Found, Mode, Ranked, frame_html
 
 if TYPE_CHECKING:
     from labelweave.decision import Decided
@@ -113,7 +113,6 @@ def resolve_evidence(
 
 #: How to look for the mode: a strategy of `labelweave.inference`, or another callable.
 Strategy: TypeAlias = Callable[["JointDistribution"], Mode]
-Found = TypeVar("Found", Mode, Ranked)
 
 # Notebooks show this many rows and labels. They show a value without being asked, which must not
 # take long: this many draws, of at most so many labels.

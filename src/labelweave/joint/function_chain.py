@@ -23,7 +23,7 @@ from labelweave.joint.capabilities import Limits
 from labelweave.joint.conditionals import LogOdds, Populations, check_order, grid_log_odds
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.quantities import bernoulli_log_prob, row_uniforms
-from labelweave.joint.results import Mode, Ranked
+from labelweave.joint.results import Mode, Ranked, Rows, assembled
 
 # Prefixes up to which all rows are searched together: many may wait by then.
 _TOGETHER = 1000
@@ -163,17 +163,14 @@ class FunctionConditionals:
         spent = np.flatnonzero(found.nodes >= first.budget)
         if first.budget == limits.budget or len(spent) == 0:
             return found
-        labels, nodes = found.labels.copy(), found.nodes.copy()
-        log_joint, bound = found.log_prob.copy(), found.upper_bound.copy()
+        parts: list[tuple[Rows, Mode]] = [(slice(None), found)]
         for block in row_blocks(len(spent), min(limits.budget, 2**40)):
             rows = spent[block]
-            again = self.take(rows)._search_together(
-                known[rows], limits, floor[rows], log_mass[rows]
+            again = self.take(rows)
+            parts.append(
+                (rows, again._search_together(known[rows], limits, floor[rows], log_mass[rows]))
             )
-            assert again.nodes is not None
-            labels[rows], nodes[rows] = again.labels, again.nodes
-            log_joint[rows], bound[rows] = again.log_prob, again.upper_bound
-        return Mode(labels, log_joint, bound, nodes)
+        return assembled(len(known), parts)
 
     def _greedy(self, known: Labels, log_mass: Floats) -> Mode:
         """Return greedy vectors; no vector is more probable than all of them together."""
@@ -187,20 +184,19 @@ class FunctionConditionals:
         return search.run(self._greedy(known, log_mass), log_mass)
 
     def beam(self, known: Labels, k: int, width: int) -> Ranked:
-        parts = [
-            beam_search(self.take(rows).log_odds_of, self.order, known[rows], k, width)
-            for rows in self._blocks(width)
-        ]
-        return Ranked(
-            np.concatenate([part.labels for part in parts]),
-            np.concatenate([part.log_prob for part in parts]),
-            np.concatenate([part.upper_bound for part in parts]),
-        )
-
-    def _blocks(self, width: int) -> list[Indices]:
-        n = len(self._position)
+        n = len(known)
         blocks = row_blocks(n, 4 * width * len(self.order)) or [slice(0, 0)]
-        return [np.arange(n, dtype=np.int64)[block] for block in blocks]
+        every = np.arange(n, dtype=np.int64)
+        parts = [
+            (
+                block,
+                beam_search(
+                    self.take(every[block]).log_odds_of, self.order, known[block], k, width
+                ),
+            )
+            for block in blocks
+        ]
+        return assembled(n, parts)
 
 
 def _times(factor: float, log_odds: LogOdds, label: int, rows: Indices, prefix: Labels) -> Floats:
@@ -278,8 +274,7 @@ def beam_search(log_odds: LogOdds, order: Indices, known: Labels, k: int, width:
             dropped = np.maximum(dropped, log_prob[:, keep])
         log_prob = log_prob[:, :keep]
         labels = np.take_along_axis(labels, ranking[:, :keep, None], axis=1)
-    labels[np.isneginf(log_prob)] = -1
-    return Ranked(labels, log_prob, np.maximum(dropped, log_prob[:, -1]))
+    return Ranked.padded(labels, log_prob, k, dropped)
 
 
 # ---------------------------------------------------------------------- best-first search

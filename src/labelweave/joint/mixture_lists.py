@@ -27,7 +27,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.listed import ListedJoint
-from labelweave.joint.results import Ranked
+from labelweave.joint.results import Ranked, Rows, assembled
 
 if TYPE_CHECKING:
     from labelweave.joint.mixture import MixtureJoint
@@ -126,16 +126,13 @@ class ListMerger:
         log_rest = np.maximum(rest.log_prob[:, 0], rest.upper_bound)
         places, left_out = part.contenders(k, max(k, depth), log_rest)
         unseen = np.maximum(rest.upper_bound, left_out)
-        labels, log_prob = np.empty_like(rest.labels), np.empty_like(rest.log_prob)
-        bound = np.empty(joint.n_rows)
+        parts: list[tuple[Rows, Ranked]] = [(slice(None), rest)]
         for block in row_blocks(joint.n_rows, (places.shape[1] + k) * joint.n_labels):
             at = places[block]
             listed = np.where(at[:, :, None] >= 0, part.vectors[at], np.int8(-1))
             both = np.concatenate([listed, rest.labels[block]], axis=1)
-            found = _best(joint[block], k, both, unseen[block])
-            labels[block], log_prob[block] = found.labels, found.log_prob
-            bound[block] = found.upper_bound
-        return Ranked(labels, log_prob, bound), (places >= 0).sum(axis=1) + k
+            parts.append((block, _best(joint[block], k, both, unseen[block])))
+        return assembled(joint.n_rows, parts), (places >= 0).sum(axis=1) + k
 
     # ------------------------------------------------------------------ growing lists
 
@@ -184,9 +181,8 @@ class ListedPart:
     def best_of_rest(self, k: int) -> Ranked:
         """Return the ``k`` vectors for which w R is largest, and a bound on w R of all others."""
         if self.rest is None:
-            n = len(self.log_weight)
-            none = np.full((n, k, self.vectors.shape[1]), -1, dtype=np.int8)
-            return Ranked(none, np.full((n, k), -np.inf), np.full(n, -np.inf))
+            none = np.empty((len(self.log_weight), 0, self.vectors.shape[1]), dtype=np.int8)
+            return Ranked.padded(none, np.empty(none.shape[:2]), k, -np.inf)
         if k == 1:  # most forms find their mode faster than a list
             mode = self.rest.mode()
             ranked = Ranked(mode.labels[:, None], mode.log_prob[:, None], mode.upper_bound)

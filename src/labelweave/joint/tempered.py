@@ -13,7 +13,7 @@ from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.seeds import derive_seed
 from labelweave.joint.capabilities import near_power
-from labelweave.joint.distribution import Found, JointDistribution
+from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables
 from labelweave.joint.quantities import (
     Estimate,
@@ -22,6 +22,7 @@ from labelweave.joint.quantities import (
     normalised_weights,
     resample,
 )
+from labelweave.joint.results import Found
 
 
 class TemperedJoint(JointDistribution):
