@@ -20,7 +20,7 @@ from labelweave.joint.capabilities import (
     VectorLists,
 )
 from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED, row_blocks, tables
-from labelweave.joint.results import assembled
+from labelweave.joint.results import Rows, assembled
 
 # What may still improve a row that the search could not settle: of a chain, and of other forms.
 OF_CHAINS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
@@ -145,7 +145,7 @@ def top_vectors(joint: JointDistribution, k: int) -> Ranked:
     few = ~found.exact & (base.n_unknown <= MAX_ENUMERATED)
     if not few.any():
         return joint.restated(found)
-    parts = [(slice(None), found), (few, _from_tables(base[few], k))]
+    parts: list[tuple[Rows, Ranked]] = [(slice(None), found), (few, _from_tables(base[few], k))]
     return joint.restated(assembled(base.n_rows, parts))
 
 

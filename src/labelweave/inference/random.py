@@ -51,8 +51,7 @@ class Annealing(Inference):
     cooling : float, default=0.935
         Factor of the temperature from one step to the next.
     random_state : int, Generator, RandomState or None, default=0
-        Random numbers belong to (seed, row id, step): the same rows get the same walks in any
-        batch. None counts as 0.
+        As in `Gibbs`.
 
     Examples
     --------
@@ -143,8 +142,7 @@ class MonteCarlo(Inference):
     samples : int, default=100
         Draws for each row.
     seed : int, default=0
-        Random numbers belong to (seed, row, draw, label): the same rows get the same draws in any
-        batch.
+        Random numbers belong to (seed, row id, draw, label).
 
     Examples
     --------

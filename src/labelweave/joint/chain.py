@@ -37,7 +37,7 @@ from labelweave.joint.quantities import (
     normalised_weights,
     resample,
 )
-from labelweave.joint.results import Mode, Ranked, certified, scattered
+from labelweave.joint.results import Mode, Ranked, certified
 
 # Weighted vectors that stand for the ancestors of the evidence when these are too many for a table.
 POOL_SIZE = 1024
@@ -313,9 +313,8 @@ class ChainJoint(JointDistribution):
     # ------------------------------------------------------------------ estimates
 
     def _drawn(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
-        if self.n_rows == 0:
-            return super()._drawn(quantity, k, seed)
-        parts = []
+        value = np.empty(quantities.shape(self, quantity))
+        error = np.empty_like(value)
         for rows, unknown in patterns(self._known):
             ancestors = self.conditionals.ancestors(np.flatnonzero(~unknown))
             n_free = int(unknown[ancestors].sum())
@@ -326,9 +325,8 @@ class ChainJoint(JointDistribution):
                 part = quantities.from_weighted_draws(self[rows], quantity, k, seed)
             else:
                 part = self[rows]._from_populations(quantity, k, seed, ancestors)
-            parts.append((rows, *part))
-        value = scattered(self.n_rows, [(rows, part) for rows, part, _ in parts])
-        return value, scattered(self.n_rows, [(rows, part) for rows, _, part in parts])
+            value[rows], error[rows] = part
+        return value, error
 
     def _from_populations(
         self, quantity: Quantity, k: int, seed: int, ancestors: Indices

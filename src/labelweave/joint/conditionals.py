@@ -23,15 +23,9 @@ LogOdds: TypeAlias = Callable[[int, Indices, Labels], Floats]
 
 
 class Conditionals(Protocol):
-    """P(label | earlier labels) of each label of every row of a batch.
+    """P(label | earlier labels) of each label of every row of a batch."""
 
-    Attributes
-    ----------
-    order : (L,) array of int
-        The labels in the order of the chain.
-    """
-
-    order: Indices
+    order: Indices  # the labels in the order of the chain
 
     @property
     def linear(self) -> tuple[Floats, Floats] | None:
@@ -158,25 +152,17 @@ class Populations:
     weight. Draws are systematic, with prefixes that agree in the last labels next to each other. No
     prefix is held twice, and the expected weight of each is its probability, so that marginals are
     unbiased (docs/design/math.md, 2.4).
-
-    Attributes
-    ----------
-    marginals : (n, r, L) array
-        P(y_j = 1) given the evidence on labels that come before j in the walk.
-    log_evidence : (n, r) array
-        Log-probability of the evidence.
-    quantum : (n, r) array
-        The largest weight of a prefix that was drawn; zero if none was, and all is exact.
-    labels : (n, r, m, L) int8 array
-        The vectors left at the end, or m = 0 if they were not asked for.
-    log_weight : (n, r, m) array
-        Logarithms of their weights, which sum to the evidence; -inf for no vector.
     """
 
+    #: (n, r, L): P(y_j = 1) given the evidence on labels that come before j in the walk.
     marginals: Floats
+    #: (n, r): the log-probability of the evidence.
     log_evidence: Floats
+    #: (n, r): the largest weight of a prefix that was drawn; zero if all is exact.
     quantum: Floats
+    #: (n, r, m, L): the vectors left at the end, or m = 0 if they were not asked for.
     labels: Labels
+    #: (n, r, m): logarithms of their weights, which sum to the evidence; -inf for no vector.
     log_weight: Floats
 
     @staticmethod

@@ -162,8 +162,10 @@ def _joined(parts: Sequence[Event], *, every: bool) -> Event:
     """Join the parts, each once; a part of the same kind is replaced by its own parts."""
     flat: dict[Event, None] = {}
     for part in parts:
-        same_kind = isinstance(part, Compound) and part.every == every
-        flat |= dict.fromkeys(part.parts if same_kind else (part,))
+        if isinstance(part, Compound) and part.every == every:
+            flat |= dict.fromkeys(part.parts)
+        else:
+            flat[part] = None
     decisive = IMPOSSIBLE if every else CERTAIN
     if decisive in flat:
         return decisive

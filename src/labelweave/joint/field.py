@@ -42,7 +42,7 @@ from labelweave.joint.enumeration import (
 from labelweave.joint.field_search import TIE, FieldSearch
 from labelweave.joint.linear_chain import check_log_odds, coupling_sums
 from labelweave.joint.quantities import Estimate, Quantity, log_mean, normalised_weights, resample
-from labelweave.joint.results import Mode, Ranked, Rows, assembled, certified, scattered
+from labelweave.joint.results import Mode, Ranked, Rows, assembled, certified
 from labelweave.joint.tree import MixtureOfTrees, TreeJoint, children_first
 
 # How the rows of a pattern of known labels are dealt with.
@@ -237,15 +237,14 @@ class FieldJoint(JointDistribution):
         return exact
 
     def _exact(self, quantity: Quantity) -> Floats:
-        parts = [
-            (rows, self[rows]._forest()._exact(quantity))
-            if kind == "forest"
-            else (rows, quantities.by_enumeration(self[rows], quantity))
-            for kind, rows in self._parts()
-        ]
-        if not parts:  # no rows: only the shape matters
-            return quantities.by_enumeration(self, quantity)
-        return scattered(self.n_rows, parts)
+        out = np.empty(quantities.shape(self, quantity))
+        for kind, rows in self._parts():
+            part = self[rows]
+            if kind == "forest":
+                out[rows] = part._forest()._exact(quantity)
+            else:
+                out[rows] = quantities.by_enumeration(part, quantity)
+        return out
 
     def _marginal_log_odds(self) -> Floats:
         out = np.empty((self.n_rows, self.n_labels))

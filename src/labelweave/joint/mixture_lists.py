@@ -161,16 +161,9 @@ class ListMerger:
 class ListedPart:
     """A mixture as its listed vectors and the mixture of its other components.
 
-    Attributes
-    ----------
-    vectors : (V, L) int8 array
-        The vectors of all components that list them, each once.
-    log_weights : (n, V) array
-        What these components contribute to log P(vector); -inf for a vector that is not in S.
-    rest : JointDistribution or None
-        R, the mixture of the other components; None if there are none.
-    log_weight : (n,) array
-        log w, the weight of R.
+    In the notation above, ``rest`` is R and ``log_weight`` (n,) is log w. The listed components
+    contribute ``log_weights`` (n, V) to log P of their ``vectors`` (V, L), each of which is there
+    once; -inf stands for a vector that is not in S.
     """
 
     vectors: Labels

@@ -214,11 +214,11 @@ def computed_or_drawn(
         return Estimate.of_exact(_computed(joint, quantity))
     if not exact.any():
         return from_draws(joint, quantity, samples, seed)
-    computed = _computed(joint[exact], quantity)
-    drawn = from_draws(joint[~exact], quantity, samples, seed)
-    value = np.empty((joint.n_rows, *computed.shape[1:]))
+    value = np.empty(shape(joint, quantity))
     error = np.zeros_like(value)
-    value[exact], value[~exact], error[~exact] = computed, drawn.value, drawn.standard_error
+    drawn = from_draws(joint[~exact], quantity, samples, seed)
+    value[exact] = _computed(joint[exact], quantity)
+    value[~exact], error[~exact] = drawn.value, drawn.standard_error
     return Estimate(value, error, exact)
 
 
@@ -231,17 +231,22 @@ def _computed(joint: JointDistribution, quantity: Quantity) -> Floats:
     return np.where(known >= 0, known, value)
 
 
+def shape(joint: JointDistribution, quantity: Quantity) -> tuple[int, ...]:
+    """Return the shape of a quantity of all rows."""
+    n, n_labels = joint.n_rows, joint.n_labels
+    shapes: dict[Quantity, tuple[int, ...]] = {
+        "marginals": (n, n_labels),
+        "pairwise": (n, n_labels, n_labels),
+        "cardinality": (n, n_labels + 1),
+        "cardinality_by_label": (n, n_labels, n_labels + 1),
+        "entropy": (n,),
+    }
+    return shapes[quantity]
+
+
 def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
     """Return the exact quantity of every row from its table."""
-    n_labels = joint.n_labels
-    shapes: dict[Quantity, tuple[int, ...]] = {
-        "marginals": (n_labels,),
-        "pairwise": (n_labels, n_labels),
-        "cardinality": (n_labels + 1,),
-        "cardinality_by_label": (n_labels, n_labels + 1),
-        "entropy": (),
-    }
-    out = np.empty((joint.n_rows, *shapes[quantity]))
+    out = np.empty(shape(joint, quantity))
     for rows, enumeration in tables(joint):
         out[rows] = enumeration.quantity(quantity)
     return out
@@ -267,15 +272,11 @@ def log_odds_by_enumeration(joint: JointDistribution) -> Floats:
 
 def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed: int) -> Estimate:
     """Return the quantity estimated from ``samples`` draws per row."""
-    values, errors = [], []
-    cells = joint._cells_per_row(quantity, samples)
-    # A batch without rows still needs the shape of the result: one empty block.
-    for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
-        value, error = joint[block]._drawn(quantity, samples, seed)
-        values.append(value)
-        errors.append(error)
-    exact = np.zeros(joint.n_rows, dtype=np.bool_)
-    return Estimate(np.concatenate(values), np.concatenate(errors), exact)
+    value = np.empty(shape(joint, quantity))
+    error = np.empty_like(value)
+    for block in row_blocks(joint.n_rows, joint._cells_per_row(quantity, samples)):
+        value[block], error[block] = joint[block]._drawn(quantity, samples, seed)
+    return Estimate(value, error, np.zeros(joint.n_rows, dtype=np.bool_))
 
 
 def result_cells(quantity: Quantity, n_labels: int) -> int:

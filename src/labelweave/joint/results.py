@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.wording import counted, left_out, positive_labels
@@ -229,29 +228,22 @@ class Ranked:
 
 Found = TypeVar("Found", Mode, Ranked)
 Rows: TypeAlias = slice | Indices | Mask
-Number = TypeVar("Number", bound=np.generic)
-
-
-def scattered(
-    n_rows: int, parts: Sequence[tuple[Rows, npt.NDArray[Number]]]
-) -> npt.NDArray[Number]:
-    """Return the array of all rows from parts, each with the rows that it stands for."""
-    first = parts[0][1]
-    out = np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
-    for rows, values in parts:
-        out[rows] = values
-    return out
 
 
 def assembled(n_rows: int, parts: Sequence[tuple[Rows, Found]]) -> Found:
-    """Return the results of all rows from parts; the work counts if every part counts it."""
+    """Return the results of all rows from parts, each with the rows that it stands for.
+
+    Nodes are counted if every part counts them.
+    """
     names = ["labels", "log_prob", "upper_bound"]
     if all(getattr(part, "nodes", None) is not None for _, part in parts):
         names.append("nodes")
-    arrays = {
-        name: scattered(n_rows, [(rows, getattr(part, name)) for rows, part in parts])
-        for name in names
-    }
+    arrays: dict[str, Any] = {}
+    for name in names:
+        first = getattr(parts[0][1], name)
+        arrays[name] = np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
+        for rows, part in parts:
+            arrays[name][rows] = getattr(part, name)
     return type(parts[0][1])(**arrays)
 
 
