@@ -39,8 +39,8 @@ from labelweave.joint.enumeration import (
     patterns,
     row_blocks,
 )
-from labelweave.joint.field_search import TIE, FieldSearch
-from labelweave.joint.linear_chain import check_log_odds, coupling_sums
+from labelweave.joint.field_search import TIE, Frontier, Relaxation, branch_and_bound, climb, relax
+from labelweave.joint.linear_chain import check_coupling, check_log_odds, coupling_sums
 from labelweave.joint.quantities import Estimate, Quantity, log_mean, normalised_weights, resample
 from labelweave.joint.results import Mode, Ranked, Rows, assembled, certified
 from labelweave.joint.tree import MixtureOfTrees, TreeJoint, children_first
@@ -102,7 +102,7 @@ class FieldJoint(JointDistribution):
     ) -> None:
         self.scores = check_log_odds(scores, "scores")
         super().__init__(*self.scores.shape, **rows)
-        self.coupling = check_coupling(coupling, self.n_labels)
+        self.coupling = _check_symmetric(check_coupling(coupling, self.n_labels))
         self._known = np.full(self.scores.shape, -1, dtype=np.int8)
         self._normaliser: Estimate | None = None
 
@@ -337,7 +337,7 @@ class FieldJoint(JointDistribution):
             if kind == "forest":
                 found = part._forest_mode()
             elif width == 0:
-                found = part._climb(part._searcher())
+                found = part._climb(part._relaxed())
             else:
                 found = enumerated_mode(part) if kind == "table" else part._branch(width)
             if found.nodes is None:
@@ -350,23 +350,24 @@ class FieldJoint(JointDistribution):
         log_prob = self._log_prob_of(labels)
         return Mode(labels, log_prob, log_prob.copy())
 
-    def _searcher(self) -> FieldSearch:
-        """Return the search of rows that share their unknown labels."""
-        return FieldSearch(self.scores, self.coupling, self._known)
+    def _relaxed(self) -> Relaxation:
+        return relax(self.scores, self.coupling, self._known)
 
-    def _climb(self, searcher: FieldSearch) -> Mode:
-        labels = searcher.climb(self._forest().closed_mode().labels)
+    def _climb(self, relaxed: Relaxation) -> Mode:
+        """Climb from the mode of the strongest forest, flipping one label at a time."""
+        start = self._forest().closed_mode().labels
+        labels = climb(self.scores, self.coupling, self._known, start)
         normaliser = self.log_normaliser()
         log_prob = self._log_prob_of(labels)
-        bound = searcher.bound() - normaliser.value
+        bound = relaxed.bound() - normaliser.value
         bound = np.where(bound <= log_prob + TIE, log_prob, bound)
         return certified(labels, log_prob, bound, normaliser.exact)
 
     def _branch(self, width: int) -> Mode:
         """Search rows that share their unknown labels, from where climbing ends."""
-        searcher = self._searcher()
-        start, normaliser = self._climb(searcher), self.log_normaliser().value
-        end = searcher.branch_and_bound(width, start.log_prob + normaliser)
+        relaxed = self._relaxed()
+        start, normaliser = self._climb(relaxed), self.log_normaliser().value
+        end = self._frontier(relaxed, width, start.log_prob + normaliser)
         labels = np.where(self._known >= 0, self._known, end.labels[:, 0])
         found = self._log_prob_of(labels)
         better = np.isfinite(end.energy[:, 0]) & (found > start.log_prob)
@@ -375,6 +376,11 @@ class FieldJoint(JointDistribution):
         bound = np.minimum(start.upper_bound, end.dropped - normaliser)
         bound = np.where(bound <= log_prob + TIE, log_prob, bound)
         return Mode(labels, log_prob, bound, end.nodes)
+
+    def _frontier(self, relaxed: Relaxation, width: int, floor: Floats) -> Frontier:
+        # Labels with the strongest couplings come first: they decide about the others.
+        order = np.argsort(-np.abs(self.coupling).sum(axis=1), kind="stable")
+        return branch_and_bound(relaxed, order, width, floor)
 
     def _search_cells(self, width: int) -> int:
         return 4 * self.n_labels * (width + self.n_labels)
@@ -393,7 +399,7 @@ class FieldJoint(JointDistribution):
 
     def _listed(self, k: int, width: int) -> Ranked:
         """List the vectors of rows that share their unknown labels."""
-        end = self._searcher().branch_and_bound(width, np.full(self.n_rows, -np.inf))
+        end = self._frontier(self._relaxed(), width, np.full(self.n_rows, -np.inf))
         known, normaliser = self._known[:, None], self.log_normaliser().value
         labels = np.where(known >= 0, known, end.labels[:, :k])
         after = end.energy[:, k] if end.energy.shape[1] > k else np.full(self.n_rows, -np.inf)
@@ -401,14 +407,8 @@ class FieldJoint(JointDistribution):
         return Ranked.padded(labels, end.energy[:, :k] - normaliser[:, None], k, others)
 
 
-def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
-    """``coupling`` as a symmetric (L, L) matrix with zero diagonal."""
-    matrix = check_log_odds(coupling, "coupling")
-    if matrix.shape != (n_labels, n_labels):
-        raise ValueError(
-            f"coupling must have shape ({n_labels}, {n_labels}), one row and one column per label; "
-            f"its shape is {matrix.shape}"
-        )
+def _check_symmetric(matrix: Floats) -> Floats:
+    """Return ``matrix`` if it is symmetric with zero diagonal."""
     if not np.array_equal(matrix, matrix.T):
         raise ValueError("coupling must be symmetric: give (coupling + coupling.T) / 2")
     if np.diag(matrix).any():

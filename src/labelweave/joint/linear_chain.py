@@ -43,6 +43,17 @@ def check_log_odds(values: npt.ArrayLike, name: str) -> Floats:
     return matrix
 
 
+def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
+    """``coupling`` as an (L, L) matrix of log-odds."""
+    matrix = check_log_odds(coupling, "coupling")
+    if matrix.shape != (n_labels, n_labels):
+        raise ValueError(
+            f"coupling must be {n_labels} x {n_labels}, one row and one column per label; its shape "
+            f"is {matrix.shape}"
+        )
+    return matrix
+
+
 def coupling_sums(labels: Labels, coupling: Floats, n_threads: int) -> Floats:
     """Return Σ_k coupling_jk y_k for every label j of (n, m, L) vectors y, in the same shape."""
     # Few labels of a vector are positive. Not BLAS: the same bits in every batch of rows.
@@ -63,17 +74,11 @@ class LinearConditionals:
     ) -> None:
         self.scores = check_log_odds(scores, "scores")
         self.order = check_order(order, self.scores.shape[1])
-        self.coupling = check_log_odds(coupling, "coupling")
+        self.coupling = check_coupling(coupling, len(self.order))
         self.n_threads = int(n_threads)
-        self._check_coupling()
+        self._check_order()
 
-    def _check_coupling(self) -> None:
-        n_labels = len(self.order)
-        if self.coupling.shape != (n_labels, n_labels):
-            raise ValueError(
-                f"coupling must be {n_labels} x {n_labels}, one row and one column per "
-                f"label; its shape is {self.coupling.shape}"
-            )
+    def _check_order(self) -> None:
         along = self.coupling[np.ix_(self.order, self.order)]
         late = np.argwhere(np.triu(along))
         if len(late):

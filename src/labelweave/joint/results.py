@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.wording import counted, left_out, positive_labels
@@ -25,25 +26,26 @@ class Mode:
 
     Attributes
     ----------
-    labels, log_prob : (n, L) int8 and (n,) arrays
-        The vectors and their log-probabilities.
-    upper_bound : (n,) array
-        No label vector of the row is more probable than this.
-    nodes : (n,) int64 array or None
-        The work of a search: partial vectors whose continuations were looked at, or vectors taken
-        from the lists of a mixture's components. None where nothing was counted.
-    label_names : tuple of str or None
-        Shown in notebooks; known if the joint distribution has names.
+        labels, log_prob : (n, L) int8 and (n,) arrays
+            The vectors and their log-probabilities.
+        upper_bound : (n,) array
+            No label vector of the row is more probable than this.
+        nodes : (n,) int64 array or None
+            The work of a search: partial vectors whose continuations were looked at, or vectors taken
+            from the lists of a mixture's components. None where nothing was counted.
+        label_names : tuple of str or None
+            Shown in notebooks; known if the joint distribution has names.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from labelweave.joint import IndependentJoint
-    >>> mode = IndependentJoint(np.array([[2.0, -1.0]])).mode()
-    >>> mode.labels
-    array([[1, 0]], dtype=int8)
-    >>> mode.optimal
-    array([ True])
+        >>> import numpy as np
+    import numpy.typing as npt
+        >>> from labelweave.joint import IndependentJoint
+        >>> mode = IndependentJoint(np.array([[2.0, -1.0]])).mode()
+        >>> mode.labels
+        array([[1, 0]], dtype=int8)
+        >>> mode.optimal
+        array([ True])
     """
 
     labels: Labels
@@ -74,11 +76,12 @@ class Mode:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from labelweave.joint import IndependentJoint
-        >>> IndependentJoint(np.array([[2.0, -1.0]])).mode().to_frame()
-          labels  probability certificate
-        0      0     0.643914      proven
+                >>> import numpy as np
+        import numpy.typing as npt
+                >>> from labelweave.joint import IndependentJoint
+                >>> IndependentJoint(np.array([[2.0, -1.0]])).mode().to_frame()
+                  labels  probability certificate
+                0      0     0.643914      proven
         """
         import pandas as pd
 
@@ -141,27 +144,28 @@ def certified(labels: Labels, log_prob: Floats, upper_bound: Floats, normalised:
 class Ranked:
     """The most probable label vectors of each row, in decreasing order.
 
-    A row with fewer than k possible vectors is filled up with labels -1 and log-probability -inf.
+        A row with fewer than k possible vectors is filled up with labels -1 and log-probability -inf.
 
     Attributes
     ----------
-    labels, log_prob : (n, k, L) int8 and (n, k) arrays
-        The vectors and their log-probabilities.
-    upper_bound : (n,) array
-        No vector that is not listed is more probable than this.
-    label_names : tuple of str or None
-        Shown in notebooks; known if the joint distribution has names.
+        labels, log_prob : (n, k, L) int8 and (n, k) arrays
+            The vectors and their log-probabilities.
+        upper_bound : (n,) array
+            No vector that is not listed is more probable than this.
+        label_names : tuple of str or None
+            Shown in notebooks; known if the joint distribution has names.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from labelweave.joint import IndependentJoint
-    >>> top = IndependentJoint(np.array([[2.0, -1.0]])).top(2)
-    >>> top.labels
-    array([[[1, 0],
-            [1, 1]]], dtype=int8)
-    >>> top.exact
-    array([ True])
+        >>> import numpy as np
+    import numpy.typing as npt
+        >>> from labelweave.joint import IndependentJoint
+        >>> top = IndependentJoint(np.array([[2.0, -1.0]])).top(2)
+        >>> top.labels
+        array([[[1, 0],
+                [1, 1]]], dtype=int8)
+        >>> top.exact
+        array([ True])
     """
 
     labels: Labels
@@ -191,13 +195,14 @@ class Ranked:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from labelweave.joint import IndependentJoint
-        >>> IndependentJoint(np.array([[2.0, -1.0]])).top(2).to_frame()
-                 labels  probability certificate
-        row rank
-        0   0         0     0.643914      proven
-            1      0, 1     0.236883      proven
+                >>> import numpy as np
+        import numpy.typing as npt
+                >>> from labelweave.joint import IndependentJoint
+                >>> IndependentJoint(np.array([[2.0, -1.0]])).top(2).to_frame()
+                         labels  probability certificate
+                row rank
+                0   0         0     0.643914      proven
+                    1      0, 1     0.236883      proven
         """
         import pandas as pd
 
@@ -240,7 +245,7 @@ def assembled(n_rows: int, parts: Sequence[tuple[Rows, Found]]) -> Found:
         names.append("nodes")
     arrays: dict[str, Any] = {}
     for name in names:
-        first = getattr(parts[0][1], name)
+        first: npt.NDArray[Any] = getattr(parts[0][1], name)
         arrays[name] = np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
         for rows, part in parts:
             arrays[name][rows] = getattr(part, name)
