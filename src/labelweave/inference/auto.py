@@ -34,15 +34,14 @@ class Auto(Inference):
     """Exact where that is cheap, the best of several strategies elsewhere.
 
     This is the search of ``joint.mode()`` and, by default, of every `predict`. Chains are searched
-    best-first; most rows of chains fitted to data are settled, and certified optimal, within a few
-    nodes per label. Rows that are not settled within the budget are enumerated up to 20 unknown
-    labels (16 if only Python can evaluate the conditionals); those of more labels get the best
-    vector of all strategies that scale. With linear conditionals, a second search under a
-    relaxation of all couplings at once then looks for a proof; the mode's ``gap`` says how far from
-    optimal a row may still be. Mixtures merge their components' lists, and fields with cycles are
-    enumerated up to 16 unknown labels and searched by branch and bound beyond; rows that these
-    searches leave open are enumerated up to 20 unknown labels and annealed beyond. Other forms are
-    solved in closed form or by enumeration, and greedily beyond 20 unknown labels.
+    best-first; most rows of chains fitted to data are proven within a few nodes per label. Rows
+    left open are enumerated up to 20 unknown labels (16 if only Python can evaluate the
+    conditionals); those of more labels get the best vector of all strategies that scale, and with
+    linear conditionals a second search under a relaxation of all couplings looks for a proof.
+    Mixtures merge their components' lists, and fields with cycles are enumerated up to 16 unknown
+    labels and searched by branch and bound beyond; rows left open are enumerated up to 20 unknown
+    labels and annealed beyond. Other forms are solved in closed form or by enumeration, and
+    greedily beyond 20 unknown labels. The mode's ``gap`` says how far from optimal a row may be.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ from labelweave._core import native
 from labelweave.inference.strategy import Inference
 from labelweave.joint import Estimate, JointDistribution, Mode
 from labelweave.joint.capabilities import ChainRule, greedy_mode
-from labelweave.joint.conditionals import Conditionals, grid_log_odds
+from labelweave.joint.chain import Conditionals
+from labelweave.joint.conditionals import grid_log_odds
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.quantities import (
     QUANTITIES,

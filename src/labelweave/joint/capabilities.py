@@ -34,7 +34,7 @@ from labelweave._common.arrays import Floats
 from labelweave.joint.results import Mode, Ranked, certified
 
 if TYPE_CHECKING:
-    from labelweave.joint.conditionals import Conditionals
+    from labelweave.joint.chain import Conditionals
     from labelweave.joint.distribution import JointDistribution
     from labelweave.joint.tree import MixtureOfTrees
 

@@ -1,7 +1,7 @@
 """ChainJoint: P(y) = Π_j P(y_j | earlier labels), along an order of the labels.
 
-The chain rule holds for conditionals of any kind (`labelweave.joint.conditionals`), which the joint
-distribution holds. Evidence clamps labels: the conditionals of clamped labels become weights, and
+The chain rule holds for conditionals of any kind. These know nothing of the probability of evidence:
+the log-probability of a vector before conditioning is called its *log-joint*. Evidence clamps labels: the conditionals of clamped labels become weights, and
 only their *ancestors*, the labels they depend on, have to be summed over to normalise. All other
 labels are still drawn one after the other. So conditioning is exact while at most 16 unknown labels
 are ancestors of the evidence, and uses populations of weighted prefixes beyond. Quantities of long
@@ -10,7 +10,7 @@ chains come from such populations too. Formulas: docs/design/math.md, section 2.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self, Unpack
+from typing import ClassVar, Self, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from labelweave._common.checks import check_whole_number
 from labelweave._common.seeds import derive_seed
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import Limits
-from labelweave.joint.conditionals import Conditionals, LogOdds, Populations, population_sizes
+from labelweave.joint.conditionals import LogOdds, Populations, population_sizes
 from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, patterns, row_blocks
 from labelweave.joint.function_chain import FunctionConditionals
@@ -38,6 +38,9 @@ from labelweave.joint.quantities import (
     resample,
 )
 from labelweave.joint.results import Mode, Ranked, certified
+
+# P(label | earlier labels) of each label of every row, in the ``order`` of the labels.
+Conditionals: TypeAlias = LinearConditionals | FunctionConditionals
 
 # Weighted vectors that stand for the ancestors of the evidence when these are too many for a table.
 POOL_SIZE = 1024
