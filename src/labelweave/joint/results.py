@@ -39,7 +39,6 @@ class Mode:
     Examples
     --------
         >>> import numpy as np
-    import numpy.typing as npt
         >>> from labelweave.joint import IndependentJoint
         >>> mode = IndependentJoint(np.array([[2.0, -1.0]])).mode()
         >>> mode.labels
@@ -77,7 +76,6 @@ class Mode:
         Examples
         --------
                 >>> import numpy as np
-        import numpy.typing as npt
                 >>> from labelweave.joint import IndependentJoint
                 >>> IndependentJoint(np.array([[2.0, -1.0]])).mode().to_frame()
                   labels  probability certificate
@@ -158,7 +156,6 @@ class Ranked:
     Examples
     --------
         >>> import numpy as np
-    import numpy.typing as npt
         >>> from labelweave.joint import IndependentJoint
         >>> top = IndependentJoint(np.array([[2.0, -1.0]])).top(2)
         >>> top.labels
@@ -196,7 +193,6 @@ class Ranked:
         Examples
         --------
                 >>> import numpy as np
-        import numpy.typing as npt
                 >>> from labelweave.joint import IndependentJoint
                 >>> IndependentJoint(np.array([[2.0, -1.0]])).top(2).to_frame()
                          labels  probability certificate
