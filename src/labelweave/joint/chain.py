@@ -69,12 +69,11 @@ class ChainJoint(JointDistribution):
 
     Notes
     -----
-    At most 16 unknown labels are enumerated and exact. `mode` searches with an upper bound, which
-    always ends for up to 20 unknown labels and for most longer chains fitted to data. Rows left
-    open, such as those of flat chains, get a tighter bound from a relaxation of all couplings at
-    once, if at most 380 labels are unknown, and ``gap`` says what remains. Conditioning
-    is exact while at most 16 unknown labels influence the evidence; beyond that `log_prob` of a
-    conditioned chain carries the error that `evidence_log_prob` states.
+    `mode` searches with an upper bound, which always ends for up to 20 unknown labels and for most
+    longer chains fitted to data. Rows left open get a tighter bound from a relaxation of all
+    couplings at once, if at most 380 labels are unknown. Conditioning is exact while at most 16
+    unknown labels influence the evidence; beyond that `log_prob` of a conditioned chain carries the
+    error that `evidence_log_prob` states.
 
     Examples
     --------
@@ -121,10 +120,8 @@ class ChainJoint(JointDistribution):
             is a ``(len(rows), L)`` int8 array in which only labels earlier in ``order`` are set.
             ±inf says that the label is certain.
         n_rows, n_labels : int
-        order : (L,) array of int, optional
-            The labels in the order of the chain; by default 0 … L−1.
-        **rows
-            ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
+        order, **rows
+            As in `ChainJoint`.
 
         Examples
         --------

@@ -54,11 +54,7 @@ class Populations:
     label and its weight split between them, so that the weights of the positive ones sum to the
     label's marginal. When there are more prefixes than the population may hold, the heaviest stay
     as they are; the others are drawn in proportion to their weights, and all have the same weight
-    afterwards, the *quantum* (Fearnhead and Clifford, 2003). From then on a continuation that is
-    lighter than the quantum is drawn before it takes a place, and its sibling has the rest of their
-    weight. Draws are systematic, with prefixes that agree in the last labels next to each other. No
-    prefix is held twice, and the expected weight of each is its probability, so that marginals are
-    unbiased (docs/design/math.md, 2.4).
+    afterwards, the *quantum* (Fearnhead and Clifford, 2003; docs/design/math.md, 2.4).
     """
 
     #: (n, r, L): P(y_j = 1) given the evidence on labels that come before j in the walk.

@@ -20,10 +20,9 @@ read and never executed.
 
 To find its probability, an event is expanded into *cubes* that exclude each other: some labels have
 given values, and the number of labels, if it matters, is one of several. A cube is evidence, whose
-probability every form knows, and the distribution of the number of labels given that evidence.
-Trees, independent labels and mixtures of them are exact for any number of labels. An event of too
-many cubes is enumerated while at most 16 labels are unknown, and averaged over weighted draws
-beyond (docs/design/math.md, section 10).
+probability every form knows, and a condition on the number of labels given that evidence. An event
+of too many cubes is enumerated while at most 16 labels are unknown, and averaged over weighted
+draws beyond (docs/design/math.md, section 10).
 """
 
 from __future__ import annotations

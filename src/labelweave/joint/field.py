@@ -1,11 +1,9 @@
 """FieldJoint: P(y) ∝ exp(s·y + ½ yᵀVy), labels coupled in pairs without a direction.
 
 Fields whose coupled labels form a forest become trees. Fields with cycles are enumerated while they
-are small; beyond that, annealed importance sampling (Neal, 2001) gives weighted draws. They begin
-in the strongest forest of the field, which can be sampled exactly. The couplings left out are then
-turned on step by step: each step weighs a draw by the change and moves it by one Gibbs sweep. The
-mean weight is the ratio of the two normalisers, without bias. Formulas: docs/design/math.md,
-section 5 (the joint of a pairwise CRF).
+are small; beyond that, annealed importance sampling (Neal, 2001) gives weighted draws: they begin
+in the strongest forest of the field, and the other couplings are turned on step by step. Formulas:
+docs/design/math.md, section 5 (the joint of a pairwise CRF).
 """
 
 from __future__ import annotations
@@ -58,14 +56,12 @@ WIDEST_FRONTIER = 2**20
 class FieldJoint(JointDistribution):
     """P(y) ∝ exp(Σ_j s_j y_j + Σ_{i<j} V_ij y_i y_j): every label leans on every other.
 
-    **Exact** in every query where the coupled labels form a forest (it becomes a `TreeJoint`)
-    and, by enumeration, while at most 16 labels are unknown (20 for `log_prob` and `mode`). Beyond,
-    the normaliser is estimated by 1024 weighted draws (annealed importance sampling from the
-    strongest forest): `log_normaliser` gives it with its standard error, which is also that of
+    **Exact** in every query where the coupled labels form a forest and, by enumeration, while at
+    most 16 labels are unknown (20 for `log_prob` and `mode`). Beyond, the normaliser is estimated
+    by 1024 weighted draws: `log_normaliser` gives it with its standard error, which is also that of
     `log_prob`. Modes come from branch and bound, with a bound that always holds.
 
-    Evidence goes into the scores of the labels coupled to it, so a posterior is a field again; it
-    is judged anew which rows are exact, as known labels may leave a forest.
+    Evidence goes into the scores of the labels coupled to it, so a posterior is a field again.
 
     Parameters
     ----------

@@ -7,12 +7,8 @@ vector by vector in compiled code; other forms give longer and longer lists.
 
 Components may list *every* vector they allow (`ListedJoint`). Let S be the vectors that these
 components list for a row. Elsewhere the mixture is w R(y), where R mixes the other components and w
-is their total weight. That makes three answers exact that otherwise take an enumeration
-(docs/design/math.md, section 3):
-
-- the mode is in S, or it is the mode m of R: any y outside S has P(y) = w R(y) ≤ w R(m) ≤ P(m);
-- in the same way, the k best vectors are among S and the k best of R;
-- the entropy is w (H(R) − log w) + Σ_S (q log q − P log P), where q = w R.
+is their total weight: so the mode, the k best vectors and the entropy follow from S and R without
+an enumeration (docs/design/math.md, section 3.6).
 """
 
 from __future__ import annotations
@@ -60,18 +56,14 @@ class ListMerger:
     # ------------------------------------------------------------------ listed components
 
     def hold_listed_part(self) -> bool:
-        """Return whether a component, also of a mixture within the mixture, lists its vectors."""
+        """Return whether a component, also one of a mixture within it, lists its vectors."""
         return any(isinstance(part, ListedJoint) for _, part in self.joint.leaves())
 
     def listed_part(self) -> ListedPart | None:
         """Return the listed part of the mixture, or None if no component lists its vectors."""
-        listed: list[tuple[Floats, ListedJoint]] = []
-        others: list[tuple[Floats, JointDistribution]] = []
-        for weight, part in self.joint.leaves():
-            if isinstance(part, ListedJoint):
-                listed.append((weight, part))
-            else:
-                others.append((weight, part))
+        leaves = self.joint.leaves()
+        listed = [(weight, part) for weight, part in leaves if isinstance(part, ListedJoint)]
+        others = [(weight, part) for weight, part in leaves if not isinstance(part, ListedJoint)]
         if not listed:
             return None
         vectors = listed[0][1].vectors
@@ -139,22 +131,25 @@ class ListMerger:
     def _growing(self, k: int, depth: int) -> tuple[Ranked, Indices]:
         """Return the best of lists that grow until they prove them."""
         joint = self.joint
-        labels = np.empty((joint.n_rows, k, joint.n_labels), dtype=np.int8)
-        log_prob, bound = np.empty((joint.n_rows, k)), np.empty(joint.n_rows)
+        parts: list[tuple[Rows, Ranked]] = []
         listed = np.zeros(joint.n_rows, dtype=np.int64)
         length = min(max(k, FIRST_LENGTH), max(k, depth))
         rows = np.arange(joint.n_rows)
         while len(rows):
+            still_open = []
             for block in row_blocks(len(rows), len(joint.components) * length * joint.n_labels):
                 at = rows[block]
                 part = _merged(joint[at], k, length)
-                labels[at], log_prob[at], bound[at] = part.labels, part.log_prob, part.upper_bound
+                parts.append((at, part))
                 listed[at] += length * len(joint.components)
-            rows = rows[bound[rows] > log_prob[rows, -1]]
+                still_open.append(at[~part.exact])
+            rows = np.concatenate(still_open)
             if length >= depth:
                 break
             length = min(GROWTH * length, depth)
-        return Ranked(labels, log_prob, bound), listed
+        if not parts:  # no rows: only the shape matters
+            parts.append((rows, _merged(joint, k, length)))
+        return assembled(joint.n_rows, parts), listed
 
 
 @dataclass(frozen=True)

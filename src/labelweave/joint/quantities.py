@@ -35,9 +35,8 @@ class Estimate:
 
     Attributes
     ----------
-    value : (n, ...) array
-    standard_error : array of the same shape
-        Zero where the value is exact.
+    value, standard_error : (n, ...) array
+        The error is zero where the value is exact.
     exact : (n,) bool array
         Whether the row was computed and not sampled.
 
@@ -121,8 +120,7 @@ def probability_from_draws(
 def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Weighted mean of conditional probabilities (n, k, L) of draws, and its standard error.
 
-    As in `probability_from_draws`, the error is at least one over the effective number of draws:
-    what no draw led to may still have about that probability.
+    As in `probability_from_draws`, it is at least one over the effective number of draws.
     """
     mean = np.einsum("nk,nkl->nl", weight, values)
     variance = np.einsum("nk,nkl->nl", weight**2, (values - mean[:, None, :]) ** 2)
@@ -133,10 +131,8 @@ def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floa
 def mean_of_replicates(values: Floats, log_weight: Floats) -> tuple[Floats, Floats]:
     """Weighted mean of independent estimates (n, r, ...) of the same thing, and its standard error.
 
-    Draws that were balanced against one another say nothing of the error of their mean; independent
-    sets of them do. There are few of these: the error is the standard deviation of Student's
-    distribution with r - 1 degrees of freedom. Sums go replicate by replicate, so that rows have
-    the same bits in any batch.
+    There are few of them: the error is the standard deviation of Student's distribution with r - 1
+    degrees of freedom. Sums go replicate by replicate, so that rows have the same bits in any batch.
     """
     n, r = log_weight.shape
     weight = normalised_weights(log_weight).T.reshape((r, n) + (1,) * (values.ndim - 2))
@@ -289,9 +285,8 @@ def from_weighted_draws(
 ) -> tuple[Floats, Floats]:
     """Return the quantity and its standard error from weighted draws of the form.
 
-    Marginals are Rao-Blackwellised: what is averaged is not the drawn label but its probability
-    given other labels of the draw. That has the same mean and less variance, and no label's
-    probability is 0 because no draw happened to have it.
+    Marginals are Rao-Blackwellised: not the drawn label is averaged but its probability given other
+    labels of the draw, which has the same mean and less variance.
     """
     labels, log_weight = joint._weighted_sample(samples, seed)
     weight = normalised_weights(log_weight)
