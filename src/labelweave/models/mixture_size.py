@@ -17,8 +17,8 @@ penalty, sizes are compared at each of several penalties.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,13 +37,10 @@ _ITERATIONS = 100
 
 
 def cluster_label_vectors(labels: Labels, weight: Floats, n_clusters: int) -> tuple[Positions, int]:
-    """Cluster rows by their label vectors (k-means), the cluster of largest weight first.
+    """Return the cluster of each row by its label vector, and the number of clusters (k-means).
 
-    Works on the distinct label vectors and their weights, from a deterministic initialisation: the
-    result does not depend on the order of the rows, nor on whether rows are repeated or weighted.
-
-    Returns the cluster of each row and the number of clusters, which is smaller than `n_clusters`
-    if there are fewer distinct label vectors.
+    The first cluster has the largest weight; there are fewer if there are fewer distinct vectors.
+    Neither the order of the rows matters, nor whether they are repeated or weighted.
     """
     vectors, member = np.unique(labels, axis=0, return_inverse=True)
     member = member.ravel()
@@ -111,17 +108,9 @@ SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 @dataclass(frozen=True)
 class FittedMixture:
-    """A mixture after EM: the structures of its components, its parameters, and the objective.
+    """A mixture after EM, and its penalised log-likelihood before each iteration and at the end."""
 
-    Attributes
-    ----------
-    components : list of LabelStructure
-    mixture : Mixture
-    objectives : list of float
-        Penalised log-likelihood before each iteration of EM and at the end.
-    """
-
-    components: list[Any]
+    components: list[Any]  # each a LabelStructure
     mixture: Mixture
     objectives: list[float]
 
@@ -206,15 +195,7 @@ def _parents(components: Sequence[LabelStructure]) -> Mask:
 
 @dataclass(frozen=True)
 class MixtureLearner:
-    """Fits mixtures of any size.
-
-    Attributes
-    ----------
-    structures : StructureLearner
-    penalties : PenaltyChoice
-        Of the components; the gate's weights have the features' penalty.
-    settings : MixtureSettings
-    """
+    """Fits mixtures of any size."""
 
     structures: StructureLearner
     penalties: PenaltyChoice
@@ -228,7 +209,7 @@ class MixtureLearner:
         """Fit a mixture of `n_components`, or of as many as there are distinct label vectors."""
         # A single component is a model like any other.
         em = self.em(EXACT if n_components == 1 or self.settings.weighting == "equal" else CLOSE)
-        if em.linear_gate:
+        if self.settings.gate == "linear":
             return started_from_clusters(em, self.structures, n_components)[1]
         *_, fitted = started_one_by_one(em, self.structures, n_components)
         return fitted
@@ -247,7 +228,7 @@ class MixtureLearner:
         kept = self.settings.cv == 1
         structures = self.structures if kept else self.structures.for_comparison()
         em, most = self.em(EXACT if kept else ROUGH), self.settings.max_components
-        if not em.linear_gate:
+        if self.settings.gate == "constant":
             for fitted in started_one_by_one(em, structures, most):
                 yield em, fitted
             return
@@ -279,52 +260,30 @@ _C_AXIS, _PENALTY_SPLITS = Axis(step=0.5, low=-4.0, high=3.0), 3
 class SelectionStep:
     """How well mixtures of one size did, over all splits together.
 
-    Attributes
-    ----------
-    n_components : int
-    train : float
-        Mean log-likelihood of the rows that were fitted.
-    validation : float
-        Mean log-likelihood of the rows that were held out; NaN if there were none.
-    objectives : list of list of float
-        Penalised log-likelihood before each iteration of EM and at the end, one list per split.
+    `train` and `validation` are the mean log-likelihoods of the rows fitted and held out. For each
+    split, `objectives` are the penalised log-likelihoods before each iteration and at the end.
     """
 
     n_components: int
     train: float
-    validation: float = float("nan")
-    objectives: list[list[float]] = field(default_factory=list)
+    validation: float
+    objectives: list[list[float]]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The sizes that were compared at one penalty, and the best of them.
-
-    Attributes
-    ----------
-    learner : MixtureLearner
-    steps : list of SelectionStep
-    best : int
-        The place of the best size in `steps`.
-    kept : FittedMixture
-        The mixture of that size, fitted to the rows of the first split.
-    """
+    """The sizes that were compared at one penalty, and the best of them."""
 
     learner: MixtureLearner
     steps: list[SelectionStep]
-    best: int
-    kept: FittedMixture
-
-    @property
-    def validation(self) -> float:
-        """Mean log-likelihood of the rows held out, at the best size."""
-        return self.steps[self.best].validation
+    best: SelectionStep
+    kept: FittedMixture  # of the best size, fitted to the rows of the first split
 
     def fit(self) -> FittedMixture:
         """Fit a mixture of the best size to all rows."""
         if self.learner.settings.cv == 1:
             return self.learner.refit(self.kept)
-        return self.learner.fit(self.steps[self.best].n_components)
+        return self.learner.fit(self.best.n_components)
 
 
 def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection | None:
@@ -333,12 +292,16 @@ def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection
     Returns None if all rows are equal, so that nothing can be held out.
     """
     splits = list(selection_splits(learner))
+    outside = [held_out for _, held_out in splits]
     compared: list[SelectionStep] = []
-    best, kept, weight = 0, None, _held_out_weight(learner, splits)
-    candidates = (_candidates(part, size) for part, _ in splits)
+    best, kept = 0, None
+    candidates = (
+        part.candidates() if size is None else [(part.em(), part.fit(size))] for part, _ in splits
+    )
     with stage("choosing the number of components") as advance:
         for fitted in zip(*candidates, strict=False):
-            rows = _held_out_rows(learner, splits, fitted)
+            weight = learner.structures.rows.weight[np.concatenate(outside)]
+            rows = _held_out_rows(learner, outside, fitted)
             compared.append(_selection_step(fitted, float(weight @ rows / weight.sum())))
             advance()
             if kept is None or compared[-1].validation > compared[best].validation:
@@ -346,7 +309,7 @@ def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection
             worse_by = in_standard_errors(best_rows - rows, weight)
             if len(compared) - 1 - best == learner.settings.patience or worse_by > _CLEARLY_WORSE:
                 break
-    return None if kept is None else Selection(learner, compared, best, kept)
+    return None if kept is None else Selection(learner, compared, compared[best], kept)
 
 
 def best_penalty(learner: MixtureLearner, size: int | None) -> float:
@@ -362,20 +325,14 @@ def best_penalty(learner: MixtureLearner, size: int | None) -> float:
             penalties = replace(learner.penalties, C=10.0**power)
             at_power = replace(learner, penalties=penalties, settings=settings)
             selection = compare_sizes(at_power, size)
-            found.append(np.inf if selection is None else -selection.validation)
+            found.append(np.inf if selection is None else -selection.best.validation)
         return np.array([found])
 
     curve = LossCurve.follow(_C_AXIS, float(np.log10(learner.penalties.C)), losses)
     return float(10.0 ** curve.powers[curve.best()])
 
 
-def _candidates(part: MixtureLearner, size: int | None) -> Iterable[tuple[EM, FittedMixture]]:
-    return part.candidates() if size is None else [(part.em(), part.fit(size))]
-
-
-def selection_splits(
-    learner: MixtureLearner,
-) -> Iterator[tuple[MixtureLearner, Positions]]:
+def selection_splits(learner: MixtureLearner) -> Iterator[tuple[MixtureLearner, Positions]]:
     """Yield, for each split, the learner on its training rows and the rows held out."""
     rows, weight = learner.structures.rows, learner.structures.rows.weight
     fold, n_folds = assign_folds(rows.X, weight, _N_PARTS, rows.seed + _SPLIT_SEED)
@@ -387,24 +344,14 @@ def selection_splits(
         yield replace(learner, structures=inside), np.flatnonzero(fold == split)
 
 
-def _held_out_weight(
-    learner: MixtureLearner, splits: list[tuple[MixtureLearner, Positions]]
-) -> Floats:
-    """Return the weight of the rows held out, one split after the other."""
-    weight = learner.structures.rows.weight
-    return np.concatenate([weight[outside] for _, outside in splits] or [np.zeros(0)])
-
-
 def _held_out_rows(
-    learner: MixtureLearner,
-    splits: list[tuple[MixtureLearner, Positions]],
-    fitted: tuple[tuple[EM, FittedMixture], ...],
+    learner: MixtureLearner, outside: list[Positions], fitted: tuple[tuple[EM, FittedMixture], ...]
 ) -> Floats:
     """Return the log-likelihood of every row held out, one split after the other."""
     rows = learner.structures.rows
     log_joint = [
-        part.mixture.log_joint(rows.X[outside], rows.labels[outside], rows.n_threads)
-        for (_, outside), (_, part) in zip(splits, fitted, strict=True)
+        part.mixture.log_joint(rows.X[held_out], rows.labels[held_out], rows.n_threads)
+        for held_out, (_, part) in zip(outside, fitted, strict=True)
     ]
     return np.concatenate([logsumexp(each, axis=1) for each in log_joint])
 
