@@ -300,13 +300,10 @@ def classifier_edge_weights(
         delayed(_edge_weight)(estimator, rows, target, parent, held_out, seeds[target])
         for target, parent in parents
     )
-    weights = dict(zip(parents, found, strict=True))
-    alone = np.array([weights[target, -1] for target in range(n_labels)])
-    pair = np.tile(alone, (n_labels, 1))
-    for (target, parent), weight in weights.items():
-        if parent >= 0:
-            pair[parent, target] = weight
-    return pair, alone
+    weights = np.empty((n_labels + 1, n_labels))  # the last row is that of roots
+    for (target, parent), weight in zip(parents, found, strict=True):
+        weights[parent, target] = weight
+    return np.where(candidates, weights[:-1], weights[-1]), weights[-1]
 
 
 def _edge_weight(

@@ -1,28 +1,19 @@
-"""Expectation maximisation for mixtures: P(y|x) = Σ_k λ_k(x) P_k(y|x).
+"""Expectation maximisation for mixtures: P(y|x) = Σ_k λ_k(x) P_k(y|x) (math.md, section 3.3).
 
 A component is a set of linear conditionals, one per label, each given the features and the label's
 parents in the component's structure: a tree, a chain or the empty graph. The gate, which is the
 mixing weights λ_k(x), breaks a stick: component k is chosen with probability σ(g_k(x)) if none
 before it was, and the last one takes the rest. So every conditional and every break of the gate is
-a logistic regression over the same features, and an M-step solves all of them side by side, in one
-call of the engine. Constant mixing weights are the case without features.
+a logistic regression over the same features, and an M-step solves all of them in one call of the
+engine. Constant mixing weights are the case without features.
 
-The weight of a row in the M-step of component k:
-
-- "share": its responsibility γ_k. A component with few rows is then shrunk more by its penalty, and
-  the largest component takes over the rows that it cannot hold.
-- "equal": the published γ_k / Γ_k, with Γ_k = Σ_n γ_k(n), scaled so that every component has the
-  total weight of the data: all are penalised alike, whatever their share.
-
-Every row may also have a small weight ε in every component, whatever its responsibilities. This is
-an empirical prior: a component with few rows is shrunk towards a fit to all rows, so that a label
-it has hardly seen does not become impossible and large mixtures do not overfit.
-
-The penalised log-likelihood ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] -
-Σ_k c_k penalty_k`` has c_k = 1 for "share" and c_k = Γ_k / Σ_n w_n for "equal". For "share" it
-never decreases: prior and penalties are the same in every iteration, each M-step starts where the
-last one ended, and steps are lengthened only while the objective rises. For "equal" the penalties
-move with the shares and it may decrease a little; steps are those of the M-step.
+With responsibilities γ_k and Γ_k = Σ_n γ_k(n), EM climbs the penalised log-likelihood
+``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] - Σ_k c_k penalty_k``, where
+c_k = 1 if components are weighted by "share" and c_k = Γ_k / Σ_n w_n if they are "equal". For
+"share" it never decreases: each M-step starts where the last one ended, and steps are lengthened
+only while the objective rises. For "equal" the penalties move with the shares and it may decrease a
+little; steps are those of the M-step. The term with ε, the `prior_weight`, is an empirical prior: a
+label that a small component has hardly seen does not become impossible.
 """
 
 from __future__ import annotations

@@ -168,45 +168,32 @@ _N_FOLDS = 3
 _START, _STEP, _LAST_STEP, _BOUND = (-2, 0), 2, 1, 6
 
 
-@dataclass(frozen=True)
-class HeldOutLoss:
-    """The held-out loss of labels given features of the same rows, by fold."""
-
-    labels: Labels
-    weight: Floats
-    fold: Positions
-    n_folds: int
-    n_threads: int
-
-    @classmethod
-    def of(cls, X: Any, labels: Labels, weight: Floats, seed: int, n_threads: int) -> HeldOutLoss:
-        """Deal the rows of X into folds."""
-        fold, n_folds = assign_folds(X, weight, _N_FOLDS, seed)
-        return cls(labels, weight, fold, n_folds, n_threads)
-
-    def __call__(self, features: Floats) -> Floats:
-        """Return the loss of each fold at the best penalty, (n_folds,)."""
-        inside: Mask = self.fold[:, None] != np.arange(self.n_folds)
-        n_labels = self.labels.shape[1]
-        problems = LogisticProblems(
-            X=features,
-            targets=self.labels,
-            target_of=np.tile(np.arange(n_labels, dtype=np.int32), self.n_folds),
-            C=np.tile(_C_PATH, (self.n_folds * n_labels, 1)),
-            weights=np.where(inside, self.weight[:, None], 0.0),
-            weight_of=np.repeat(np.arange(self.n_folds, dtype=np.int32), n_labels),
-            total_weight=self.weight,
-        )
-        options: dict[str, Any] = {"tol": _TOLERANCE, "patience": _PATIENCE, "keep_coef": False}
-        solutions = solve_problems(problems, n_threads=self.n_threads, **options)
-        losses = solutions.held_out.copy()
-        for place in range(1, losses.shape[1]):
-            # A loss stays where its path was left: it would only have gone on rising.
-            left = np.isnan(losses[:, place])
-            losses[left, place] = losses[left, place - 1]
-        by_fold: Floats = losses.reshape(self.n_folds, n_labels, -1).sum(axis=1)
-        best = int(by_fold.sum(axis=0).argmin())
-        return by_fold[:, best].copy()
+def held_out_loss(
+    features: Floats, labels: Labels, weight: Floats, folds: tuple[Positions, int], n_threads: int
+) -> Floats:
+    """Return the held-out loss of each fold at the best penalty, (n_folds,)."""
+    fold, n_folds = folds
+    n_labels = labels.shape[1]
+    inside: Mask = fold[:, None] != np.arange(n_folds)
+    problems = LogisticProblems(
+        X=features,
+        targets=labels,
+        target_of=np.tile(np.arange(n_labels, dtype=np.int32), n_folds),
+        C=np.tile(_C_PATH, (n_folds * n_labels, 1)),
+        weights=np.where(inside, weight[:, None], 0.0),
+        weight_of=np.repeat(np.arange(n_folds, dtype=np.int32), n_labels),
+        total_weight=weight,
+    )
+    options: dict[str, Any] = {"tol": _TOLERANCE, "patience": _PATIENCE, "keep_coef": False}
+    solutions = solve_problems(problems, n_threads=n_threads, **options)
+    losses = solutions.held_out.copy()
+    for place in range(1, losses.shape[1]):
+        # A loss stays where its path was left: it would only have gone on rising.
+        left = np.isnan(losses[:, place])
+        losses[left, place] = losses[left, place - 1]
+    by_fold: Floats = losses.reshape(n_folds, n_labels, -1).sum(axis=1)
+    best = int(by_fold.sum(axis=0).argmin())
+    return by_fold[:, best].copy()
 
 
 def choose_width(
@@ -214,8 +201,7 @@ def choose_width(
 ) -> NystroemMap:
     """Return the map of the width with the least held-out loss.
 
-    Widths are tried in steps of a factor of four, from `gamma` and a quarter of it downhill, and
-    finally at a factor of two on both sides of the best.
+    γ moves downhill by factors of four, from `gamma` and a quarter of it, and finally by two.
     """
     found: dict[int, tuple[float, NystroemMap]] = {}
 
@@ -359,7 +345,12 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return of_width(gamma)
         rows = np.flatnonzero(number < _ROWS_FOR_CHOICE)
         X, labels, weight = X[rows], labels[rows], weight[rows]
-        loss = HeldOutLoss.of(X, labels, weight, seed, check_n_jobs(self.n_jobs))
+        # Folds belong to the rows: the losses of all widths are of the same rows.
+        folds, n_threads = assign_folds(X, weight, _N_FOLDS, seed), check_n_jobs(self.n_jobs)
+
+        def loss(features: Floats) -> Floats:
+            return held_out_loss(features, labels, weight, folds, n_threads)
+
         return choose_width(loss, X, of_width, gamma)
 
     def _is_supervised(self) -> bool:

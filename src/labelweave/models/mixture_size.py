@@ -1,18 +1,13 @@
-"""Where the components of a mixture start, and how many there should be.
+"""Where the components of a mixture start, and how many there should be (math.md, section 3.4).
 
-There is one start for each kind of mixing weights:
+If the mixing weights depend on x, label vectors are clustered into as many groups as there are
+components, and each component starts from a cluster. If they are constant, components are added one
+at a time, as published, each learned from rows weighted by 1 - P(y|x) under the mixture so far.
 
-- if they depend on x, the label vectors are clustered into as many groups as there are components,
-  and each component starts from one cluster;
-- if they are constant, components are added one at a time, as published, each learned from rows
-  weighted by 1 - P(y|x) under the mixture so far.
-
-The number of components, and the penalty if asked for, is chosen by held-out log-likelihood.
-Mixtures of increasing size are fitted to part of the rows and compared on the rest, until the
-held-out log-likelihood has stopped rising or has clearly fallen. If a single split decides, its
-components are kept, as published, and their parameters refitted to all rows; several splits have
-different components, so those of the chosen size are learned anew from all rows. To choose the
-penalty, sizes are compared at each of several penalties.
+Mixtures of increasing size are fitted to part of the rows and compared by the log-likelihood of the
+rest. If a single split decides, its components are kept, as published, and their parameters
+refitted to all rows; several splits have different components, so those of the chosen size are
+learned anew. To choose the penalty, sizes are compared at each of several penalties.
 """
 
 from __future__ import annotations
@@ -56,10 +51,8 @@ def cluster_label_vectors(labels: Labels, weight: Floats, n_clusters: int) -> tu
 
 
 def initial_responsibilities(cluster: Positions, n_clusters: int) -> Floats:
-    """Assign every row mostly to the component of its cluster, and a little to all others.
-
-    A component with no share in the other clusters could never take over one of their rows.
-    """
+    """Assign every row mostly to the component of its cluster, and a little to all others."""
+    # A component with no share in the other clusters could never take over one of their rows.
     shares = np.full((len(cluster), n_clusters), 0.2 / n_clusters)
     shares[np.arange(len(cluster)), cluster] += 0.8
     return shares
@@ -128,8 +121,7 @@ def started_from_clusters(
 ) -> tuple[_Start, FittedMixture]:
     """Fit a mixture whose components start from clusters of similar label vectors.
 
-    Clusters that were there in a smaller mixture keep their structures, and are refitted from the
-    parameters they had.
+    Clusters of a `smaller` mixture keep their structures, and are refitted from its parameters.
     """
     cluster, n_clusters = cluster_label_vectors(em.rows.labels, em.weight, n_components)
     shares = initial_responsibilities(cluster, n_clusters)
@@ -247,9 +239,9 @@ _N_PARTS = 5
 _ENOUGH_HELD_OUT = 300
 # Keeps these splits independent of the folds that weigh edges and choose penalties.
 _SPLIT_SEED = 1_000_003
-# A size that is worse than the best by more than this many standard errors, over the rows held out,
-# ends the comparison at once. One is not enough: it kept two components on two of seven folds of
-# scene where more are better by 0.1 nats per row (and on one of six of cal500, by 0.04).
+# A size that is worse than the best by more than this many standard errors ends the comparison at
+# once. One is not enough: it kept two components on two of seven folds of scene where more are
+# better by 0.1 nats per row (and on one of six of cal500, by 0.04).
 _CLEARLY_WORSE = 3.0
 # Half decades of C: the mixture's penalty is followed from that of a single component.
 # Few rows are held out several times, since their likelihoods are too noisy to tell C from C.
@@ -313,10 +305,7 @@ def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection
 
 
 def best_penalty(learner: MixtureLearner, size: int | None) -> float:
-    """Return the C of the highest held-out log-likelihood, following it from the learner's own.
-
-    At every C mixtures of increasing size are compared, or only that of a given `size` is fitted.
-    """
+    """Return the C of the highest held-out log-likelihood, following it from the learner's own."""
     settings = replace(learner.settings, cv=_PENALTY_SPLITS)
 
     def losses(powers: Floats) -> Floats:

@@ -190,16 +190,15 @@ class TreeMixture(MultiLabelClassifier):
     """A mixture of tree networks: P(y|x) = Σ_k λ_k(x) P(y|x, tree k).
 
     Trees and mixing weights are learned by expectation maximisation. By default the mixing weights
-    depend on x, each tree starts from a cluster of similar label vectors, and the number of trees
-    is chosen by held-out log-likelihood. With ``MixtureSettings(gate="constant")`` they do not
-    depend on x, and trees are added one at a time, each learned from the rows that the others
-    explain badly.
+    depend on x, and each tree starts from a cluster of similar label vectors. With
+    ``MixtureSettings(gate="constant")`` they are constant, and trees are added one at a time, each
+    learned from the rows that the others explain badly.
 
     ``TreeMixture.preset("published")`` is the mixture as its authors learn and decode it: constant
-    mixing weights, rows weighted by γ/Γ in every tree, one penalty for features and labels, a size
-    chosen on one split at the first decrease, the trees of that split, and simulated annealing. The
-    paper chooses the penalty "by cross validation": the preset takes the one under which rows that
-    are held out are most probable, those of that split or, with few rows, of up to three.
+    mixing weights, equal components, one penalty for features and labels, a size chosen on one
+    split at the first decrease, the trees of that split, and simulated annealing. The paper chooses
+    the penalty "by cross validation"; the preset takes the one under which rows that are held out,
+    by that split or, with few rows, by up to three, are most probable.
 
     Parameters
     ----------
