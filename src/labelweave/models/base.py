@@ -43,6 +43,7 @@ from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
+from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import LinearMembers
 from labelweave.models.cross_fitting import cross_fitted_scores
 
@@ -304,7 +305,6 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
                 del self.__dict__[name]
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last `fit` was completed."""
         return hasattr(self, "_is_fitted")
 
     def _penalty(self, name: str, otherwise: str = "'cv'") -> float | str:
@@ -318,16 +318,19 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return check_number(value, name, above=0, otherwise=otherwise)
 
     def _count(self, name: str) -> int:
-        """Return the parameter `name`, checked to be a whole number of at least 1."""
         return check_whole_number(getattr(self, name), name)
 
     def _watched(self) -> AbstractContextManager[None]:
-        """Return the context of `fit`, in which progress is shown if the user asked for it."""
         return progress_shown(f"fitting {type(self).__name__}") if self.verbose else nullcontext()
 
     def _tell(self, message: str) -> None:
         if self.verbose > 0:
             print(f"{type(self).__name__}: {message}")
+
+    def _keep_penalties(self, chosen: PenaltyChoice, *more: str) -> None:
+        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
+        shown = f"C = {self.C_:.4g}", f"label_penalty = {self.label_penalty_:.4g}", *more
+        self._tell(", ".join(shown))
 
     def _n_threads(self) -> int:
         return check_n_jobs(self.n_jobs)
@@ -347,7 +350,6 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return self._encoding.names
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
@@ -577,7 +579,6 @@ class MultiLabelClassifier(Estimator):
         return model.set_params(decision=FixedThreshold(), verbose=0, **chosen)
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the estimator accepts, and that labels are decided together."""
         tags = super().__sklearn_tags__()
         # scikit-learn's check of multi-label classifiers expects `predict` to round the marginals,
         # but the most probable vector of dependent labels may differ from that. This tag is the

@@ -215,8 +215,7 @@ class ClassifierChain(MultiLabelClassifier):
             return
         chosen = chosen or rows.penalties(graph, C, label_penalty)
         self.conditionals_ = rows.fitted([graph], chosen, class_weight=class_weight)[0]
-        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
-        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+        self._keep_penalties(chosen)
 
     def _check_learned(self) -> None:
         super()._check_learned()

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +30,7 @@ from sklearn.utils import check_random_state
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.engine import processes
 from labelweave._common.pipelines import fit_arguments
-from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.joint.enumeration import row_blocks
 from labelweave.logistic.conditionals import (
     LabelGraph,
@@ -39,9 +40,6 @@ from labelweave.logistic.conditionals import (
     structure_penalties,
 )
 from labelweave.logistic.penalties import PenaltyChoice
-
-if TYPE_CHECKING:
-    from labelweave.joint.distribution import RowOptions
 
 # Largest loss of a single row when edges are weighed: a probability of about 1e-6.
 _LARGEST_LOSS = 14.0
@@ -62,7 +60,7 @@ class TrainingRows:
         """Number of labels L."""
         return int(self.labels.shape[1])
 
-    @property
+    @cached_property
     def weight(self) -> Floats:
         """Weight of every row, (n,)."""
         return np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight

@@ -27,9 +27,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
-from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.arrays import Floats, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave._common.folds import row_uniforms
+from labelweave._common.matrices import linear_scores
 from labelweave._common.presets import Preset, Presets, published
 from labelweave._common.progress import steps
 from labelweave.logistic.conditionals import LinearConditionals
@@ -134,9 +135,7 @@ class Gate:
         if self.C is None:
             breaks = np.tile(self.intercept, (n_rows, 1))
         else:
-            empty = np.zeros((n_breaks, n_breaks))
-            lines = LinearConditionals(self.weights, self.intercept, empty, self.C, 1.0)
-            breaks = lines.scores(X, n_threads=n_threads)
+            breaks = linear_scores(X, self.weights, self.intercept, n_threads)
         taken = np.hstack([-np.logaddexp(0.0, -breaks), np.zeros((n_rows, 1))])
         passed = np.cumsum(-np.logaddexp(0.0, breaks), axis=1)
         taken[:, 1:] += passed
@@ -192,17 +191,17 @@ class Mixture:
             for k in range(self.n_components)
         ]
 
-    def log_probs(self, X: Any, labels: Labels, n_threads: int = 1) -> Floats:
+    def log_probs(self, rows: TrainingRows) -> Floats:
         """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
         columns = [
-            component.log_prob(X, labels, n_threads=n_threads)
+            component.log_prob(rows.X, rows.labels, n_threads=rows.n_threads)
             for component in self.conditionals(PenaltyChoice(np.nan, np.nan))
         ]
         return np.stack(columns, axis=1)
 
-    def log_joint(self, X: Any, labels: Labels, n_threads: int = 1) -> Floats:
+    def log_joint(self, rows: TrainingRows) -> Floats:
         """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
-        return self.log_probs(X, labels, n_threads) + self.gate.log_weights(X, n_threads)
+        return self.log_probs(rows) + self.gate.log_weights(rows.X, rows.n_threads)
 
     def replaced(self, other: Mixture, sources: Sequence[int]) -> Mixture:
         """Return a mixture with the parameters of component ``sources[k]`` of `other` for each k.
@@ -276,11 +275,6 @@ class EM:
     tolerances: Tolerances = EXACT
 
     @cached_property
-    def weight(self) -> Floats:
-        """Weight of every row, (n,)."""
-        return self.rows.weight
-
-    @cached_property
     def uniforms(self) -> Floats:
         """Numbers between 0 and 1 by which the rows of a structure are sampled, (n,)."""
         return row_uniforms(self.rows.X, self.rows.seed + _SAMPLE_SEED)
@@ -295,16 +289,12 @@ class EM:
         """Largest number of iterations."""
         return _N_PLAIN if self.equal else self.tolerances.n_iterations
 
-    def log_joint(self, mixture: Mixture) -> Floats:
-        """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
-        return mixture.log_joint(self.rows.X, self.rows.labels, self.rows.n_threads)
-
     def run(self, mixture: Mixture, n_iterations: int) -> tuple[Mixture, list[float]]:
         """Iterate until the objective hardly changes; return its values, from first to last, too.
 
         A single component is optimal already.
         """
-        total = float(self.weight.sum())
+        total = float(self.rows.weight.sum())
         now = self._expect(mixture)
         objectives = [now.objective]
         iterations = list(range(n_iterations if mixture.n_components > 1 else 0))
@@ -325,29 +315,27 @@ class EM:
         n_components, n_labels = parents.shape[:2]
         negative, positive = self._classes()
         coef = np.zeros((n_components, n_labels, self.rows.X.shape[1] + 1 + n_labels))
-        gate = self._constant_gate(responsibilities * self.weight[:, None])
+        gate = self._constant_gate(responsibilities * self.rows.weight[:, None])
         mixture = Mixture(parents, coef, gate)
         mixture.intercept[:] = np.log((positive + 1.0) / (negative + 1.0))
         return mixture
 
     def _expect(self, mixture: Mixture) -> _Expectation:
-        rows = self.rows
-        log_probs = mixture.log_probs(rows.X, rows.labels, rows.n_threads)
-        log_joint = log_probs + mixture.gate.log_weights(rows.X, rows.n_threads)
+        log_probs = mixture.log_probs(self.rows)
+        log_joint = log_probs + mixture.gate.log_weights(self.rows.X, self.rows.n_threads)
         evidence = logsumexp(log_joint, axis=1)
         responsibilities = np.exp(log_joint - evidence[:, None])
         prior = self._prior(mixture.n_components) * log_probs.sum(axis=1)
-        objective = float(self.weight @ (evidence + prior))
-        return _Expectation(
-            mixture, responsibilities, objective - self._penalty(mixture, responsibilities)
-        )
+        objective = float(self.rows.weight @ (evidence + prior))
+        objective -= self._penalty(mixture, responsibilities)
+        return _Expectation(mixture, responsibilities, objective)
 
     def _penalty(self, mixture: Mixture, responsibilities: Floats) -> float:
         coupling = self.penalties.label_penalty * (mixture.coupling**2).sum(axis=(1, 2))
         features = (mixture.weights**2).sum(axis=(1, 2))
         cost = (features + coupling) / (2.0 * self.penalties.C)
         if self.equal:
-            cost *= self.weight @ responsibilities / self.weight.sum()
+            cost *= self.rows.weight @ responsibilities / self.rows.weight.sum()
         return float(cost.sum()) + mixture.gate.penalty
 
     def _lengthened(self, before: _Expectation, after: _Expectation) -> _Expectation:
@@ -365,11 +353,13 @@ class EM:
 
     def refit(self, mixture: Mixture, responsibilities: Floats) -> Mixture:
         """Refit all conditionals, and the gate, to the responsibilities, from their last values."""
-        shares = responsibilities * self.weight[:, None]
-        row_weights = shares + self._prior(mixture.n_components) * self.weight[:, None]
+        shares = responsibilities * self.rows.weight[:, None]
+        row_weights = shares + self._prior(mixture.n_components) * self.rows.weight[:, None]
         chosen = np.nonzero(self._learnable(row_weights))
         if self.equal:
-            row_weights *= self.weight.sum() / np.maximum(row_weights.sum(axis=0), _LEAST_WEIGHT)
+            row_weights *= self.rows.weight.sum() / np.maximum(
+                row_weights.sum(axis=0), _LEAST_WEIGHT
+            )
         if self.settings.gate == "constant":
             mixture = replace(mixture, gate=self._constant_gate(shares))
         taken, left = stick_breaks(shares if mixture.gate.C is not None else shares[:, :1])
@@ -428,7 +418,7 @@ class EM:
 
     def _classes(self) -> tuple[Floats, Floats]:
         """Return the weight of the negative and of the positive rows of every label."""
-        return self.weight @ (1 - self.rows.labels), self.weight @ self.rows.labels
+        return self.rows.weight @ (1 - self.rows.labels), self.rows.weight @ self.rows.labels
 
     def _prior(self, n_components: int) -> float:
         """Return ε, or zero for a single component, which has all rows already."""

@@ -170,8 +170,7 @@ class ChainEnsemble(MultiLabelClassifier):
         graphs = [LabelGraph.chain(order) for order in self.orders_]
         chosen = rows.penalties(graphs[0], self._penalty("C"), self._penalty("label_penalty"))
         self.conditionals_ = rows.fitted(graphs, chosen, bootstrap_counts=counts)
-        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
-        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+        self._keep_penalties(chosen)
 
     def _unfitted(self, seed: int) -> list[ClassifierChain]:
         return [
@@ -257,12 +256,11 @@ class TreeEnsemble(MultiLabelClassifier):
             trees, chosen = self._learned_trees(rows, counts, C, label_penalty)
         graphs = [tree.graph() for tree in trees]
         self.conditionals_ = rows.fitted(graphs, chosen, bootstrap_counts=counts)
-        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
         self.structures_ = [
             tree.coupled(conditionals.coupling)
             for tree, conditionals in zip(trees, self.conditionals_, strict=True)
         ]
-        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+        self._keep_penalties(chosen)
 
     def _drawn_trees(self, seed: int) -> list[Structure]:
         random = np.random.default_rng(seed)

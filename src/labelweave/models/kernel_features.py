@@ -112,50 +112,36 @@ class NystroemMap:
 def map_through(X: Any, gamma: float, seed: int) -> NystroemMap:
     """Return the map whose landmarks are rows of X, but for rows that the others span already."""
     random = np.random.default_rng(seed)
-    partial = _PartialCholesky(X, gamma)
     with threadpool_limits(limits=1, user_api="blas"):  # other threads, other bits
-        while partial.extend(random):
-            pass
-        pivots = partial.pivots
-        factor = partial.factor[pivots, : len(pivots)]
-        whitening = solve_triangular(factor, np.eye(len(pivots)), lower=True)
+        factor, pivots = _partial_cholesky(X, gamma, random)
+        of_pivots = factor[pivots, : len(pivots)]
+        whitening = solve_triangular(of_pivots, np.eye(len(pivots)), lower=True)
     return NystroemMap(X[pivots], np.ascontiguousarray(whitening), gamma)
 
 
-class _PartialCholesky:
-    """The factor F of k(X, X) ≈ F Fᵀ for the landmarks so far, its pivots."""
-
-    def __init__(self, X: Any, gamma: float) -> None:
-        n_rows = X.shape[0]
-        self.X, self.gamma = X, gamma
-        self.pivots: list[int] = []
-        self.factor = np.zeros((n_rows, n_rows))
-        self.residual = np.ones(n_rows)
-
-    def extend(self, random: np.random.Generator) -> bool:
-        """Add a block of landmarks in random order; return whether there was any to add."""
-        left = np.flatnonzero(self.residual > _SMALLEST_RESIDUAL)
-        if len(left) == 0:
-            return False
-        waiting = random.standard_exponential(len(self.residual))
-        size = _BLOCK if self.pivots else 1
+def _partial_cholesky(
+    X: Any, gamma: float, random: np.random.Generator
+) -> tuple[Floats, list[int]]:
+    """Return the factor F of k(X, X) ≈ F Fᵀ, and its pivots: landmarks in random order."""
+    n_rows, pivots = X.shape[0], list[int]()
+    factor, residual = np.zeros((n_rows, n_rows)), np.ones(n_rows)
+    while len(left := np.flatnonzero(residual > _SMALLEST_RESIDUAL)):
+        waiting = random.standard_exponential(n_rows)
+        size, n_before = _BLOCK if pivots else 1, len(pivots)
         proposed = left[np.argsort(waiting[left], kind="stable")][:size]
         # The landmarks of a seed stay those of versions that drew a number for each proposal.
         random.random(len(proposed))
-        n_before = len(self.pivots)
-        columns = np.exp(-self.gamma * squared_distances(self.X, self.X[proposed]))
-        columns -= self.factor[:, :n_before] @ self.factor[proposed, :n_before].T
+        columns = np.exp(-gamma * squared_distances(X, X[proposed]))
+        columns -= factor[:, :n_before] @ factor[proposed, :n_before].T
         for row, column in zip(proposed, columns.T, strict=True):
-            if self.residual[row] > _SMALLEST_RESIDUAL:  # others of the block may span it
-                block = slice(n_before, len(self.pivots))
-                self._accept(row, column - self.factor[:, block] @ self.factor[row, block])
-        return True
-
-    def _accept(self, row: int, column: Floats) -> None:
-        column /= np.sqrt(column[row])
-        self.factor[:, len(self.pivots)] = column
-        self.residual -= column**2
-        self.pivots.append(int(row))
+            if residual[row] > _SMALLEST_RESIDUAL:  # others of the block may span it
+                block = slice(n_before, len(pivots))
+                rest = column - factor[:, block] @ factor[row, block]
+                rest /= np.sqrt(rest[row])
+                factor[:, len(pivots)] = rest
+                residual -= rest**2
+                pivots.append(int(row))
+    return factor, pivots
 
 
 # Candidates for C, from strong to weak: those of features with a mean square of one.

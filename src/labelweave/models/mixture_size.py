@@ -123,7 +123,7 @@ def started_from_clusters(
 
     Clusters of a `smaller` mixture keep their structures, and are refitted from its parameters.
     """
-    cluster, n_clusters = cluster_label_vectors(em.rows.labels, em.weight, n_components)
+    cluster, n_clusters = cluster_label_vectors(em.rows.labels, em.rows.weight, n_components)
     shares = initial_responsibilities(cluster, n_clusters)
     rows = [np.packbits(cluster == k).tobytes() for k in range(n_clusters)]
     before = {} if smaller is None else {key: k for k, key in enumerate(smaller.rows)}
@@ -152,10 +152,10 @@ def started_one_by_one(em: EM, learner: StructureLearner, most: int) -> Iterator
         yield fitted
         if len(components) == most:
             return
-        log_joint = em.log_joint(fitted.mixture)
+        log_joint = fitted.mixture.log_joint(em.rows)
         evidence = logsumexp(log_joint, axis=1)
         unexplained = -np.expm1(np.minimum(evidence, 0.0))
-        mean = float(em.weight @ unexplained / em.weight.sum())
+        mean = float(em.rows.weight @ unexplained / em.rows.weight.sum())
         if not mean > 0:  # every row has probability one already
             return
         components.append(learned_structure(em, learner, unexplained / mean, len(components)))
@@ -209,7 +209,7 @@ class MixtureLearner:
     def refit(self, fitted: FittedMixture) -> FittedMixture:
         """Fit the parameters of the same components to these rows."""
         em = self.em()
-        log_joint = em.log_joint(fitted.mixture)
+        log_joint = fitted.mixture.log_joint(em.rows)
         responsibilities = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
         mixture = em.start(fitted.mixture.parents, responsibilities)
         return FittedMixture(fitted.components, *em.run(mixture, 2 * em.n_iterations))
@@ -339,7 +339,7 @@ def _held_out_rows(
     """Return the log-likelihood of every row held out, one split after the other."""
     rows = learner.structures.rows
     log_joint = [
-        part.mixture.log_joint(rows.X[held_out], rows.labels[held_out], rows.n_threads)
+        part.mixture.log_joint(rows.restricted(held_out))
         for held_out, (_, part) in zip(outside, fitted, strict=True)
     ]
     return np.concatenate([logsumexp(each, axis=1) for each in log_joint])
@@ -350,8 +350,8 @@ def _selection_step(
 ) -> SelectionStep:
     log_likelihood, total = 0.0, 0.0
     for em, part in fitted:
-        log_likelihood += float(em.weight @ logsumexp(em.log_joint(part.mixture), axis=1))
-        total += float(em.weight.sum())
+        log_likelihood += float(em.rows.weight @ logsumexp(part.mixture.log_joint(em.rows), axis=1))
+        total += float(em.rows.weight.sum())
     return SelectionStep(
         n_components=max(part.mixture.n_components for _, part in fitted),
         train=float(log_likelihood / total),

@@ -56,16 +56,12 @@ def fit_mixture(
     selection = compare_sizes(learner) if size is None else None
     fitted = learner.fit(size or 1) if selection is None else selection.fit()
     model.history_ = [] if selection is None else selection.steps
-    model.C_, model.label_penalty_ = learner.penalties.C, learner.penalties.label_penalty
     model.components_ = fitted.components
     model.conditionals_ = fitted.mixture.conditionals(learner.penalties)
     model.gate_ = fitted.mixture.gate
     model.objectives_ = fitted.objectives
     model.n_components_ = fitted.mixture.n_components
-    model._tell(
-        f"C = {model.C_:.4g}, label_penalty = {model.label_penalty_:.4g}, "
-        f"{model.n_components_} components"
-    )
+    model._keep_penalties(learner.penalties, f"{model.n_components_} components")
     return fitted
 
 

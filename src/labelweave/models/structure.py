@@ -17,10 +17,10 @@ from labelweave._common.arrays import Floats, Indices
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
 from labelweave._common.pipelines import inside
 from labelweave.joint import TreeJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 
 if TYPE_CHECKING:
-    from labelweave.joint.distribution import RowOptions
     from labelweave.models.conditionals import LabelConditionals
 
 _FONT = 9.0  # points
@@ -129,12 +129,11 @@ def _edge_style(structure: Structure, child: int) -> dict[str, Any]:
 
 
 def _need_legend(structures: Sequence[Structure]) -> bool:
-    """Whether some edge says that labels are more, or less, likely together."""
     return any(np.isfinite(s.couplings[child]) for s in structures for _, child in s.edges)
 
 
 def _draw_legend(ax: Any) -> None:
-    """Say below a forest what its lines mean."""
+    """Draw the legend below a forest."""
     from matplotlib.lines import Line2D
 
     low, high = ax.get_ylim()

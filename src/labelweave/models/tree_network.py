@@ -111,14 +111,10 @@ class TreeNetwork(MultiLabelClassifier):
             self.structure_, chosen = learner.with_penalties(C, label_penalty)
         else:
             self.structure_, chosen = known, rows.penalties(known.graph(), C, label_penalty)
-        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
         linear = rows.fitted([self.structure_.graph()], chosen)[0]
         self.conditionals_: LinearConditionals | None = linear
         self.structure_ = self.structure_.coupled(linear.coupling)
-        self._tell(
-            f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
-            f"{len(self.structure_.edges)} edges"
-        )
+        self._keep_penalties(chosen, f"{len(self.structure_.edges)} edges")
 
     def _has_splits(self) -> bool:
         """Whether `cv` is a splitter or a list of splits."""
