@@ -95,7 +95,7 @@ def fit_cross_fitted(
     Y: ArrayLike,
     *,
     C: float | str = "cv",
-    n_folds: int = 5,
+    cv: int = 5,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
     n_threads: int = 1,
@@ -107,8 +107,9 @@ def fit_cross_fitted(
     if problems.total_weight is not None:
         total = problems.total_weight
     fold: Positions = np.zeros(len(total), dtype=np.intp)
-    if n_folds > 1:
-        fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
+    n_folds = 1
+    if cv > 1:
+        fold, n_folds = assign_folds(problems.X, total, cv, seed)
     # Leaving out a single fold would leave no rows.
     left_out = np.arange(n_folds) if n_folds > 1 else np.empty(0, dtype=np.intp)
     solutions = _fit_folds(problems, fold, left_out, total, chosen.C, n_threads)

@@ -1,7 +1,12 @@
-"""Stacked binary relevance: a second layer on the predictions of the first."""
+"""Stacked binary relevance: a second layer that sees the first layer's predictions.
+
+With x the features and ŷ the first layer's predictions of all labels, the log-odds of label j are
+w_j·x + b_j in the first layer and w'_j·x + v_j·ŷ + b'_j in the second.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +15,6 @@ from scipy.special import expit
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice
 from labelweave._common.presets import Presets, published
-from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
 from labelweave.models.base import MultiLabelClassifier, RowOptions
@@ -18,6 +22,7 @@ from labelweave.models.base import MultiLabelClassifier, RowOptions
 OUTPUTS = ("probability", "label")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StackedBinaryRelevance(MultiLabelClassifier):
     """Classification with heterogeneous features (CHF): binary relevance in two layers.
 
@@ -30,10 +35,10 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     ----------
     outputs : {"probability", "label"}, default="probability"
         Predictions of the first layer that the second one sees: probabilities, or labels of 0/1.
-    n_folds : int, default=5
-        Number of folds of the out-of-fold predictions; 1, as in
-        ``StackedBinaryRelevance.preset("published")``, takes predictions for the first layer's own
-        training rows.
+    cv : int, default=5
+        Number of folds of the out-of-fold predictions. With 1, as in
+        ``StackedBinaryRelevance.preset("published")``, the second layer is fitted to predictions
+        for the first layer's own training rows.
     C : float or "cv", default="cv"
         Inverse strength of the features' L2 penalty, shared by all labels and both layers; "cv"
         chooses it by cross-validated log-likelihood of the first layer.
@@ -69,32 +74,15 @@ class StackedBinaryRelevance(MultiLabelClassifier):
            [0, 0, 0, 0, 0, 1]])
     """
 
-    presets: ClassVar[Presets] = published(n_folds=1, label_penalty=1.0)
+    outputs: str = "probability"
+    cv: int = 5
+    C: float | str = "cv"
+    label_penalty: float | str = "cv"
 
-    def __init__(
-        self,
-        *,
-        outputs: str = "probability",
-        n_folds: int = 5,
-        C: float | str = "cv",
-        label_penalty: float | str = "cv",
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.outputs = outputs
-        self.n_folds = n_folds
-        self.C = C
-        self.label_penalty = label_penalty
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    presets: ClassVar[Presets] = published(cv=1, label_penalty=1.0)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
-        n_folds = self._count("n_folds")
         check_choice(self.outputs, "outputs", OUTPUTS)
         shared: dict[str, Any] = {
             "sample_weight": sample_weight,
@@ -102,10 +90,10 @@ class StackedBinaryRelevance(MultiLabelClassifier):
             "n_threads": self._n_threads(),
         }
         self._uses_probability = self.outputs == "probability"
-        self.first_layer_, scores = fit_cross_fitted(X, labels, C=C, n_folds=n_folds, **shared)
-        # The second layer's C cannot be cross-validated on these predictions: those of one fold
-        # come from the same fit and share its errors, which a large C learns to correct, in
-        # held-out rows of the fold too, but not in new rows.
+        self.first_layer_, scores = fit_cross_fitted(X, labels, C=C, cv=self._count("cv"), **shared)
+        # The second layer's C cannot be cross-validated on these predictions. The predictions for
+        # one fold come from one fit and share its errors. A large C learns to correct these errors,
+        # which helps the held-out rows of the fold too, but not new rows.
         self.second_layer_ = fit_on_estimates(
             X,
             self._seen(scores),
@@ -121,14 +109,9 @@ class StackedBinaryRelevance(MultiLabelClassifier):
 
     def _seen(self, scores: Floats) -> Floats:
         """Return the first layer's predictions as the second layer sees them."""
-        seen: Floats
-        seen = expit(scores) if self._uses_probability else (scores > 0).astype(np.float64)
-        return seen
+        return expit(scores) if self._uses_probability else (scores > 0).astype(np.float64)
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         n_threads = self._n_threads()
         seen = self._seen(self.first_layer_.scores(X, n_threads=n_threads))
-        return IndependentJoint(
-            self.second_layer_.scores(X, seen, n_threads=n_threads),
-            **rows,
-        )
+        return IndependentJoint(self.second_layer_.scores(X, seen, n_threads=n_threads), **rows)
