@@ -1,4 +1,8 @@
-"""Stacking: conditionals given the features and a first layer's estimates of the labels."""
+"""Two layers of logistic regressions, of which the second sees the first one's estimates.
+
+The estimates for training rows come from fits to the other folds, so that they are as accurate as
+estimates for new rows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from labelweave.logistic.penalties import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
-# The second layer magnifies the solver's error in the first.
+# The second layer magnifies errors of the first layer's solutions.
 _TOLERANCE = FINAL_TOLERANCE / 100
 # Range of penalties that can be absorbed into the scale of the columns without loss of digits.
 _SCALED_PENALTIES = (1e-8, 1e8)
@@ -65,9 +69,9 @@ def _solve_second(
 ) -> Solutions:
     """Solve the problems of a second layer at the chosen penalties.
 
-    The engine's preconditioner knows the correlations among dense columns of X, but not those with
-    extra columns, and estimates are functions of the features. So if X is dense they become columns
-    of X, scaled by the inverse root of their relative penalty.
+    The engine's preconditioner knows the correlations among dense columns of X, but not their
+    correlations with extra columns, and estimates are functions of the features. So if X is dense,
+    the estimates become columns of X, scaled by the inverse root of their relative penalty.
     """
     shape = (problems.n_problems, 1)
     problems = replace(

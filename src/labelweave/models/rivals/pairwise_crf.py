@@ -70,10 +70,6 @@ class LabelMoments:
             table = negative + positive
         return moments
 
-    def positions(self, sets: Indices) -> Indices:
-        """Return where each set is in `sets`."""
-        return self.sets.searchsorted(sets)
-
 
 # Largest number of entries in the blocks of all labels; 2^24 of them take 128 MB.
 _MOST_CELLS = 2**24
@@ -90,11 +86,11 @@ class BlockInverse:
     There is one block for the weights and the intercept of each label, and one for the couplings.
     If the blocks of labels would be too large (wide X) or too costly (sparse X), only the diagonal
     of the weights is inverted, and the intercepts join the couplings: a coupling moves the scores
-    of its labels in many rows at once, much as their intercepts do.
+    of its labels in many rows at once, much as their intercepts do. The arguments are the second
+    derivatives by each score, (n, L), and by intercepts and couplings, (L + E, L + E), or only the
+    diagonal of the latter.
     """
 
-    # `curvature` has the second derivatives by each score, (n, L), and `by_offset` those by
-    # intercepts and couplings, (L + E, L + E), or only their diagonal.
     def __init__(self, X: Any, curvature: Floats, by_offset: Floats, penalty: float) -> None:
         self.n_features, self.n_labels = X.shape[1], curvature.shape[1]
         wide = self.n_labels * (self.n_features + 1) ** 2 > _MOST_CELLS
@@ -104,7 +100,9 @@ class BlockInverse:
             # The intercepts are in the blocks of their labels.
             by_offset = by_offset[(slice(self.n_labels, None),) * by_offset.ndim]
         else:
-            self.diagonal = 1 / _diagonal(X, curvature, penalty)
+            squared = X.multiply(X).tocsr() if hasattr(X, "multiply") else X**2
+            by_weight = np.asarray(squared.T @ curvature).T + penalty
+            self.diagonal = 1 / np.ravel(by_weight)
         self.offsets = _inverse(by_offset) if by_offset.ndim == 2 else 1 / _positive(by_offset)
 
     def __call__(self, residual: Floats) -> Floats:
@@ -139,12 +137,6 @@ def _inverse_blocks(X: Floats, curvature: Floats, penalty: float) -> Floats:
         gram.flat[:: n_features + 2] += ridge
         block[:] = scale[:, None] * _inverse(gram) * scale
     return blocks
-
-
-def _diagonal(X: Any, curvature: Floats, penalty: float) -> Floats:
-    """Return the second derivatives by the weights, label after label, (L D,)."""
-    squared = X.multiply(X).tocsr() if hasattr(X, "multiply") else X**2
-    return np.ravel(np.asarray(squared.T @ curvature).T + penalty)
 
 
 def _inverse(matrix: Floats) -> Floats:
@@ -206,9 +198,12 @@ class FieldData:
 class FieldObjective(ABC):
     """Value, gradient and Hessian of the negative (pseudo-)likelihood with its penalty."""
 
-    def __init__(self, data: FieldData, coupling_penalty: float) -> None:
+    #: How often each coupling occurs in the objective.
+    occurrences: ClassVar[int]
+
+    def __init__(self, data: FieldData) -> None:
         self.data = data
-        self.coupling_penalty = coupling_penalty
+        self.coupling_penalty = self.occurrences * data.label_penalty / data.C
 
     def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
         """Return both, and keep what the Hessian at these parameters needs."""
@@ -232,10 +227,10 @@ class FieldObjective(ABC):
     def preconditioner(self) -> BlockInverse:
         """Return an approximate inverse Hessian at the last point of `value_and_gradient`."""
         n_labels, _, n_edges = self.data.shape
-        by_offset = self._offset_curvature()
+        by_score, by_offset = self._curvature()
         penalty = np.repeat([0.0, self.coupling_penalty], [n_labels, n_edges])
         by_offset = by_offset + (np.diag(penalty) if by_offset.ndim == 2 else penalty)
-        return BlockInverse(self.data.X, self._score_curvature(), by_offset, 1 / self.data.C)
+        return BlockInverse(self.data.X, by_score, by_offset, 1 / self.data.C)
 
     @abstractmethod
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
@@ -246,19 +241,14 @@ class FieldObjective(ABC):
         """Return the directional derivatives of these gradients."""
 
     @abstractmethod
-    def _score_curvature(self) -> Floats:
-        """Return the second derivatives by each score, (n, L)."""
-
-    @abstractmethod
-    def _offset_curvature(self) -> Floats:
-        """Return the second derivatives by intercepts and couplings, or only their diagonal."""
+    def _curvature(self) -> tuple[Floats, Floats]:
+        """Return the second derivatives by scores, and by offsets, as in `BlockInverse`."""
 
 
 class PseudoLikelihood(FieldObjective):
     """−Σ_n Σ_j log P(y_nj | x_n, all other labels); the two ends of an edge share its coupling."""
 
-    def __init__(self, data: FieldData) -> None:
-        super().__init__(data, 2 * data.label_penalty / data.C)
+    occurrences = 2
 
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
         Y, weight = self.data.Y, self.data.weight[:, None]
@@ -273,14 +263,12 @@ class PseudoLikelihood(FieldObjective):
         change = self._variance * (scores + self.data.Y @ self.data.matrix(v))
         return change, self._of_edges(change)
 
-    def _score_curvature(self) -> Floats:
-        return self._variance
-
-    def _offset_curvature(self) -> Floats:
+    def _curvature(self) -> tuple[Floats, Floats]:
         edges, Y = self.data.edges, self.data.Y
         n_labels = Y.shape[1]
         if n_labels + len(edges) > _LARGEST_BLOCK:
-            return np.concatenate([self._variance.sum(axis=0), self._of_edges(self._variance)])
+            diagonal = [self._variance.sum(axis=0), self._of_edges(self._variance)]
+            return self._variance, np.concatenate(diagonal)
         curvature = np.zeros((n_labels + len(edges),) * 2)
         for label, variance in enumerate(self._variance.T):
             # The derivative of a label's score by its coupling to label k is y_k.
@@ -289,7 +277,7 @@ class PseudoLikelihood(FieldObjective):
             columns = np.column_stack([np.ones(len(Y)), others])
             own = np.append(label, n_labels + touching)
             curvature[np.ix_(own, own)] += (variance[:, None] * columns).T @ columns
-        return curvature
+        return self._variance, curvature
 
     def _of_edges(self, by_score: Floats) -> Floats:
         """Return Σ_n (y_j r_i + y_i r_j) for every edge (i, j)."""
@@ -307,8 +295,10 @@ class ExactLikelihood(FieldObjective):
     rows. It needs no further enumeration.
     """
 
+    occurrences = 1
+
     def __init__(self, data: FieldData) -> None:
-        super().__init__(data, data.label_penalty / data.C)
+        super().__init__(data)
         i, j = data.edges.T
         labels = np.arange(data.shape[0])
         self._vectors = label_vectors(len(labels)).astype(np.float64)
@@ -318,9 +308,9 @@ class ExactLikelihood(FieldObjective):
         self._sets = LabelMoments(len(labels))
         label, edge = 2**labels, 2**i + 2**j
         # The positions of E[y_i y_j], E[y_e] and E[y_i y_e] for labels i, j and edges e.
-        self._pair = self._sets.positions(label[:, None] | label)
-        self._edge = self._sets.positions(edge)
-        self._joined = self._sets.positions(label[:, None] | edge), labels[:, None]
+        positions = self._sets.sets.searchsorted
+        self._pair, self._edge = positions(label[:, None] | label), positions(edge)
+        self._joined = positions(label[:, None] | edge), labels[:, None]
 
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
         Y, weight = self.data.Y, self.data.weight
@@ -359,15 +349,13 @@ class ExactLikelihood(FieldObjective):
         by_edge -= np.einsum("nj,nj->n", self._means, scores) @ self._edge_means
         return weight * change, by_edge + self._edge_covariance @ v
 
-    def _score_curvature(self) -> Floats:
-        return np.asarray(self.data.weight[:, None] * self._means * (1 - self._means))
-
-    def _offset_curvature(self) -> Floats:
+    def _curvature(self) -> tuple[Floats, Floats]:
         weight = self.data.weight
+        by_score = weight[:, None] * self._means * (1 - self._means)
         by_label = np.tensordot(weight, self._covariance, axes=1)
         mixed = (weight @ self._moments)[self._joined[0]]
         mixed -= (weight[:, None] * self._means).T @ self._edge_means
-        return np.block([[by_label, mixed], [mixed.T, self._edge_covariance]])
+        return by_score, np.block([[by_label, mixed], [mixed.T, self._edge_covariance]])
 
 
 # Half the Newton decrement g·H⁻¹g estimates the distance to the minimum; below this share of the
@@ -384,14 +372,10 @@ _QUADRATIC = 10.0
 _STALE = 0.1
 
 
+# The products are small, and with several threads their last bits would depend on the number.
+@threadpool_limits.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]
 def minimise(objective: FieldObjective, start: Floats) -> Floats:
     """Return the parameters at which the objective is smallest."""
-    # The products are small, and their last bits would depend on the number of threads.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return _minimise(objective, start)
-
-
-def _minimise(objective: FieldObjective, start: Floats) -> Floats:
     parameters = start
     value, gradient = objective.value_and_gradient(parameters)
     decrement = np.inf
