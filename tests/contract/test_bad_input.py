@@ -109,7 +109,6 @@ BAD_PARAMETERS = {
             "n_folds",
             "passes",
             "max_iter",
-            "max_steps",
             "window",
         )
     },

@@ -291,7 +291,7 @@ _OTHERS = {
         PairwiseCRF(likelihood="pseudo", max_edges=3, **_FIXED),
     ),
     "mmoc-cv": touches("weights", MaxMarginOutputCoding(margin_weight=10.0)),
-    # Takes seconds; tests/baselines has the choice by rows left out, and its weights.
+    # Takes seconds; tests/rivals has the choice by rows left out, and its weights.
     "mmoc-margin-cv": touches("", MaxMarginOutputCoding()),
     "mmoc-codes": touches(
         "edge_cases",

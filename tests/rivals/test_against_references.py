@@ -1,4 +1,4 @@
-"""The three baselines against plain loops that follow the papers."""
+"""The other systems of the papers against plain loops that follow the papers."""
 
 from __future__ import annotations
 

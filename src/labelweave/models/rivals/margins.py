@@ -165,16 +165,8 @@ def best_held_out(
     held_out_for: Callable[[float], HeldOut | None], candidates: Iterable[float]
 ) -> tuple[float, HeldOut | None]:
     """Return the C of best out-of-fold macro F1 and its scores; ties go to the first."""
-    chosen: tuple[float, HeldOut | None] | None = None
-    highest = -1.0
-    for C in candidates:
-        held_out = held_out_for(C)
-        macro = 0.0 if held_out is None else held_out.verdict[1]
-        if chosen is None or macro > highest:
-            chosen, highest = (C, held_out), macro
-    if chosen is None:
-        raise ValueError("there must be a candidate for C")
-    return chosen
+    tried = [(C, held_out_for(C)) for C in candidates]
+    return max(tried, key=lambda one: 0.0 if one[1] is None else one[1].verdict[1])
 
 
 def mean_square(X: Any, weight: Floats) -> float:
